@@ -1,0 +1,47 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+
+const EMAIL_MOST = 254;
+const LOCAL_PART_MOST = 64;
+const LOCAL_PART = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
+const DOMAIN_LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+const ALL_DIGITS = /^\d+$/;
+const E164_FORM = /^\+[1-9]\d{6,14}$/;
+
+/**
+ * Whether the value is a well-formed e-mail address: ASCII, a dotted local part of at most 64 characters and
+ * a domain name with a dot, 254 characters at most (RFC 5321). Quoted local parts, address literals and
+ * comments are refused, though the RFC has them: no payer is reached there. Any case.
+ */
+export function isEmail(value: string): boolean {
+  if (value.length > EMAIL_MOST) return false;
+  const at = value.indexOf('@');
+  if (at < 1 || at > LOCAL_PART_MOST) return false;
+  return LOCAL_PART.test(value.slice(0, at)) && isDomainName(value.slice(at + 1));
+}
+
+/**
+ * Whether the value is a valid phone number of any country in E.164: `+`, country code, digits only.
+ * Numbers that the numbering plans know in another spelling (a trunk zero kept, say) are refused.
+ */
+export function isE164(value: string): boolean {
+  return validPhone(value) !== null;
+}
+
+/** Whether the value is a valid Brazilian phone number in E.164, `+55` first. */
+export function isBrazilianPhone(value: string): boolean {
+  return validPhone(value)?.country === 'BR';
+}
+
+function validPhone(value: string): ReturnType<typeof parsePhoneNumberFromString> | null {
+  // The parser is lenient (words, extensions, other digits), so the strict form comes first.
+  if (!E164_FORM.test(value)) return null;
+  const phone = parsePhoneNumberFromString(value);
+  return phone?.isValid() && phone.number === value ? phone : null;
+}
+
+function isDomainName(domain: string): boolean {
+  const labels = domain.split('.');
+  const last = labels.at(-1) ?? '';
+  // A last label of digits alone is an address, not a name.
+  return labels.length > 1 && labels.every((label) => DOMAIN_LABEL.test(label)) && !ALL_DIGITS.test(last);
+}

@@ -1,0 +1,72 @@
+/** Events: their names, who wants them, and the ids of events and deliveries (contract, "Events"). */
+import type { TransactionType } from './transactions.ts';
+
+/** All 16 events, in the contract's order. */
+export const EVENT_NAMES = [
+  'pix-in.waiting_payment',
+  'pix-in.paid',
+  'pix-in.refused',
+  'pix-in.canceled',
+  'pix-in.refunded',
+  'pix-in.failed',
+  'pix-in.expired',
+  'pix-in.in_analysis',
+  'pix-in.chargedback',
+  'pix-in.in_protest',
+  'cashout.pending',
+  'cashout.processing',
+  'cashout.completed',
+  'cashout.failed',
+  'cashout.rejected',
+  'cashout.cancelled',
+] as const;
+
+/** What a URL's filter may list: event names, or all of one type. */
+export const EVENT_FILTERS: readonly string[] = [...EVENT_NAMES, 'pix-in.*', 'cashout.*'];
+
+/** Whether a URL with this filter gets the event; null is no filter. */
+export function isWanted(filter: readonly string[] | null, event: string): boolean {
+  if (filter === null) return true;
+  return filter.includes(event) || filter.includes(`${event.slice(0, event.indexOf('.'))}.*`);
+}
+
+/** The status that an event tells of: `paid` of `pix-in.paid`. */
+export function statusOf(event: string): string {
+  return event.slice(event.indexOf('.') + 1);
+}
+
+/** The type of transaction that an event belongs to. */
+export function typeOf(event: string): TransactionType {
+  return event.startsWith('pix-in.') ? 'pix-in' : 'cashout';
+}
+
+// Ids are made of the transaction's, so that whoever has one finds the transaction without an index.
+const EVENT_ID = /^evt_([0-9a-f]{32})([0-9a-z]{2,})$/;
+const DELIVERY_ID = /^dlv_([0-9a-f]{32})([0-9a-z]{2,})([0-9a-z])$/;
+
+function ordinalText(ordinal: number): string {
+  return ordinal.toString(36).padStart(2, '0');
+}
+
+function toUuid(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** `evt_...` of a transaction's n-th event, counted from 0. */
+export function eventId(transaction: string, ordinal: number): string {
+  return `evt_${transaction.replaceAll('-', '')}${ordinalText(ordinal)}`;
+}
+
+/** `dlv_...` of an event and the n-th URL that gets it. */
+export function deliveryId(transaction: string, ordinal: number, position: number): string {
+  return `dlv_${transaction.replaceAll('-', '')}${ordinalText(ordinal)}${position.toString(36)}`;
+}
+
+/** The transaction that an event id or a delivery id belongs to, and for a delivery its event; null for neither. */
+export function parseEventOrDeliveryId(id: string): { transaction: string; event: string } | null {
+  const event = EVENT_ID.exec(id);
+  if (event) return { transaction: toUuid(event[1] as string), event: id };
+  const delivery = DELIVERY_ID.exec(id);
+  if (!delivery) return null;
+  return { transaction: toUuid(delivery[1] as string), event: `evt_${delivery[1]}${delivery[2]}` };
+}

@@ -1,0 +1,62 @@
+/** The webhook's JSON, to the letter (contract, "Envelope", "`data` for PIX IN events", "... cashout events"). */
+import { statusOf, typeOf } from './events.ts';
+import type { Charge, Fee, Transfer } from './transactions.ts';
+
+function feeData(fee: Fee): { total_fee: number; net_amount: number } {
+  return { total_fee: fee.totalFee, net_amount: fee.netAmount };
+}
+
+function chargeData(id: string, status: string, charge: Charge): object {
+  return {
+    id,
+    status,
+    amount: charge.amount,
+    currency: 'BRL',
+    fee: status === 'expired' ? null : feeData(charge.fee),
+    paid_at: charge.paidAt,
+    created_at: charge.createdAt,
+    customer: charge.customer,
+    pix: {
+      end_to_end_id: charge.endToEndId,
+      qrcode: status === 'refunded' ? null : charge.qrcode,
+    },
+    external_ref: charge.externalRef,
+    metadata: charge.metadata,
+  };
+}
+
+function transferData(id: string, status: string, transfer: Transfer): object {
+  return {
+    id,
+    status,
+    amount: transfer.amount,
+    currency: 'BRL',
+    fee: feeData(transfer.fee),
+    // An implied start goes out with the result's data, so the status decides, not the context.
+    paid_at: status === 'completed' ? transfer.paidAt : null,
+    created_at: transfer.createdAt,
+    pix: {
+      key_type: transfer.pixKeyType,
+      key: transfer.pixKey,
+      end_to_end_id: transfer.reference,
+    },
+    external_ref: transfer.externalRef,
+    metadata: transfer.metadata,
+  };
+}
+
+/** An event as merchants get it. `at` is the event's time; `context` the transaction as of the event. */
+export function webhookPayload(
+  event: { id: string; name: string },
+  at: string,
+  transaction: string,
+  context: object,
+): { id: string; event: string; type: string; created_at: string; data: object } {
+  const type = typeOf(event.name);
+  const status = statusOf(event.name);
+  const data =
+    type === 'pix-in'
+      ? chargeData(transaction, status, context as Charge)
+      : transferData(transaction, status, context as Transfer);
+  return { id: event.id, event: event.name, type, created_at: at, data };
+}
