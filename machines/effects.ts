@@ -1,0 +1,33 @@
+/**
+ * The three side effects a statechart can ask for. They are named actions with JSON params: the engine reads
+ * them as data and nothing runs when a transition is computed.
+ */
+import type { Posting } from '../src/domain/money.ts';
+
+/** Postings of one transition; they sum to zero (I1). */
+export interface PostParams {
+  postings: Posting[];
+}
+
+/** The event that merchants get for one status change, `pix-in.paid` for example. */
+export interface EmitParams {
+  event: string;
+}
+
+/** What a statechart's action is when the engine reads it. */
+export type SideEffect =
+  | { type: 'post'; params: PostParams }
+  | { type: 'emit'; params: EmitParams }
+  | { type: 'orderPayout'; params: { amount: number } };
+
+/** The actions' implementations for `setup()`: there are none, since the engine only reads their params. */
+export const sideEffects = {
+  post: (_: unknown, _params: PostParams): void => {},
+  emit: (_: unknown, _params: EmitParams): void => {},
+  orderPayout: (_: unknown, _params: { amount: number }): void => {},
+};
+
+/** The event that a status change emits. */
+export function emit<Name extends string>(event: Name): { type: 'emit'; params: { event: Name } } {
+  return { type: 'emit', params: { event } };
+}

@@ -1,0 +1,27 @@
+/** The catalogue: machine and version to statechart, and how snapshots of older versions come up to date. */
+import { cashout } from './cashout.ts';
+import { pixIn } from './pix-in.ts';
+import { webhookDelivery } from './webhook-delivery.ts';
+
+/** What is stored of a transaction's state: plain JSON, readable by a person. */
+export interface Snapshot {
+  machine: string;
+  version: string;
+  value: string;
+  context: object;
+}
+
+/** A pure function from a snapshot of one version to the next version's. */
+export type Migration = (snapshot: Snapshot) => Snapshot;
+
+/** The statecharts that new transactions and deliveries get. */
+export const machines = {
+  'pix-in': pixIn,
+  cashout,
+  'webhook-delivery': webhookDelivery,
+} as const;
+
+export type MachineName = keyof typeof machines;
+
+/** Migrations by `machine@version` that they start from; a machine's first version has none. */
+export const migrations: Readonly<Record<string, Migration>> = {};
