@@ -1,0 +1,163 @@
+/** An account's life as ops lead it: create, set, rotate. The store checks that nobody else changed it meanwhile. */
+import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
+import type { Store } from '../engine/store.ts';
+import type { Account, Activity, Webhook } from './account.ts';
+import {
+  hashSecret,
+  newAccountId,
+  newClientId,
+  newClientSecret,
+  newPixKey,
+  newWebhookSecret,
+} from './credentials.ts';
+import type { Sealer } from './sealing.ts';
+
+export const MAX_WEBHOOKS = 10;
+/** How long the old secret of a URL signs beside the new one. */
+export const ROTATION_MS = 24 * 3600 * 1000;
+
+/** A URL that gets events; without a filter, all of them. */
+export interface WebhookTarget {
+  url: string;
+  events: string[] | null;
+}
+
+export interface NewAccount {
+  name: string;
+  webhooks: WebhookTarget[];
+  allowedIps: string[];
+  fees: FeePolicy | null;
+  expiresIn: number | null;
+  maxAmount: number | null;
+  pixKey: string | null;
+  merchantName: string | null;
+  merchantCity: string | null;
+}
+
+/** What is shown once. */
+export interface IssuedAccount {
+  accountId: string;
+  clientId: string;
+  clientSecret: string;
+  webhooks: { url: string; secret: string }[];
+}
+
+export interface AccountChanges {
+  status?: Activity;
+  userStatus?: Activity;
+  allowedIps?: string[];
+  webhooks?: WebhookTarget[];
+  maxAmount?: number | null;
+}
+
+/** The account was changed by somebody else at the same time, too often. */
+export class AccountBusy extends Error {}
+
+export class Accounts {
+  readonly #store: Store;
+  readonly #sealer: Sealer;
+  readonly #now: () => number;
+
+  constructor(store: Store, sealer: Sealer, now: () => number) {
+    this.#store = store;
+    this.#sealer = sealer;
+    this.#now = now;
+  }
+
+  async create(wanted: NewAccount): Promise<IssuedAccount> {
+    const secret = newClientSecret();
+    const webhooks = wanted.webhooks.map((target) => ({ target, secret: newWebhookSecret() }));
+    const account: Account = {
+      id: newAccountId(),
+      version: 1,
+      name: wanted.name,
+      clientId: newClientId(),
+      secretHash: hashSecret(secret),
+      status: 'active',
+      userStatus: 'active',
+      allowedIps: wanted.allowedIps,
+      webhooks: webhooks.map(({ target, secret }) => this.#webhook(target, secret)),
+      fees: wanted.fees ?? DEMO_FEES,
+      expiresIn: wanted.expiresIn,
+      maxAmount: wanted.maxAmount,
+      pixKey: wanted.pixKey ?? newPixKey(),
+      merchantName: wanted.merchantName ?? wanted.name,
+      merchantCity: wanted.merchantCity ?? 'SAO PAULO',
+      createdAt: new Date(this.#now()).toISOString(),
+    };
+    if (!(await this.#store.putAccount(account))) throw new AccountBusy('the new account id is taken');
+    return {
+      accountId: account.id,
+      clientId: account.clientId,
+      clientSecret: secret,
+      webhooks: webhooks.map(({ target, secret }) => ({ url: target.url, secret })),
+    };
+  }
+
+  #webhook(target: WebhookTarget, secret: string): Webhook {
+    return { ...target, secrets: [{ sealed: this.#sealer.seal(secret), until: null }] };
+  }
+
+  /** Reads, changes and writes until nobody else was first; null where there is no such account. */
+  async #change<Result>(
+    id: string,
+    change: (account: Account) => { account: Account; result: Result },
+  ): Promise<Result | null> {
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const account = await this.#store.account(id);
+      if (account === null) return null;
+      const changed = change(account);
+      if (await this.#store.putAccount({ ...changed.account, version: account.version + 1 }))
+        return changed.result;
+    }
+    throw new AccountBusy(`account ${id} is being changed by somebody else`);
+  }
+
+  /** The account after the changes, and the secrets of URLs that are new. */
+  set(
+    id: string,
+    changes: AccountChanges,
+  ): Promise<{ account: Account; issued: Record<string, string> } | null> {
+    return this.#change(id, (before) => {
+      const issued: Record<string, string> = {};
+      const { webhooks, ...rest } = changes;
+      const account: Account = { ...before, ...rest };
+      if (webhooks !== undefined) {
+        account.webhooks = webhooks.map((target) => {
+          const known = before.webhooks.find(({ url }) => url === target.url);
+          if (known !== undefined) return { ...known, events: target.events };
+          const secret = newWebhookSecret();
+          issued[target.url] = secret;
+          return this.#webhook(target, secret);
+        });
+      }
+      return { account, result: { account, issued } };
+    });
+  }
+
+  /** A new secret for a URL; null where there is no such account, false where it has no such URL. */
+  rotateWebhookSecret(id: string, url: string): Promise<{ url: string; secret: string } | false | null> {
+    const secret = newWebhookSecret();
+    const until = new Date(this.#now() + ROTATION_MS).toISOString();
+    return this.#change<{ url: string; secret: string } | false>(id, (account) => {
+      if (!account.webhooks.some((webhook) => webhook.url === url)) return { account, result: false };
+      const webhooks = account.webhooks.map((webhook) => {
+        if (webhook.url !== url) return webhook;
+        // Two secrets sign during a rotation, never three.
+        const old = webhook.secrets.slice(0, 1).map(({ sealed }) => ({ sealed, until }));
+        return { ...webhook, secrets: [{ sealed: this.#sealer.seal(secret), until: null }, ...old] };
+      });
+      return { account: { ...account, webhooks }, result: { url, secret } };
+    });
+  }
+
+  /** A new credential pair; the old one stops working. */
+  rotateSecret(id: string): Promise<{ clientId: string; clientSecret: string } | null> {
+    const clientId = newClientId();
+    const clientSecret = newClientSecret();
+    return this.#change(id, (account) => ({
+      account: { ...account, clientId, secretHash: hashSecret(clientSecret) },
+      result: { clientId, clientSecret },
+    }));
+  }
+}

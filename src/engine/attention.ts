@@ -1,0 +1,88 @@
+/**
+ * What needs a person: what was noted and still holds, and cashouts that the bank stays silent about. The latter
+ * follow from the records, so they are noted only to be done with.
+ */
+import { parseEventOrDeliveryId } from '../domain/events.ts';
+import { upToDate } from './chart.ts';
+import type { TransactionRecord } from './journal.ts';
+import type { AttentionItem, Store } from './store.ts';
+
+/** The most stuck cashouts that are listed: where more are, it is the bank that is stuck. */
+const MAX_STUCK = 10_000;
+
+/** When a cashout is stuck: it isn't final so many ms after its last change. */
+export interface StuckRule {
+  now: number;
+  stuckAfterMs: number;
+}
+
+/** What a stuck cashout is done under: once it has changed, it is another case. */
+function markOf(record: TransactionRecord): string {
+  return `${record.id}@${record.updatedAt}`;
+}
+
+function stuckItem(record: TransactionRecord): AttentionItem {
+  return {
+    kind: 'stuck',
+    id: record.id,
+    since: record.updatedAt,
+    what: `cashout ${record.id} has been ${record.snapshot.value} since ${record.updatedAt}: its outcome is not known`,
+    next: `ask the bank, then npx pixstate send ${record.id} SETTLE or FAIL; npx pixstate inspect ${record.id} shows it`,
+  };
+}
+
+async function stuckItems(store: Store, { now, stuckAfterMs }: StuckRule): Promise<AttentionItem[]> {
+  const records = await store.openCashouts(new Date(now - stuckAfterMs).toISOString(), MAX_STUCK);
+  const done = await store.dismissed(records.map(markOf));
+  return records.filter((_, index) => done[index] !== true).map(stuckItem);
+}
+
+/** A snapshot that reads again, after a deploy for one, needs nobody. */
+async function isQuarantined(store: Store, id: string): Promise<boolean> {
+  const record = await store.transaction(id);
+  if (record === null) return true;
+  try {
+    upToDate(record.snapshot);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** A delivery that was started anew is no dead one, unless it dies again. */
+async function isDead(store: Store, id: string): Promise<boolean> {
+  const parsed = parseEventOrDeliveryId(id);
+  if (parsed === null) return true;
+  const record = (await store.deliveries(parsed.transaction)).find((delivery) => delivery.id === id);
+  return record === undefined || record.status === 'dead' || record.status === 'rejected';
+}
+
+async function holds(store: Store, item: AttentionItem): Promise<boolean> {
+  switch (item.kind) {
+    case 'quarantined':
+      return isQuarantined(store, item.id);
+    case 'dead':
+      return isDead(store, item.id);
+    default:
+      return item.kind !== 'stuck';
+  }
+}
+
+/** What needs a person now, oldest first. */
+export async function attentionList(store: Store, rule: StuckRule): Promise<AttentionItem[]> {
+  const items = await stuckItems(store, rule);
+  for (const item of await store.attention()) if (await holds(store, item)) items.push(item);
+  return items.sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+}
+
+/** Takes what has the id off the list; false where nothing has it. A stuck cashout comes back once it has changed. */
+export async function dismissAttention(store: Store, rule: StuckRule, id: string): Promise<boolean> {
+  const stuck = (await stuckItems(store, rule)).some((item) => item.id === id);
+  const record = stuck ? await store.transaction(id) : null;
+  if (record === null) return store.dismiss(id);
+  const mark = markOf(record);
+  await store.note([{ ...stuckItem(record), id: mark }]);
+  await store.dismiss(mark);
+  await store.dismiss(id);
+  return true;
+}

@@ -1,0 +1,70 @@
+/**
+ * The bank's port: out (`register`, `check`, `submit`, `giveBack`), `query`, and messages in, which reach the
+ * engine as commands. Adapters are in `bank/`.
+ */
+import type { TransactionRecord } from './journal.ts';
+
+/** The bank can't be reached, or says no: nothing is created, nothing is debited (502). */
+export class BankRefused extends Error {}
+
+/** Nobody knows whether the bank took the order: it is queried, never sent again blind. */
+export class BankOutcomeUnknown extends Error {}
+
+/** A message as the bank sends it. */
+export interface BankMessage {
+  id: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+export interface ChargeToRegister {
+  id: string;
+  /** Cents. */
+  amount: number;
+  pixKey: string;
+  merchantName: string;
+  merchantCity: string;
+}
+
+export interface PayoutToCheck {
+  /** Cents. */
+  amount: number;
+  pixKeyType: string;
+  pixKey: string;
+}
+
+/** What the bank does when it is woken: what it tells, and when it wants to be woken again. */
+export interface Awakening {
+  messages: BankMessage[];
+  /** Null: never again. */
+  wakeInMs: number | null;
+}
+
+export interface Bank {
+  readonly name: string;
+  /** The sandbox: every door speaks for the bank, and what is missing in a message is made up. */
+  readonly sandbox: boolean;
+  /**
+   * The code of a charge, before it is created. `wakeInMs`: the bank wants to be woken about it.
+   * @throws BankRefused
+   */
+  register(charge: ChargeToRegister): Promise<{ qrcode: string; wakeInMs: number | null }>;
+  /**
+   * Whether a payout would be taken, before it is created.
+   * @throws BankRefused
+   */
+  check(payout: PayoutToCheck): Promise<void>;
+  /**
+   * Orders a payout after its commit; the transaction's id is the idempotency key.
+   * @throws BankRefused: the payout is rejected. @throws BankOutcomeUnknown: query it later.
+   */
+  submit(payout: TransactionRecord): Promise<{ wakeInMs: number | null }>;
+  /** Gives a payment back, once for an end-to-end id; throws where the bank can't be reached: tried again. */
+  giveBack(payment: { endToEndId: string; amount: number; reason: string }): Promise<void>;
+  /** What became of a transaction, as messages; null where this bank can't be asked. */
+  query(transaction: TransactionRecord): Promise<BankMessage[] | null>;
+  /** The bank's turn: `step` counts from 0, `at` is when it was due (ms). */
+  wake(transaction: TransactionRecord, step: number, at: number): Promise<Awakening>;
+  /** Fills in what a message to a transaction lacks; `at` is now (ms). Sandbox only. */
+  fillIn(transaction: TransactionRecord, message: BankMessage, at: number): Record<string, unknown>;
+}

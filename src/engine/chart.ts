@@ -1,0 +1,185 @@
+/**
+ * Statecharts as pure functions: snapshot and event in, snapshot and actions out. Nothing runs here.
+ *
+ * XState's exported `transition` builds an actor and a system for every call; the machine's own methods with
+ * one inert scope give the same in a fifth of the time (`test/engine/chart.test.ts` compares both on every
+ * transition). That is why xstate's version is pinned and why nobody else calls these methods.
+ */
+import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine, createActor } from 'xstate';
+import { type MachineName, machines, migrations, type Snapshot } from '../../machines/index.ts';
+
+/** An action that a transition asks for, as data. */
+export interface ChartAction {
+  type: string;
+  params: unknown;
+}
+
+/** A delayed message of a state's `after`: `name` identifies it, `delayMs` counts from now. */
+export interface ChartTimer {
+  name: string;
+  delayMs: number;
+}
+
+/** What a statechart makes of a message. */
+export interface Step {
+  value: string;
+  context: object;
+  /** Named actions in order, without XState's own. */
+  actions: ChartAction[];
+  /** Timers that start with this step. */
+  started: ChartTimer[];
+  /** Names of timers that end with it. */
+  ended: string[];
+}
+
+/** A snapshot that no known statechart can read: it is quarantined, never lost. */
+export class UnreadableSnapshot extends Error {}
+
+interface Collector {
+  scope: AnyActorScope;
+  actions: { type: string; params: unknown }[];
+}
+
+const collectors = new Map<AnyStateMachine, Collector>();
+
+/** One inert scope for each machine; its actions go to a list that is emptied before each call. */
+function collectorOf(machine: AnyStateMachine, input: object): Collector {
+  const known = collectors.get(machine);
+  if (known) {
+    known.actions = [];
+    return known;
+  }
+  const self = createActor(machine, { input });
+  const collector: Collector = {
+    actions: [],
+    scope: {
+      self,
+      id: '',
+      sessionId: '',
+      system: self.system,
+      logger: () => {},
+      defer: () => {},
+      emit: () => {},
+      stopChild: () => {},
+      actionExecutor: (action) => {
+        collector.actions.push({ type: action.type, params: action.params });
+      },
+    },
+  };
+  collectors.set(machine, collector);
+  return collector;
+}
+
+function toStep(snapshot: AnyMachineSnapshot, raw: { type: string; params: unknown }[]): Step {
+  if (snapshot.status === 'error') throw snapshot.error;
+  const step: Step = {
+    value: snapshot.value as string,
+    context: snapshot.context,
+    actions: [],
+    started: [],
+    ended: [],
+  };
+  for (const action of raw) {
+    if (action.type === 'xstate.raise') {
+      const { id, delay } = action.params as { id?: string; delay?: number };
+      // A raise without a delay is listed too, but XState has taken it already.
+      if (delay !== undefined && id !== undefined) step.started.push({ name: id, delayMs: delay });
+    } else if (action.type === 'xstate.cancel') {
+      step.ended.push((action.params as { sendId: string }).sendId);
+    } else if (!action.type.startsWith('xstate.')) {
+      step.actions.push(action);
+    }
+  }
+  return step;
+}
+
+/** The version of a machine's statechart. */
+export function versionOf(name: MachineName): string {
+  return machines[name].version ?? '';
+}
+
+/** A new actor: its first state and what that asks for. */
+export function begin(name: MachineName, context: object): Step {
+  const machine: AnyStateMachine = machines[name];
+  const collector = collectorOf(machine, context);
+  const snapshot = machine.getInitialSnapshot(collector.scope, context) as AnyMachineSnapshot;
+  return toStep(snapshot, collector.actions);
+}
+
+/**
+ * Brings a stored snapshot up to the present version of its machine.
+ * @throws UnreadableSnapshot where machine, version or state are unknown, or a migration fails.
+ */
+export function upToDate(snapshot: Snapshot): Snapshot {
+  let current = snapshot;
+  const machine: AnyStateMachine | undefined = machines[snapshot.machine as MachineName];
+  if (!machine) throw new UnreadableSnapshot(`no statechart is called ${snapshot.machine}`);
+  while (current.version !== machine.version) {
+    const migrate = migrations[`${current.machine}@${current.version}`];
+    if (!migrate) {
+      throw new UnreadableSnapshot(
+        `no migration from ${current.machine} ${current.version} to ${machine.version}`,
+      );
+    }
+    try {
+      current = migrate(current);
+    } catch (error) {
+      throw new UnreadableSnapshot(`the migration from version ${current.version} failed: ${String(error)}`);
+    }
+  }
+  if (typeof current.value !== 'string' || !Object.hasOwn(machine.root.states, current.value)) {
+    throw new UnreadableSnapshot(
+      `${current.machine} ${current.version} has no state ${String(current.value)}`,
+    );
+  }
+  return current;
+}
+
+function restore(snapshot: Snapshot): { machine: AnyStateMachine; resolved: AnyMachineSnapshot } {
+  const current = upToDate(snapshot);
+  const machine: AnyStateMachine = machines[current.machine as MachineName];
+  return { machine, resolved: machine.resolveState({ value: current.value, context: current.context }) };
+}
+
+/**
+ * One message to a stored actor; null where the present state doesn't take it.
+ * @throws UnreadableSnapshot where the snapshot can't be restored or the statechart throws.
+ */
+export function take(snapshot: Snapshot, event: { type: string }): Step | null {
+  const { machine, resolved } = restore(snapshot);
+  try {
+    const taken = machine.getTransitionData(resolved, event) as unknown[];
+    if (taken.length === 0) return null;
+    const collector = collectorOf(machine, snapshot.context);
+    return toStep(
+      machine.transition(resolved, event, collector.scope) as AnyMachineSnapshot,
+      collector.actions,
+    );
+  } catch (error) {
+    throw new UnreadableSnapshot(
+      `the statechart failed: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** Message types that a state takes, in the statechart's order; timers of `after` are not among them. */
+export function allowedTypes(machine: string, value: string): string[] {
+  const node = machines[machine as MachineName]?.root.states as Record<
+    string,
+    { ownEvents: readonly string[] }
+  >;
+  return (node?.[value]?.ownEvents ?? []).filter((type) => !type.startsWith('xstate.'));
+}
+
+/** Whether a state is an end: nothing more can happen to the transaction. */
+export function isFinal(machine: string, value: string): boolean {
+  const states = machines[machine as MachineName]?.root.states as
+    | Record<string, { type: string }>
+    | undefined;
+  return states?.[value]?.type === 'final';
+}
+
+/** The event that a due timer feeds back to the statechart. */
+export function timerEvent(name: string): { type: string } {
+  return { type: name };
+}

@@ -1,0 +1,143 @@
+/**
+ * The engine: finds the actor of an account, puts commands in its mailbox, and tells what was committed.
+ * It knows the store's port, no adapter; the clock and ids are given to it.
+ */
+import type { Account } from '../accounts/account.ts';
+import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './account-actor.ts';
+import type { Answer, Command } from './commands.ts';
+import type { Store } from './store.ts';
+
+export interface EngineOptions {
+  store: Store;
+  /** Whether the bank is the sandbox, where every door speaks for the bank. */
+  sandbox: boolean;
+  now(): number;
+  newBatchId(): string;
+  settings(account: string): Promise<Account | null>;
+}
+
+export interface SendOptions {
+  /** About how many bytes the command adds to a batch. */
+  weight?: number;
+  /** True once nobody waits for the answer: a command that isn't decided yet is then dropped. */
+  abandoned?(): boolean;
+}
+
+/** What takes up work once it is durable. */
+export interface FreshWork {
+  /** Whether there is room: else the work waits in the store until a sweep claims it. */
+  hasRoom(): boolean;
+  take(committed: Committed): void;
+}
+
+const IDLE_MS = 60_000;
+const NEVER = (): boolean => false;
+
+export class Engine {
+  readonly store: Store;
+  readonly #options: EngineOptions;
+  readonly #actors = new Map<string, AccountActor>();
+  readonly #host: ActorHost;
+  readonly #stalled = new Set<string>();
+  #fresh: FreshWork | null = null;
+  #closed = false;
+
+  constructor(options: EngineOptions) {
+    this.store = options.store;
+    this.#options = options;
+    this.#host = {
+      store: options.store,
+      sandbox: options.sandbox,
+      now: options.now,
+      newBatchId: options.newBatchId,
+      settings: options.settings,
+      claimsFreshWork: () => this.#fresh?.hasRoom() ?? false,
+      committed: (batch) => this.#fresh?.take(batch),
+      quarantined: (_account, answer) => this.#quarantine(answer),
+      stalled: (account, stalled) => {
+        if (stalled) this.#stalled.add(account);
+        else this.#stalled.delete(account);
+      },
+    };
+  }
+
+  /** Who takes up deliveries and bank orders; without one they stay in the store for another process. */
+  takeFreshWork(fresh: FreshWork): void {
+    this.#fresh = fresh;
+  }
+
+  /** False while a write waits longer than it may. */
+  get writable(): boolean {
+    return this.#stalled.size === 0;
+  }
+
+  /** Accounts with an actor in memory. */
+  get activeAccounts(): number {
+    return this.#actors.size;
+  }
+
+  /**
+   * Sends a command to its account and answers once everything that the answer depends on is durable.
+   * @throws Overloaded: the mailbox is full or the store doesn't take writes; nothing was decided.
+   * @throws StoreUnavailable: the outcome is not known; the same key or message id may be sent again.
+   */
+  send(account: string, command: Command, options: SendOptions = {}): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new Overloaded('the engine is shutting down'));
+      if (this.#stalled.size > 0) return reject(new Overloaded('the store does not take writes'));
+      const ticket: Ticket = {
+        command,
+        weight: options.weight ?? 2048,
+        abandoned: options.abandoned ?? NEVER,
+        resolve,
+        reject,
+      };
+      this.#actor(account).post(ticket);
+    });
+  }
+
+  /** A provisional look: the balance in cents, not older than it needs to be to cover `atLeast`. */
+  provisionalBalance(account: string, atLeast: number): Promise<number> {
+    return this.#actor(account).available(atLeast);
+  }
+
+  #actor(account: string): AccountActor {
+    let actor = this.#actors.get(account);
+    if (actor === undefined) {
+      actor = new AccountActor(account, this.#host);
+      this.#actors.set(account, actor);
+    }
+    actor.lastUsed = this.#options.now();
+    return actor;
+  }
+
+  /** Lets go of accounts that nobody has used for a minute. */
+  passivate(): void {
+    const before = this.#options.now() - IDLE_MS;
+    for (const [account, actor] of this.#actors) {
+      if (actor.idle && actor.lastUsed < before) this.#actors.delete(account);
+    }
+  }
+
+  #quarantine(answer: Answer & { kind: 'quarantined' }): Promise<void> {
+    const { transaction, reason } = answer;
+    return this.store.note([
+      {
+        kind: 'quarantined',
+        id: transaction,
+        since: new Date(this.#options.now()).toISOString(),
+        what: `the snapshot of ${transaction} can't be read: ${reason}`,
+        next: 'deploy a statechart or a migration that reads it, then restart: its messages and timers go on',
+      },
+    ]);
+  }
+
+  /** Takes nothing more and waits, at most `timeoutMs`, for what is in the mailboxes. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#closed = true;
+    const until = this.#options.now() + timeoutMs;
+    while ([...this.#actors.values()].some((actor) => !actor.idle) && this.#options.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}

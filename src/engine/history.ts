@@ -1,0 +1,55 @@
+/** A transaction's entries, read from the journal, each with the record as of it. */
+import { webhookPayload } from '../domain/webhook-payload.ts';
+import type { Entry, TransactionRecord } from './journal.ts';
+import { project } from './project.ts';
+import type { Store } from './store.ts';
+
+export interface HistoryEntry {
+  seq: number;
+  entry: Entry;
+  record: TransactionRecord;
+}
+
+/** All entries of a transaction in order. */
+export async function historyOf(store: Store, transaction: TransactionRecord): Promise<HistoryEntry[]> {
+  const history: HistoryEntry[] = [];
+  let record: TransactionRecord | null = null;
+  for (const batch of await store.batches(transaction.account, transaction.seqs)) {
+    for (const entry of batch.entries) {
+      if (entry.transaction !== transaction.id) continue;
+      record = project(record, transaction.account, batch.seq, entry);
+      history.push({ seq: batch.seq, entry, record });
+    }
+  }
+  return history;
+}
+
+/** One event's delivery as the journal names it. */
+export interface NamedDelivery {
+  id: string;
+  url: string;
+  after: string | null;
+  event: { id: string; name: string };
+  /** The event's time. */
+  at: string;
+  payload: object;
+}
+
+/** The deliveries that a transaction's entries name, oldest first. */
+export function deliveriesOf(history: readonly HistoryEntry[]): NamedDelivery[] {
+  return history.flatMap(({ entry, record }) =>
+    entry.events.flatMap((event) => {
+      if (event.deliveries.length === 0) return [];
+      const named = { id: event.id, name: event.name };
+      const payload = webhookPayload(named, entry.at, record.id, record.snapshot.context);
+      return event.deliveries.map(({ id, url, after }) => ({
+        id,
+        url,
+        after,
+        event: named,
+        at: entry.at,
+        payload,
+      }));
+    }),
+  );
+}

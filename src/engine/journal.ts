@@ -1,0 +1,137 @@
+/**
+ * The journal's words: entry, batch, record. Everything here is plain JSON; amounts are cents, times ISO 8601
+ * in UTC with milliseconds.
+ *
+ * I1 The postings of an entry sum to zero.
+ * I3 Sequence numbers of an account have no gaps; a batch's hash covers its content and the hash before it.
+ * I7 Records, balances and lookups are projections: replaying the batches gives the same bytes.
+ */
+import { hash } from 'node:crypto';
+import type { Snapshot } from '../../machines/index.ts';
+import { canonicalJson } from '../domain/canonical-json.ts';
+import type { Balances, Posting } from '../domain/money.ts';
+import type { TransactionType } from '../domain/transactions.ts';
+
+/** Which door a message came through. */
+export type Door = 'api' | 'bank' | 'sandbox' | 'ops' | 'clock';
+
+/** A message as it was taken: unknown parts of `data` are kept. */
+export interface JournalMessage {
+  id: string;
+  type: string;
+  data: object;
+  door: Door;
+  /** What two messages with one id are compared by: type and data as they were given. */
+  digest: string;
+}
+
+/** An order to the bank that an entry creates. */
+export type BankOrder =
+  | { kind: 'payout' }
+  | { kind: 'return'; endToEndId: string; amount: number; reason: string }
+  | { kind: 'wake'; step: number; at: string };
+
+/** An event and the deliveries that it starts. `after` is the URL's delivery before this one. */
+export interface JournalEvent {
+  id: string;
+  name: string;
+  deliveries: { id: string; url: string; after: string | null }[];
+}
+
+export interface Timer {
+  name: string;
+  at: string;
+}
+
+/** What ops must look at. */
+export type AttentionKind = 'stuck' | 'refused' | 'invalid' | 'unknown' | 'return' | 'quarantined' | 'dead';
+
+export interface AttentionNote {
+  kind: AttentionKind;
+  id: string;
+  what: string;
+  next: string;
+}
+
+/** One accepted message; a refused one changes nothing and is kept because the bank said it. */
+export interface Entry {
+  /** Null for what happens to the account itself. */
+  transaction: string | null;
+  type: TransactionType | null;
+  at: string;
+  message: JournalMessage;
+  from: string | null;
+  to: string | null;
+  /** Why the message wasn't taken; null where it was. */
+  refusal: string | null;
+  /** Whole at creation; later `context` holds what changed. Null where nothing did. */
+  snapshot: Snapshot | null;
+  postings: Posting[];
+  events: JournalEvent[];
+  /** The transaction's timers from now on; null: as they were. */
+  timers: Timer[] | null;
+  orders: BankOrder[];
+  attention: AttentionNote | null;
+}
+
+/** The entries that are committed together: one sequence number of the account's journal. */
+export interface Batch {
+  account: string;
+  seq: number;
+  /** Recognises an append whose answer was lost as one's own. */
+  id: string;
+  at: string;
+  entries: Entry[];
+  balances: Balances;
+  /** Hash of the batch before; of the first one: 64 zeros. */
+  previous: string;
+  hash: string;
+}
+
+/** The last batch in short: what an account's next batch builds on. */
+export interface Head {
+  seq: number;
+  at: string;
+  balances: Balances;
+  hash: string;
+}
+
+/** A transaction as its entries left it. */
+export interface TransactionRecord {
+  id: string;
+  account: string;
+  type: TransactionType;
+  snapshot: Snapshot;
+  /** Nothing more can happen to it. */
+  final: boolean;
+  updatedAt: string;
+  /** Batches that hold its entries. */
+  seqs: number[];
+  /** Applied message ids with their digests. */
+  messages: Record<string, string>;
+  /** Events so far: the next one's number. */
+  events: number;
+  timers: Timer[];
+  /** The last delivery of each URL. */
+  lastDeliveries: Record<string, string>;
+  /** The first `submit` has begun (banks other than the sandbox). */
+  submitted: boolean;
+}
+
+export const ZERO_HASH = '0'.repeat(64);
+
+/** The canonical text that a batch's hash covers. */
+export function contentOf(batch: Omit<Batch, 'hash'>): string {
+  const { account, at, balances, entries, id, previous, seq } = batch;
+  return canonicalJson({ account, at, balances, entries, id, previous, seq });
+}
+
+/** SHA-256 in hex. */
+export function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+/** What a message with an id is compared by when it comes again. */
+export function digestOf(type: string, data: unknown): string {
+  return sha256(canonicalJson([type, data])).slice(0, 32);
+}

@@ -1,0 +1,181 @@
+/**
+ * The store's port, named by what the engine needs. Adapters are in `store/`; `test/store/contract.ts` is what
+ * each of them keeps.
+ *
+ * An append is one account's batch with its projections: all of it or nothing. Appends that wait together may
+ * travel together, but each has its own outcome; nothing is promised across accounts.
+ *
+ * What is due (timers, bank orders, deliveries) is claimed by one incarnation of a process at a time. Only the
+ * claims of incarnations that fell silent are taken over, and what the silent one reports then is turned down.
+ *
+ * Any method may throw StoreUnavailable: nothing is known then, and the caller may ask again. A failed write
+ * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
+ */
+import type { Account } from '../accounts/account.ts';
+import type { AttentionNote, BankOrder, Batch, Head, TransactionRecord } from './journal.ts';
+
+/** The store can't be reached, or is closed. */
+export class StoreUnavailable extends Error {}
+
+/**
+ * What transactions are found by, within an account:
+ * `idempotencyKey` (cashout), `externalRef` (the newest charge), `reference` (cashout, end-to-end id),
+ * `payment` (the charge that an end-to-end id pays or is held for), `returned` (end-to-end ids given back),
+ * `adjustment` (message ids of adjustments; its value is a digest, not a transaction), `refusal` (messages that
+ * were refused and recorded, so that each is recorded once).
+ */
+export type LookupName =
+  | 'idempotencyKey'
+  | 'externalRef'
+  | 'reference'
+  | 'payment'
+  | 'returned'
+  | 'adjustment'
+  | 'refusal';
+
+export interface Lookup {
+  name: LookupName;
+  key: string;
+}
+
+/** Points at a transaction's id, or holds a value of its own. */
+export interface LookupRow extends Lookup {
+  value: string;
+}
+
+/** What is due at a time (ms since 1970). A hint: whoever takes it reads again the state that it acts on. */
+export type Due = { at: number; account: string; transaction: string; tries: number } & (
+  | { kind: 'timer'; name: string }
+  | { kind: 'bank'; order: BankOrder }
+  | { kind: 'delivery'; delivery: string }
+);
+
+export type DueKind = Due['kind'];
+
+/** A due thing in one's hands, until it is settled. */
+export interface Claim {
+  due: Due;
+  /** The adapter's own: says which claim it is and whose. */
+  token: string;
+}
+
+export interface DeliveryAttempt {
+  at: string;
+  statusCode: number | null;
+  error: string | null;
+  durationMs: number;
+}
+
+export type DeliveryStatus = 'pending' | 'delivered' | 'retrying' | 'dead' | 'rejected';
+
+/** The progress of a delivery, outside the journal: a rebuild never resends. */
+export interface DeliveryRecord {
+  id: string;
+  account: string;
+  transaction: string;
+  status: DeliveryStatus;
+  /** Failed attempts of the present round. */
+  failures: number;
+  attempts: DeliveryAttempt[];
+  nextAttemptAt: string | null;
+  deliveredAt: string | null;
+}
+
+export interface AttentionItem extends AttentionNote {
+  since: string;
+}
+
+/** One account's batch and what it changes in the projections. */
+export interface Append {
+  batch: Batch;
+  /** `contentOf(batch)`: made for the hash, so that no adapter writes it a second time. */
+  content: string;
+  /** Whole records after the batch. */
+  records: TransactionRecord[];
+  lookups: LookupRow[];
+  due: Due[];
+  attention: AttentionItem[];
+  /** Claim at once what is due by this time (ms); 0 claims nothing. */
+  claimUntil: number;
+}
+
+/** `stale`: another batch has this sequence number; read the head and decide again. */
+export type AppendResult = { outcome: 'appended'; claims: Claim[] } | { outcome: 'stale' };
+
+/** Ends a claim, and says what is due instead. With a record: a delivery's progress, stored with it. */
+export interface Settlement {
+  claim: Claim | null;
+  next: Due | null;
+  record?: DeliveryRecord;
+  attention?: AttentionItem;
+}
+
+export interface Wants {
+  transactions: readonly string[];
+  lookups: readonly Lookup[];
+}
+
+/** In the order of what was wanted. */
+export interface Reads {
+  transactions: (TransactionRecord | null)[];
+  lookups: (string | null)[];
+}
+
+export interface Store {
+  /** Sequence number 0 for an account without a batch. */
+  head(account: string): Promise<Head>;
+  /** One round trip, whatever is wanted. */
+  read(account: string, wants: Wants): Promise<Reads>;
+  /** Durable once it resolves. The same batch id again is answered `appended`; only the first answer has the claims. */
+  append(append: Append): Promise<AppendResult>;
+
+  transaction(id: string): Promise<TransactionRecord | null>;
+  /** Batches by sequence number, in order; those that aren't there are left out. */
+  batches(account: string, seqs: readonly number[]): Promise<Batch[]>;
+  /** The journal from a sequence number on, at most `limit` batches. */
+  journal(account: string, from: number, limit: number): Promise<Batch[]>;
+  /** Accounts that have a journal or settings. */
+  accountIds(): Promise<string[]>;
+  /** Records of all accounts in the order of their ids, those behind `after`, for verify. */
+  records(after: string, limit: number): Promise<TransactionRecord[]>;
+  /** All lookups of an account, for verify. */
+  lookups(account: string): Promise<LookupRow[]>;
+
+  /** Tells that this incarnation lives. */
+  beat(now: number): Promise<void>;
+  /** What is due, earliest first, claimed for this incarnation. */
+  claim(kind: DueKind, now: number, limit: number): Promise<Claim[]>;
+  /** Ends claims; false for one that was taken over: its result doesn't count. */
+  settle(settlements: Settlement[]): Promise<boolean[]>;
+  /** Takes a claimed thing out of the due index until `unpark`. */
+  park(claims: Claim[]): Promise<void>;
+  /** Everything that was parked is due again now; how many. */
+  unpark(now: number): Promise<number>;
+
+  /** Progress of a transaction's deliveries; one without an attempt has none. */
+  deliveries(transaction: string): Promise<DeliveryRecord[]>;
+
+  /** What needs a person, oldest first; without what is done. */
+  attention(): Promise<AttentionItem[]>;
+  /** Adds items; one that is known, done or not, stays as it is. */
+  note(items: AttentionItem[]): Promise<void>;
+  /** False where there is no such item. */
+  dismiss(id: string): Promise<boolean>;
+  /** In the order of the ids: whether its items were dismissed; false for one without items. */
+  dismissed(ids: readonly string[]): Promise<boolean[]>;
+  /** Cashouts that aren't final and changed last before this time (ISO). */
+  openCashouts(before: string, limit: number): Promise<TransactionRecord[]>;
+  /** Drops what the adapter keeps only to find things and needs no longer. */
+  tidy(now: number): Promise<void>;
+
+  account(id: string): Promise<Account | null>;
+  accountByClientId(clientId: string): Promise<Account | null>;
+  accounts(): Promise<Account[]>;
+  /** Inserts (version 1) or replaces the version before; false where somebody else was first. */
+  putAccount(account: Account): Promise<boolean>;
+
+  /** Resolves when the store answers and takes writes. */
+  ping(): Promise<void>;
+  /** Writes what waits, then closes. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,97 @@
+/**
+ * What a batch is decided on: the account's balances and the records and lookups that its commands need, with
+ * what earlier commands of the same batch changed laid over them. Records are replaced, never changed.
+ */
+import { applyPostings, type Balances } from '../domain/money.ts';
+import type { Command } from './commands.ts';
+import type { Entry, TransactionRecord } from './journal.ts';
+import { lookupsOf, project, refusalKey } from './project.ts';
+import type { Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
+
+function dataPart(command: { data: object }, name: string): unknown {
+  return (command.data as Record<string, unknown>)[name];
+}
+
+/** What must be read before a command can be decided. */
+function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: Lookup[] }): void {
+  switch (command.kind) {
+    case 'createTransfer':
+      if (command.transfer.idempotencyKey !== null) {
+        wants.lookups.push({ name: 'idempotencyKey', key: command.transfer.idempotencyKey });
+      }
+      break;
+    case 'message': {
+      wants.transactions.add(command.transaction);
+      wants.lookups.push({ name: 'refusal', key: refusalKey(command.transaction, command) });
+      const endToEndId = dataPart(command, 'endToEndId');
+      if (typeof endToEndId === 'string') {
+        wants.lookups.push({ name: 'payment', key: endToEndId }, { name: 'returned', key: endToEndId });
+      }
+      break;
+    }
+    case 'timer':
+    case 'submit':
+      wants.transactions.add(command.transaction);
+      break;
+    case 'adjust':
+      wants.lookups.push({ name: 'adjustment', key: command.id });
+      break;
+    case 'createCharge':
+      break;
+  }
+}
+
+/** Everything that the commands of a batch need, in one read. */
+export function wantsOfAll(commands: readonly Command[]): Wants {
+  const wants = { transactions: new Set<string>(), lookups: [] as Lookup[] };
+  for (const command of commands) wantsOf(command, wants);
+  return { transactions: [...wants.transactions], lookups: wants.lookups };
+}
+
+export class Workspace {
+  readonly account: string;
+  readonly seq: number;
+  balances: Balances;
+  /** Records that the batch changed. */
+  readonly changed = new Map<string, TransactionRecord>();
+  readonly addedLookups: LookupRow[] = [];
+  readonly #records = new Map<string, TransactionRecord>();
+  readonly #lookups = new Map<string, string>();
+
+  constructor(account: string, seq: number, balances: Balances, wants: Wants, reads: Reads) {
+    this.account = account;
+    this.seq = seq;
+    this.balances = balances;
+    for (const record of reads.transactions) if (record !== null) this.#records.set(record.id, record);
+    wants.lookups.forEach((lookup, index) => {
+      const value = reads.lookups[index];
+      if (typeof value === 'string') this.#lookups.set(`${lookup.name}:${lookup.key}`, value);
+    });
+  }
+
+  record(id: string): TransactionRecord | null {
+    return this.#records.get(id) ?? null;
+  }
+
+  lookup(name: LookupName, key: string): string | null {
+    return this.#lookups.get(`${name}:${key}`) ?? null;
+  }
+
+  /** Takes an entry in: balances, record and lookups are as after it. Gives the record. */
+  take(entry: Entry): TransactionRecord | null {
+    // I1 holds here: postings that don't sum to zero throw, before anything has changed.
+    const balances = entry.postings.length > 0 ? applyPostings(this.balances, entry.postings) : this.balances;
+    const id = entry.transaction;
+    const record = id === null ? null : project(this.record(id), this.account, this.seq, entry);
+    this.balances = balances;
+    for (const row of lookupsOf(entry)) {
+      this.#lookups.set(`${row.name}:${row.key}`, row.value);
+      this.addedLookups.push(row);
+    }
+    if (record !== null) {
+      this.#records.set(record.id, record);
+      this.changed.set(record.id, record);
+    }
+    return record;
+  }
+}
