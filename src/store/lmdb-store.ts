@@ -1,0 +1,445 @@
+/**
+ * The embedded store on LMDB: the default. Owns the data folder's environment and this incarnation's claims.
+ *
+ * - A batch and its projections are one conditional block of one LMDB transaction: all or nothing.
+ * - An append resolves once its transaction is flushed to disk (I5). The first failed write is fatal.
+ * - Due things lie in rows of a group; a row belongs to one incarnation at a time and goes when all of its
+ *   things are settled. A thing of a row that is taken over may have been done already: it is a hint.
+ */
+import type { Account } from '../accounts/account.ts';
+import { ZERO_BALANCES } from '../domain/money.ts';
+import type { Batch, Entry, Head, TransactionRecord } from '../engine/journal.ts';
+import { ZERO_HASH } from '../engine/journal.ts';
+import {
+  type Append,
+  type AppendResult,
+  type AttentionItem,
+  type Claim,
+  type DeliveryRecord,
+  type DueKind,
+  type LookupName,
+  type LookupRow,
+  type Reads,
+  type Settlement,
+  type Store,
+  StoreUnavailable,
+  type Wants,
+} from '../engine/store.ts';
+import { type Issued, LmdbDue } from './lmdb-due.ts';
+import { openTables, type Tables } from './lmdb-tables.ts';
+import { type WriteGroup, WriteQueue } from './write-queue.ts';
+
+export interface LmdbStoreOptions {
+  /** The data folder; it must exist. */
+  folder: string;
+  /** Names this run of this process. */
+  incarnation: string;
+  now(): number;
+  /** An incarnation without a heartbeat for so long has fallen silent. */
+  silentAfterMs: number;
+  /** A write or flush failed: the process must stop. */
+  onFatal(error: Error): void;
+}
+
+const LAST = Number.MAX_SAFE_INTEGER;
+/** How long a cashout must be open before `tidy` looks at it. */
+const TIDY_AFTER_MS = 60_000;
+const HASH_LENGTH = 64;
+const ENTRIES = ',"entries":[';
+
+function journalValue({ batch, content }: Append): string {
+  return batch.hash + content;
+}
+
+/** The head after a batch: what stands before the entries in the canonical order is parsed, not the entries. */
+function headOf(seq: number, value: string): Head {
+  const start = `${value.slice(HASH_LENGTH, value.indexOf(ENTRIES))}}`;
+  const { at, balances } = JSON.parse(start) as Pick<Batch, 'at' | 'balances'>;
+  return { seq, at, balances, hash: value.slice(0, HASH_LENGTH) };
+}
+
+function batchOf(value: string): Batch {
+  const content = JSON.parse(value.slice(HASH_LENGTH)) as Omit<Batch, 'hash'>;
+  return { ...content, hash: value.slice(0, HASH_LENGTH) };
+}
+
+function openedCashouts(append: Append): string[] {
+  const opened = (entry: Entry): boolean => entry.type === 'cashout' && entry.from === null;
+  return append.batch.entries.filter(opened).map((entry) => entry.transaction ?? '');
+}
+
+class LmdbStore implements Store {
+  readonly #tables: Tables;
+  readonly #due: LmdbDue;
+  readonly #queue: WriteQueue;
+  readonly #options: LmdbStoreOptions;
+  #rows = 0;
+  #closed = false;
+
+  constructor(options: LmdbStoreOptions) {
+    this.#options = options;
+    this.#tables = openTables(options.folder);
+    this.#due = new LmdbDue(this.#tables, options);
+    this.#queue = new WriteQueue(
+      () => this.#startGroup(),
+      (error) => this.#fatal(error),
+    );
+  }
+
+  #fatal(error: Error): void {
+    // lmdb tells the cause in a promise of its own.
+    const cause = (error as Error & { commitError?: Promise<never> }).commitError;
+    if (cause === undefined) this.#options.onFatal(error);
+    else cause.catch((reason: unknown) => this.#options.onFatal(reason instanceof Error ? reason : error));
+  }
+
+  #startGroup(): WriteGroup {
+    const group: WriteGroup & { opened: string[] } = { promises: [], last: [], opened: [] };
+    this.#due.startGroup(group);
+    group.last.push(() => {
+      if (group.opened.length === 0) return;
+      const key: [number, string] = [this.#options.now(), this.#rowId()];
+      group.promises.push(this.#tables.open.put(key, JSON.stringify(group.opened)));
+    });
+    this.#opened = group.opened;
+    return group;
+  }
+
+  #opened: string[] = [];
+
+  #rowId(): string {
+    this.#rows += 1;
+    return `${this.#options.incarnation}.${this.#rows.toString(36)}`;
+  }
+
+  /** The tables as they are now: without the reset, a read may be as old as the event loop's last turns. */
+  #check(): Tables {
+    if (this.#closed) throw new StoreUnavailable('the store is closed');
+    this.#tables.root.resetReadTxn();
+    return this.#tables;
+  }
+
+  async head(account: string): Promise<Head> {
+    const { journal } = this.#check();
+    for (const { key, value } of journal.getRange({
+      start: [account, LAST],
+      end: [account, 0],
+      reverse: true,
+      limit: 1,
+    })) {
+      return headOf(key[1], value);
+    }
+    return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+  }
+
+  async read(account: string, wants: Wants): Promise<Reads> {
+    const { transactions, lookups } = this.#check();
+    return {
+      transactions: wants.transactions.map((id) => {
+        const text = transactions.get(id);
+        const record: TransactionRecord | null = text === undefined ? null : JSON.parse(text);
+        return record?.account === account ? record : null;
+      }),
+      lookups: wants.lookups.map(({ name, key }) => lookups.get([account, name, key]) ?? null),
+    };
+  }
+
+  append(append: Append): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      let appended: Promise<boolean> = Promise.resolve(false);
+      let applied = false;
+      let issued: Issued | null = null;
+      this.#queue.add({
+        issue: (group) => {
+          if (this.#wasFirst(append.batch)) return;
+          appended = this.#issue(append);
+          this.#opened.push(...openedCashouts(append));
+          issued = this.#due.issue(append.due, append.claimUntil);
+          group.promises.push(
+            appended.then((result) => {
+              applied = result;
+            }),
+          );
+        },
+        done: () => {
+          if (applied) return resolve({ outcome: 'appended', claims: issued?.claims ?? [] });
+          const outcome = this.#outcomeOfKnown(append.batch);
+          if (issued === null) return resolve(outcome);
+          // Another process was first between the look and the write: nothing of this one may stay.
+          this.#due.retract(issued).then(() => resolve(outcome), reject);
+        },
+        reject,
+      });
+    });
+  }
+
+  /** Whether the number is taken, or the batch before is missing. */
+  #wasFirst({ account, seq }: Batch): boolean {
+    const { journal } = this.#tables;
+    return journal.doesExist([account, seq]) || (seq > 1 && !journal.doesExist([account, seq - 1]));
+  }
+
+  #outcomeOfKnown({ account, seq, id }: Batch): AppendResult {
+    const stored = this.#tables.journal.get([account, seq]);
+    if (stored !== undefined && batchOf(stored).id === id) return { outcome: 'appended', claims: [] };
+    return { outcome: 'stale' };
+  }
+
+  #issue(append: Append): Promise<boolean> {
+    const { journal, transactions, lookups, attention } = this.#tables;
+    const { account, seq } = append.batch;
+    return journal.ifNoExists([account, seq], () => {
+      void journal.put([account, seq], journalValue(append));
+      for (const record of append.records) void transactions.put(record.id, JSON.stringify(record));
+      for (const { name, key, value } of append.lookups) void lookups.put([account, name, key], value);
+      // Neither `noOverwrite` nor a condition of its own holds inside a conditional block of lmdb 3.5.6.
+      for (const item of append.attention) {
+        const key: [string, string] = [item.id, item.kind];
+        if (!attention.doesExist(key)) void attention.put(key, JSON.stringify({ item, done: false }));
+      }
+    });
+  }
+
+  async transaction(id: string): Promise<TransactionRecord | null> {
+    const text = this.#check().transactions.get(id);
+    return text === undefined ? null : JSON.parse(text);
+  }
+
+  async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
+    const { journal } = this.#check();
+    return seqs.flatMap((seq) => {
+      const value = journal.get([account, seq]);
+      return value === undefined ? [] : [batchOf(value)];
+    });
+  }
+
+  async journal(account: string, from: number, limit: number): Promise<Batch[]> {
+    const { journal } = this.#check();
+    return [...journal.getRange({ start: [account, from], end: [account, LAST], limit })].map(({ value }) =>
+      batchOf(value),
+    );
+  }
+
+  async accountIds(): Promise<string[]> {
+    const { journal, accounts } = this.#check();
+    const ids = new Set<string>([...accounts.getKeys()]);
+    let after: string | null = null;
+    // Skips from account to account, whatever the length of their journals.
+    for (;;) {
+      const start: [string, number] | undefined = after === null ? undefined : [after, LAST];
+      const [key]: [string, number][] = [
+        ...journal.getKeys(start === undefined ? { limit: 1 } : { start, limit: 1 }),
+      ];
+      if (key === undefined) return [...ids].sort();
+      ids.add(key[0]);
+      after = key[0];
+    }
+  }
+
+  async records(after: string, limit: number): Promise<TransactionRecord[]> {
+    const range = this.#check().transactions.getRange({ start: after, limit: limit + 1 });
+    return [...range]
+      .filter(({ key }) => key !== after)
+      .slice(0, limit)
+      .map(({ value }) => JSON.parse(value));
+  }
+
+  async lookups(account: string): Promise<LookupRow[]> {
+    const { lookups } = this.#check();
+    const rows: LookupRow[] = [];
+    for (const { key, value } of lookups.getRange({ start: [account, '', ''] })) {
+      if (key[0] !== account) break;
+      rows.push({ name: key[1] as LookupName, key: key[2], value });
+    }
+    return rows;
+  }
+
+  async beat(now: number): Promise<void> {
+    this.#check();
+    await this.#due.beat(now);
+  }
+
+  async claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
+    this.#check();
+    return this.#due.claim(kind, now, limit);
+  }
+
+  settle(settlements: Settlement[]): Promise<boolean[]> {
+    return new Promise((resolve, reject) => {
+      let results: boolean[] = [];
+      this.#queue.add({
+        issue: (group) => {
+          const { deliveries } = this.#tables;
+          results = settlements.map(({ claim, next, record, attention }) => {
+            if (claim !== null && !this.#due.release(claim)) return false;
+            if (next !== null) this.#due.issue([next], 0);
+            if (record !== undefined) {
+              group.promises.push(deliveries.put([record.transaction, record.id], JSON.stringify(record)));
+            }
+            if (attention !== undefined) group.promises.push(this.#putAttention(attention));
+            return true;
+          });
+        },
+        done: () => resolve(results),
+        reject,
+      });
+    });
+  }
+
+  /** An item that is known stays as it is, done or not. */
+  #putAttention(item: AttentionItem): Promise<boolean> {
+    const value = JSON.stringify({ item, done: false });
+    // The option is there; lmdb's types don't know it.
+    const options = { noOverwrite: true } as unknown as number;
+    return this.#tables.attention.put([item.id, item.kind], value, options);
+  }
+
+  async park(claims: Claim[]): Promise<void> {
+    this.#check();
+    await this.#due.park(claims);
+  }
+
+  async unpark(now: number): Promise<number> {
+    this.#check();
+    return this.#due.unpark(now);
+  }
+
+  async deliveries(transaction: string): Promise<DeliveryRecord[]> {
+    const records: DeliveryRecord[] = [];
+    for (const { key, value } of this.#check().deliveries.getRange({ start: [transaction, ''] })) {
+      if (key[0] !== transaction) break;
+      records.push(JSON.parse(value));
+    }
+    return records;
+  }
+
+  async attention(): Promise<AttentionItem[]> {
+    const items: AttentionItem[] = [];
+    for (const { value } of this.#check().attention.getRange()) {
+      const { item, done } = JSON.parse(value) as { item: AttentionItem; done: boolean };
+      if (!done) items.push(item);
+    }
+    return items.sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+  }
+
+  note(items: AttentionItem[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#queue.add({
+        issue: (group) => {
+          for (const item of items) group.promises.push(this.#putAttention(item));
+        },
+        done: resolve,
+        reject,
+      });
+    });
+  }
+
+  /** A write that reads first, in one transaction; for what is rare. */
+  async #transaction<Result>(body: (tables: Tables) => Result): Promise<Result> {
+    const tables = this.#check();
+    try {
+      return await tables.root.transaction(() => body(tables));
+    } catch (error) {
+      this.#fatal(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
+  }
+
+  dismiss(id: string): Promise<boolean> {
+    return this.#transaction(({ attention }) => {
+      let found = false;
+      for (const { key, value } of [...attention.getRange({ start: [id, ''] })]) {
+        if (key[0] !== id) break;
+        const { item, done } = JSON.parse(value) as { item: AttentionItem; done: boolean };
+        found ||= !done;
+        void attention.put(key, JSON.stringify({ item, done: true }));
+      }
+      return found;
+    });
+  }
+
+  async dismissed(ids: readonly string[]): Promise<boolean[]> {
+    const { attention } = this.#check();
+    return ids.map((id) => {
+      let dismissed = false;
+      for (const { key, value } of attention.getRange({ start: [id, ''] })) {
+        if (key[0] !== id) break;
+        if (!(JSON.parse(value) as { done: boolean }).done) return false;
+        dismissed = true;
+      }
+      return dismissed;
+    });
+  }
+
+  async openCashouts(before: string, limit: number): Promise<TransactionRecord[]> {
+    const { open } = this.#check();
+    const found: TransactionRecord[] = [];
+    for (const { value } of open.getRange({ end: [Date.parse(before) + 1, ''] })) {
+      for (const id of JSON.parse(value) as string[]) {
+        const record = await this.transaction(id);
+        if (record === null || record.final || record.updatedAt >= before) continue;
+        found.push(record);
+        if (found.length === limit) return found;
+      }
+    }
+    return found;
+  }
+
+  async tidy(now: number): Promise<void> {
+    const { open, transactions } = this.#check();
+    const stillOpen = (id: string): boolean => {
+      const text = transactions.get(id);
+      return text !== undefined && !(JSON.parse(text) as TransactionRecord).final;
+    };
+    const writes: Promise<unknown>[] = [];
+    for (const { key, value } of open.getRange({ end: [now - TIDY_AFTER_MS, ''] })) {
+      const ids = JSON.parse(value) as string[];
+      const kept = ids.filter(stillOpen);
+      if (kept.length === 0) writes.push(open.remove(key));
+      else if (kept.length < ids.length) writes.push(open.put(key, JSON.stringify(kept)));
+    }
+    await Promise.all(writes);
+  }
+
+  async account(id: string): Promise<Account | null> {
+    const text = this.#check().accounts.get(id);
+    return text === undefined ? null : JSON.parse(text);
+  }
+
+  async accountByClientId(clientId: string): Promise<Account | null> {
+    const id = this.#check().clients.get(clientId);
+    return id === undefined ? null : this.account(id);
+  }
+
+  async accounts(): Promise<Account[]> {
+    return [...this.#check().accounts.getRange()].map(({ value }) => JSON.parse(value));
+  }
+
+  putAccount(account: Account): Promise<boolean> {
+    return this.#transaction(({ accounts, clients }) => {
+      const text = accounts.get(account.id);
+      const before: Account | null = text === undefined ? null : JSON.parse(text);
+      if ((before?.version ?? 0) !== account.version - 1) return false;
+      if (before !== null && before.clientId !== account.clientId) void clients.remove(before.clientId);
+      void clients.put(account.clientId, account.id);
+      void accounts.put(account.id, JSON.stringify(account));
+      return true;
+    });
+  }
+
+  async ping(): Promise<void> {
+    this.#check().accounts.doesExist('');
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#queue.close();
+    await this.#tables.root.close();
+  }
+}
+
+/** Opens the embedded store in a folder. */
+export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
+  return new LmdbStore(options);
+}
