@@ -1,0 +1,117 @@
+/**
+ * The sandbox bank: deterministic, steered by the amount's last two digits and by endpoints, driven by the
+ * clock. It keeps nothing: what it does next follows from the transaction and the step that is due, so a crash
+ * costs it nothing, and a step that is told again is the same message.
+ */
+import { hash } from 'node:crypto';
+import { composeBrCode } from '../domain/br-code.ts';
+import { composeEndToEndId } from '../domain/end-to-end-id.ts';
+import {
+  type Awakening,
+  type Bank,
+  type BankMessage,
+  BankRefused,
+  type ChargeToRegister,
+  type PayoutToCheck,
+} from '../engine/bank.ts';
+import { allowedTypes } from '../engine/chart.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import { isRefusedAtOnce, scenarioOf } from './scenarios.ts';
+
+/** A code that is nobody's: ISPB codes are given out from 00000000 on, this one isn't. */
+const ISPB = '99999999';
+const TXID_LENGTH = 25;
+const SUFFIX_LENGTH = 11;
+
+function suffixOf(seed: string): string {
+  return hash('sha256', seed, 'hex').slice(0, SUFFIX_LENGTH);
+}
+
+function createdAt(transaction: TransactionRecord): number {
+  return Date.parse((transaction.snapshot.context as { createdAt: string }).createdAt);
+}
+
+function amountOf(transaction: TransactionRecord): number {
+  return (transaction.snapshot.context as { amount: number }).amount;
+}
+
+const NEEDS_PAYMENT = new Set(['PAY', 'HOLD']);
+const NEEDS_END_TO_END_ID = new Set(['PAY', 'HOLD', 'START', 'SETTLE']);
+
+export class SandboxBank implements Bank {
+  readonly name = 'sandbox';
+  readonly sandbox = true;
+  readonly #delayMs: number;
+
+  constructor(delayMs: number) {
+    this.#delayMs = delayMs;
+  }
+
+  async register(charge: ChargeToRegister): Promise<{ qrcode: string; wakeInMs: number | null }> {
+    const qrcode = composeBrCode({
+      key: charge.pixKey,
+      amount: charge.amount,
+      merchantName: charge.merchantName,
+      merchantCity: charge.merchantCity,
+      txid: charge.id.replaceAll('-', '').slice(0, TXID_LENGTH),
+    });
+    const steps = scenarioOf('pix-in', charge.amount);
+    return { qrcode, wakeInMs: steps.length > 0 ? this.#delayMs : null };
+  }
+
+  async check(payout: PayoutToCheck): Promise<void> {
+    if (isRefusedAtOnce(payout.amount)) throw new BankRefused('the bank refuses the transfer');
+  }
+
+  async submit(payout: TransactionRecord): Promise<{ wakeInMs: number | null }> {
+    return { wakeInMs: scenarioOf('cashout', amountOf(payout)).length > 0 ? this.#delayMs : null };
+  }
+
+  async giveBack(): Promise<void> {
+    // The sandbox's payments come from nowhere, and there they go back to.
+  }
+
+  async query(): Promise<BankMessage[] | null> {
+    return null;
+  }
+
+  async wake(transaction: TransactionRecord, step: number): Promise<Awakening> {
+    const steps = scenarioOf(transaction.type, amountOf(transaction));
+    const due = steps[step];
+    if (due === undefined) return { messages: [], wakeInMs: null };
+    const wakeInMs = step + 1 < steps.length ? this.#delayMs : null;
+    const { machine, value } = transaction.snapshot;
+    // Somebody steered the transaction by hand: what it is past already needn't be told.
+    const wanted = due.insist === true || allowedTypes(machine, value).includes(due.type);
+    const id = `sandbox:${transaction.id}:${step}`;
+    // Deterministic, so that a step that is told again after a crash is the same message.
+    const data = this.#fill(
+      transaction,
+      { id, type: due.type, data: {} },
+      createdAt(transaction) + this.#delayMs * (step + 1),
+    );
+    const message: BankMessage = { id, type: due.type, data };
+    if (!wanted && transaction.messages[id] === undefined) return { messages: [], wakeInMs };
+    return { messages: due.twice === true ? [message, message] : [message], wakeInMs };
+  }
+
+  fillIn(transaction: TransactionRecord, message: BankMessage, at: number): Record<string, unknown> {
+    return this.#fill(transaction, message, at);
+  }
+
+  #fill(
+    transaction: TransactionRecord,
+    { id, type, data }: BankMessage,
+    at: number,
+  ): Record<string, unknown> {
+    const filled: Record<string, unknown> = { ...data };
+    const endsTransfer = type === 'FAIL' && transaction.type === 'cashout';
+    if (NEEDS_END_TO_END_ID.has(type) || endsTransfer) {
+      const reference = (transaction.snapshot.context as { reference?: string | null }).reference ?? null;
+      filled.endToEndId ??= reference ?? composeEndToEndId(ISPB, at, suffixOf(`${transaction.id}:${id}`));
+    }
+    if (NEEDS_PAYMENT.has(type)) filled.amount ??= amountOf(transaction);
+    if (NEEDS_PAYMENT.has(type) || type === 'SETTLE') filled.paidAt ??= new Date(at).toISOString();
+    return filled;
+  }
+}

@@ -1,0 +1,48 @@
+/** Takes up what a batch made due as soon as it is durable, without waiting for a tick. */
+import type { Desk } from '../bank/desk.ts';
+import type { Committed } from '../engine/account-actor.ts';
+import type { FreshWork } from '../engine/engine.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import type { Claim, Store } from '../engine/store.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+
+const MAX_ORDERS = 4_096;
+
+/** Hands fresh deliveries to the dispatcher and fresh bank orders to the desk. */
+export function freshWork(
+  store: Store,
+  desk: Desk,
+  dispatcher: Dispatcher,
+  onTrouble: (error: unknown) => void,
+): FreshWork {
+  let ordersInHand = 0;
+  const carryOut = async (orders: { claim: Claim; record: TransactionRecord | null }[]): Promise<void> => {
+    ordersInHand += orders.length;
+    try {
+      await desk.carryOut(orders);
+    } catch (error) {
+      onTrouble(error);
+    } finally {
+      ordersInHand -= orders.length;
+    }
+  };
+  return {
+    hasRoom: () => dispatcher.hasRoom() && ordersInHand < MAX_ORDERS,
+    take: (committed: Committed) => {
+      if (committed.claims.length === 0) return;
+      const deliveries = new Map<string, Claim>();
+      const orders: { claim: Claim; record: TransactionRecord | null }[] = [];
+      const records = new Map<string, TransactionRecord>();
+      for (const { record } of committed.taken) if (record !== null) records.set(record.id, record);
+      for (const claim of committed.claims) {
+        if (claim.due.kind === 'delivery') deliveries.set(claim.due.delivery, claim);
+        else if (claim.due.kind === 'bank')
+          orders.push({ claim, record: records.get(claim.due.transaction) ?? null });
+        // A timer that was due when it began is a sweep's.
+        else store.settle([{ claim, next: claim.due }]).catch(onTrouble);
+      }
+      if (deliveries.size > 0) dispatcher.takeFresh(committed, deliveries);
+      if (orders.length > 0) void carryOut(orders);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * The recurring jobs: each drains what is due in the store, in bounded batches, and sends it on. Never a job a
+ * transaction. A job is a hint: whoever gets what it brings reads again the state that it acts on.
+ */
+import { backoffMs, type Desk } from '../bank/desk.ts';
+import type { Bank } from '../engine/bank.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Payments } from '../engine/payments.ts';
+import type { Claim, Due, Settlement } from '../engine/store.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { RecurringJob } from './agenda-clock.ts';
+
+export interface SweepOptions {
+  engine: Engine;
+  payments: Payments;
+  bank: Bank;
+  desk: Desk;
+  dispatcher: Dispatcher;
+  now(): number;
+  onTrouble(error: unknown, due: Due): void;
+}
+
+/** What is due is looked for so often; a step comes at most 250 ms late on an idle machine. */
+const TICK_MS = 100;
+const BATCH = 500;
+/** Batches of one drain: a backlog yields to the other jobs now and then. */
+const ROUNDS = 40;
+const UNPARK_MS = 60_000;
+
+type TimerDue = Due & { kind: 'timer' };
+
+/** Claims and hands on until nothing is due; false where there is more. */
+async function drain(
+  claim: () => Promise<Claim[]>,
+  take: (claims: Claim[]) => Promise<void>,
+): Promise<boolean> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const claims = await claim();
+    if (claims.length === 0) return true;
+    await take(claims);
+  }
+  return false;
+}
+
+class TimerSweep {
+  readonly #options: SweepOptions;
+
+  constructor(options: SweepOptions) {
+    this.#options = options;
+  }
+
+  async take(claims: readonly Claim[]): Promise<void> {
+    const { store } = this.#options.engine;
+    const settlements: Settlement[] = [];
+    const parked: Claim[] = [];
+    await Promise.all(
+      claims.map(async (claim) => {
+        const outcome = await this.#fire(claim.due as TimerDue);
+        if (outcome === 'park') parked.push(claim);
+        else settlements.push({ claim, next: outcome });
+      }),
+    );
+    if (settlements.length > 0) await store.settle(settlements);
+    if (parked.length > 0) await store.park(parked);
+  }
+
+  /** Null: done with; a due: later; `park`: the transaction is quarantined. */
+  async #fire(due: TimerDue): Promise<Due | null | 'park'> {
+    const { engine, now, onTrouble } = this.#options;
+    try {
+      await this.#askBank(due.transaction);
+      const command = { kind: 'timer', transaction: due.transaction, name: due.name, at: due.at } as const;
+      const answer = await engine.send(due.account, command);
+      return answer.kind === 'quarantined' ? 'park' : null;
+    } catch (error) {
+      onTrouble(error, due);
+      return { ...due, at: now() + backoffMs(due.tries), tries: due.tries + 1 };
+    }
+  }
+
+  /** A bank that can be asked may know of a payment that has not reached us: it is heard before a charge expires. */
+  async #askBank(id: string): Promise<void> {
+    const { bank, engine, payments } = this.#options;
+    if (bank.sandbox) return;
+    const record = await engine.store.transaction(id);
+    if (record === null || record.final) return;
+    for (const message of (await bank.query(record)) ?? []) await payments.message(record, message, 'bank');
+  }
+}
+
+/** All recurring jobs. */
+export function sweeps(options: SweepOptions): RecurringJob[] {
+  const { engine, desk, dispatcher, now } = options;
+  const { store } = engine;
+  const timers = new TimerSweep(options);
+  let unparkedAt = 0;
+  return [
+    {
+      name: 'bank-and-timers',
+      everyMs: TICK_MS,
+      run: async () => {
+        const orders = (claims: Claim[]): Promise<void> =>
+          desk.carryOut(claims.map((claim) => ({ claim, record: null })));
+        // The bank's due steps come before due expiries: after a pause, what was paid in time is paid.
+        if (!(await drain(() => store.claim('bank', now(), BATCH), orders))) return;
+        await drain(
+          () => store.claim('timer', now(), BATCH),
+          (claims) => timers.take(claims),
+        );
+      },
+    },
+    {
+      name: 'deliveries',
+      everyMs: TICK_MS,
+      run: async () => {
+        const limit = (): number => Math.min(BATCH, dispatcher.room);
+        const claim = async (): Promise<Claim[]> =>
+          limit() === 0 ? [] : store.claim('delivery', now(), limit());
+        await drain(claim, (claims) => dispatcher.takeClaimed(claims));
+      },
+    },
+    { name: 'heartbeat', everyMs: 1_000, run: () => store.beat(now()) },
+    {
+      name: 'housekeeping',
+      everyMs: 10_000,
+      run: async () => {
+        engine.passivate();
+        await store.tidy(now());
+        if (now() - unparkedAt < UNPARK_MS) return;
+        unparkedAt = now();
+        await store.unpark(now());
+      },
+    },
+  ];
+}
