@@ -1,0 +1,301 @@
+/**
+ * Owns the deliveries in hand: from their claim to the record of their attempt. What is fresh from its commit
+ * comes with its payload; what a sweep claimed is read from the store and the journal.
+ *
+ * 1. Delivery n + 1 of a transaction to a URL starts once the first attempt of n has ended.
+ * 2. Every claim ends in a settlement: with a record where there was an attempt, without one where it was
+ *    put off. What dies with the process is found again by its claim.
+ * 3. What is in hand is bounded; the rest waits in the store.
+ */
+import type { Directory } from '../accounts/directory.ts';
+import { webhookPayload } from '../domain/webhook-payload.ts';
+import type { Committed } from '../engine/account-actor.ts';
+import { deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
+import type { AttentionItem, Claim, DeliveryRecord, Due, Settlement, Store } from '../engine/store.ts';
+import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
+import type { Attempted, Send, SendResult, WebhookSender } from './sender-port.ts';
+
+export interface DispatcherOptions {
+  store: Store;
+  directory: Directory;
+  sender: WebhookSender;
+  now(): number;
+  /** `WEBHOOK_RETRY_SCALE`. */
+  retryScale: number;
+  /** Something went wrong; what it was about is found again. */
+  onTrouble(error: unknown): void;
+  onAttempt?(record: DeliveryRecord, durationMs: number): void;
+}
+
+type DeliveryDue = Due & { kind: 'delivery' };
+
+/** A delivery in hand. */
+interface Job {
+  claim: Claim;
+  due: DeliveryDue;
+  record: DeliveryRecord;
+  url: string;
+  /** The delivery that must have been attempted before; null: none. */
+  after: string | null;
+  event: { id: string; name: string };
+  body: string;
+}
+
+const MAX_IN_HAND = 4_096;
+/** The delivery before is in other hands: look again after so long. */
+const NOT_YET_MS = 250;
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  /** By delivery id: their first attempt hasn't ended, or isn't recorded yet. */
+  readonly #jobs = new Map<string, Job>();
+  /** Jobs that wait for the first attempt of another, by that one's id. */
+  readonly #waiting = new Map<string, Job[]>();
+  /** First attempts that ended but aren't recorded yet. */
+  readonly #ended = new Set<string>();
+  #settlements: Settlement[] = [];
+  #settling: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    options.sender.onResults((results) => this.#results(results));
+  }
+
+  get inHand(): number {
+    return this.#jobs.size;
+  }
+
+  hasRoom(): boolean {
+    return !this.#closed && this.#jobs.size < MAX_IN_HAND;
+  }
+
+  /** How many more deliveries may be claimed. */
+  get room(): number {
+    return this.#closed ? 0 : Math.max(0, MAX_IN_HAND - this.#jobs.size);
+  }
+
+  /** Takes up what a batch made due: nothing is read, the batch has it all. */
+  takeFresh({ account, taken }: Committed, claims: ReadonlyMap<string, Claim>): void {
+    for (const { entry, record } of taken) {
+      if (record === null) continue;
+      for (const event of entry.events) {
+        if (event.deliveries.length === 0) continue;
+        const named = { id: event.id, name: event.name };
+        const body = JSON.stringify(webhookPayload(named, entry.at, record.id, record.snapshot.context));
+        for (const { id, url, after } of event.deliveries) {
+          const claim = claims.get(id);
+          if (claim === undefined) continue;
+          const due = claim.due as DeliveryDue;
+          this.#take({
+            claim,
+            due,
+            record: newDelivery(id, account, record.id),
+            url,
+            after,
+            event: named,
+            body,
+          });
+        }
+      }
+    }
+  }
+
+  /** Takes up what a sweep claimed: reads what each was about and where it stands. */
+  async takeClaimed(claims: readonly Claim[]): Promise<void> {
+    const byTransaction = new Map<string, Claim[]>();
+    for (const claim of claims) {
+      const own = byTransaction.get(claim.due.transaction);
+      if (own === undefined) byTransaction.set(claim.due.transaction, [claim]);
+      else own.push(claim);
+    }
+    for (const [transaction, own] of byTransaction) {
+      try {
+        await this.#takeOf(transaction, own);
+      } catch (error) {
+        this.#options.onTrouble(error);
+        for (const claim of own) this.#putOff(claim, 1_000 * (claim.due.tries + 1));
+      }
+    }
+  }
+
+  async #takeOf(transaction: string, claims: readonly Claim[]): Promise<void> {
+    const { store, now } = this.#options;
+    const record = await store.transaction(transaction);
+    const named = record === null ? [] : deliveriesOf(await historyOf(store, record));
+    const progress = new Map(
+      (await store.deliveries(transaction)).map((delivery) => [delivery.id, delivery]),
+    );
+    for (const claim of claims) {
+      const due = claim.due as DeliveryDue;
+      const delivery = named.find(({ id }) => id === due.delivery);
+      const known = progress.get(due.delivery) ?? newDelivery(due.delivery, due.account, transaction);
+      // A hint that is not true any more, or a second row for the same attempt.
+      if (delivery === undefined || this.#jobs.has(due.delivery) || !wantsAttempt(known, now())) {
+        this.#settle({ claim, next: null });
+        continue;
+      }
+      this.#take(jobOf(claim, due, known, delivery));
+    }
+  }
+
+  #take(job: Job): void {
+    this.#jobs.set(job.due.delivery, job);
+    const { after } = job;
+    if (after !== null && this.#isUnderWay(after)) {
+      const waiting = this.#waiting.get(after);
+      if (waiting === undefined) this.#waiting.set(after, [job]);
+      else waiting.push(job);
+      return;
+    }
+    void this.#start(job);
+  }
+
+  #isUnderWay(delivery: string): boolean {
+    const job = this.#jobs.get(delivery);
+    return job !== undefined && job.record.attempts.length === 0 && !this.#ended.has(delivery);
+  }
+
+  async #start(job: Job): Promise<void> {
+    try {
+      if (!(await this.#mayStart(job)))
+        return this.#release(job, NOT_YET_MS * 2 ** Math.min(job.due.tries, 6));
+      const { directory, sender, now } = this.#options;
+      const secrets = await directory.secrets(job.due.account, job.url);
+      if (secrets.length === 0) {
+        const record = urlRemoved(job.record, now());
+        return this.#finish(job, record === null ? null : { record, next: null });
+      }
+      sender.send([sendOf(job, secrets)]);
+    } catch (error) {
+      this.#options.onTrouble(error);
+      this.#release(job, 1_000);
+    }
+  }
+
+  async #mayStart({ after, due }: Job): Promise<boolean> {
+    if (after === null || this.#ended.has(after) || this.#jobs.has(after)) return true;
+    const records = await this.#options.store.deliveries(due.transaction);
+    const before = records.find(({ id }) => id === after);
+    return before !== undefined && (before.attempts.length > 0 || before.status === 'dead');
+  }
+
+  #results(results: readonly SendResult[]): void {
+    for (const result of results) {
+      const job = this.#jobs.get(result.token);
+      if (job === undefined) continue;
+      if (result.kind === 'putOff') this.#release(job, result.delayMs);
+      else this.#attempted(job, result);
+    }
+  }
+
+  #attempted(job: Job, result: Attempted): void {
+    const { now, retryScale } = this.#options;
+    const at = new Date(result.at).toISOString();
+    const attempt = {
+      at,
+      statusCode: result.statusCode,
+      error: result.error,
+      durationMs: Math.round(result.durationMs),
+    };
+    const record = attempted(job.record, attempt, result.retryAfterMs, retryScale, now());
+    const next: Due | null =
+      record.nextAttemptAt === null
+        ? null
+        : { ...job.due, at: Date.parse(record.nextAttemptAt), tries: record.failures };
+    this.#options.onAttempt?.(record, attempt.durationMs);
+    this.#finish(job, { record, next });
+  }
+
+  /** The attempt is over, or there was nothing to attempt: whoever waited for it may start. */
+  #finish(job: Job, outcome: { record: DeliveryRecord; next: Due | null } | null): void {
+    const settlement: Settlement = { claim: job.claim, next: outcome?.next ?? null };
+    if (outcome !== null) settlement.record = outcome.record;
+    if (outcome?.record.status === 'dead') settlement.attention = this.#deadLetter(job, outcome.record);
+    this.#ended.add(job.due.delivery);
+    this.#settle(settlement);
+    this.#startWaiting(job.due.delivery);
+  }
+
+  #deadLetter(job: Job, record: DeliveryRecord): AttentionItem {
+    const last = record.attempts.at(-1);
+    return {
+      kind: 'dead',
+      id: record.id,
+      since: new Date(this.#options.now()).toISOString(),
+      what: `${job.event.name} of ${record.transaction} to ${job.url} is dead: ${last?.error ?? last?.statusCode ?? 'the URL is off the account'}`,
+      next: `npx pixstate deliveries retry ${record.id}`,
+    };
+  }
+
+  #startWaiting(delivery: string): void {
+    const waiting = this.#waiting.get(delivery);
+    if (waiting === undefined) return;
+    this.#waiting.delete(delivery);
+    for (const job of waiting) void this.#start(job);
+  }
+
+  /** Back to the store without an attempt; what waited for it goes back as well. */
+  #release(job: Job, delayMs: number): void {
+    this.#jobs.delete(job.due.delivery);
+    this.#putOff(job.claim, delayMs);
+    const waiting = this.#waiting.get(job.due.delivery) ?? [];
+    this.#waiting.delete(job.due.delivery);
+    for (const follower of waiting) this.#release(follower, delayMs);
+  }
+
+  #putOff(claim: Claim, delayMs: number): void {
+    const { due } = claim;
+    this.#settle({ claim, next: { ...due, at: this.#options.now() + delayMs, tries: due.tries + 1 } });
+  }
+
+  #settle(settlement: Settlement): void {
+    this.#settlements.push(settlement);
+    this.#settling ??= this.#write();
+  }
+
+  async #write(): Promise<void> {
+    await new Promise(setImmediate);
+    while (this.#settlements.length > 0) {
+      const settlements = this.#settlements;
+      this.#settlements = [];
+      try {
+        await this.#options.store.settle(settlements);
+      } catch (error) {
+        // The claims stay in the store: whoever comes next attempts again, at least once.
+        this.#options.onTrouble(error);
+      }
+      for (const { claim } of settlements) {
+        if (claim === null || claim.due.kind !== 'delivery') continue;
+        this.#ended.delete(claim.due.delivery);
+        if (this.#jobs.get(claim.due.delivery)?.claim === claim) this.#jobs.delete(claim.due.delivery);
+      }
+    }
+    this.#settling = null;
+  }
+
+  /** Takes nothing more, ends the attempts under way, records them. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#options.sender.close();
+    await this.#settling;
+  }
+}
+
+function jobOf(claim: Claim, due: DeliveryDue, record: DeliveryRecord, delivery: NamedDelivery): Job {
+  const { url, after, event, payload } = delivery;
+  return { claim, due, record, url, after, event, body: JSON.stringify(payload) };
+}
+
+function sendOf(job: Job, secrets: readonly string[]): Send {
+  return {
+    token: job.due.delivery,
+    account: job.due.account,
+    url: job.url,
+    event: job.event.name,
+    eventId: job.event.id,
+    transactionId: job.due.transaction,
+    body: job.body,
+    secrets,
+  };
+}

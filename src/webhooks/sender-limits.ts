@@ -1,0 +1,38 @@
+/** The bounds of the queue; times in milliseconds. */
+export interface QueueLimits {
+  maxInFlight: number;
+  startPerOrigin: number;
+  maxPerOrigin: number;
+  maxWaiting: number;
+  maxWaitingPerOrigin: number;
+  maxWaitMs: number;
+  idleMs: number;
+  putOffMinMs: number;
+  putOffMaxMs: number;
+}
+
+/** All bounds of a sender; plain data, so that a worker thread can be given them. Times in milliseconds. */
+export interface SenderLimits extends QueueLimits {
+  /** For a whole exchange, from the start of connecting. */
+  timeoutMs: number;
+  /** How long `close` waits for requests under way. */
+  closeMs: number;
+}
+
+/** What can be set, with what holds otherwise. */
+export function senderLimits(given: Partial<SenderLimits>): SenderLimits {
+  const maxInFlight = given.maxInFlight ?? 512;
+  return {
+    timeoutMs: given.timeoutMs ?? 10_000,
+    closeMs: given.closeMs ?? 5_000,
+    maxInFlight,
+    startPerOrigin: given.startPerOrigin ?? 4,
+    maxPerOrigin: given.maxPerOrigin ?? 128,
+    maxWaiting: given.maxWaiting ?? maxInFlight * 32,
+    maxWaitingPerOrigin: given.maxWaitingPerOrigin ?? 2_048,
+    maxWaitMs: given.maxWaitMs ?? 30_000,
+    idleMs: given.idleMs ?? 5_000,
+    putOffMinMs: given.putOffMinMs ?? 1_000,
+    putOffMaxMs: given.putOffMaxMs ?? 30_000,
+  };
+}

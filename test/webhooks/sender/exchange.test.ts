@@ -1,0 +1,182 @@
+import { createHmac } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { retryAfterMs } from '../../../src/webhooks/attempt.ts';
+import { openWebhookSender } from '../../../src/webhooks/sender.ts';
+import { item, Outbox, type Receiver, receiver, SECRET } from './receivers.ts';
+
+const test = suite('webhook exchange');
+const NOW = Date.parse('2026-11-20T12:00:00.500Z');
+
+async function using(
+  answer: Parameters<typeof receiver>[0],
+  run: (to: Receiver, outbox: Outbox) => Promise<void>,
+): Promise<void> {
+  const to = await receiver(answer);
+  const outbox = new Outbox(openWebhookSender({ allowPrivate: true, thread: false, now: () => NOW }));
+  try {
+    await run(to, outbox);
+  } finally {
+    await outbox.sender.close();
+    await to.close();
+  }
+}
+
+test('sends the headers of the contract, to the letter, and the body byte for byte', () =>
+  using(
+    (response) => response.end(),
+    async (to, outbox) => {
+      const result = await outbox.attempt(item('1', `${to.url}?a=b`, { eventId: 'evt_abc' }));
+      assert.is(result.statusCode, 200);
+      assert.is(result.error, null);
+      assert.is(result.at, NOW);
+      const [seen] = to.seen;
+      assert.is(seen?.method, 'POST');
+      assert.is(seen?.url, '/hook?a=b');
+      assert.is(seen?.body, '{"id":"evt_1","note":"ação"}');
+      for (const name of [
+        'Content-Type',
+        'X-Webhook-Source',
+        'X-Transaction-Id',
+        'X-Event',
+        'Idempotency-Key',
+      ]) {
+        assert.ok(seen?.names.includes(name), name);
+      }
+      const value = (name: string) => seen?.headers.get(name);
+      assert.is(value('content-type'), 'application/json');
+      assert.is(value('x-webhook-source'), 'payments-api');
+      assert.is(value('x-transaction-id'), '7d1f5a9e-2c54-4a59-9a3e-0a4f6f1f0c11');
+      assert.is(value('x-event'), 'pix-in.paid');
+      assert.is(value('idempotency-key'), 'evt_abc');
+      assert.is(value('webhook-id'), 'evt_abc');
+      assert.is(value('webhook-timestamp'), '1795176000');
+      assert.is(value('user-agent'), 'pixstate');
+      assert.is(value('content-length'), '30');
+    },
+  ));
+
+test('signs as Standard Webhooks says, with every secret', () =>
+  using(
+    (response) => response.end(),
+    async (to, outbox) => {
+      const other = `whsec_${Buffer.alloc(24, 9).toString('base64')}`;
+      await outbox.attempt(item('1', to.url, { eventId: 'evt_abc', secrets: [SECRET, other] }));
+      const sign = (byte: number, length: number) =>
+        createHmac('sha256', Buffer.alloc(length, byte))
+          .update('evt_abc.1795176000.{"id":"evt_1","note":"ação"}')
+          .digest('base64');
+      assert.is(to.seen[0]?.headers.get('webhook-signature'), `v1,${sign(7, 32)} v1,${sign(9, 24)}`);
+    },
+  ));
+
+for (const status of [200, 202, 204, 299, 400, 404, 410, 500, 503]) {
+  test(`reports a ${status} as it is`, () =>
+    using(
+      (response) => response.writeHead(status, { 'Retry-After': '5' }).end(),
+      async (to, outbox) => {
+        const result = await outbox.attempt(item('1', to.url));
+        assert.is(result.statusCode, status);
+        assert.is(result.error, null);
+        assert.is(result.retryAfterMs, null);
+      },
+    ));
+}
+
+test('reads Retry-After of a 429 in seconds and as a date', async () => {
+  for (const [value, expected] of [
+    ['120', 120_000],
+    ['Fri, 20 Nov 2026 12:01:00 GMT', 59_500],
+    ['soon', null],
+  ] as const) {
+    await using(
+      (response) => response.writeHead(429, { 'Retry-After': value }).end(),
+      async (to, outbox) => {
+        const result = await outbox.attempt(item('1', to.url));
+        assert.is(result.statusCode, 429);
+        assert.is(result.retryAfterMs, expected);
+      },
+    );
+  }
+});
+
+test('reads every form of Retry-After, and nothing into what is none', () => {
+  assert.is(retryAfterMs('0', NOW), 0);
+  assert.is(retryAfterMs('Friday, 20-Nov-26 12:01:00 GMT', NOW), 59_500);
+  assert.is(retryAfterMs('Fri Nov 20 12:01:00 2026', NOW), 59_500);
+  assert.is(retryAfterMs('Fri, 20 Nov 2020 12:01:00 GMT', NOW), 0);
+  assert.is(retryAfterMs(['7', '9'], NOW), 7_000);
+  for (const none of [undefined, '', '-1', '1.5', '99999999999', '2026-11-20', 'Friday']) {
+    assert.is(retryAfterMs(none, NOW), null, String(none));
+  }
+});
+
+test('follows no redirect', async () => {
+  const target = await receiver((response) => response.end());
+  await using(
+    (response) => response.writeHead(307, { Location: target.url }).end(),
+    async (to, outbox) => {
+      const result = await outbox.attempt(item('1', to.url));
+      assert.is(result.statusCode, 307);
+      assert.is(target.seen.length, 0);
+    },
+  );
+  await target.close();
+});
+
+test('keeps connections alive', async () => {
+  const ports = new Set<number | undefined>();
+  await using(
+    (response) => {
+      ports.add(response.socket?.remotePort);
+      response.end('ok');
+    },
+    async (to, outbox) => {
+      for (const token of ['1', '2', '3', '4']) await outbox.attempt(item(token, to.url));
+      assert.is(ports.size, 1);
+    },
+  );
+});
+
+test('counts what is in flight and reports each item once', () =>
+  using(
+    (response) => response.end('ok'),
+    async (to, outbox) => {
+      const items = Array.from({ length: 300 }, (_, index) => item(`t${index}`, to.url));
+      outbox.sender.send(items);
+      assert.is(outbox.sender.inFlight, 300);
+      await outbox.until((results) => results.length === 300);
+      assert.is(outbox.sender.inFlight, 0);
+      assert.is(new Set(outbox.results.map(({ token }) => token)).size, 300);
+      assert.ok(outbox.results.every((result) => result.kind === 'attempted' && result.statusCode === 200));
+    },
+  ));
+
+test('fails an item that can not be sent without touching others', () =>
+  using(
+    (response) => response.end(),
+    async (to, outbox) => {
+      outbox.sender.send([
+        item('url', 'not a url'),
+        item('scheme', 'ftp://127.0.0.1/'),
+        item('header', to.url, { event: 'pix-in.paid\r\nX-Evil: 1' }),
+        item('secret', to.url, { secrets: ['whsec_'] }),
+        item('good', to.url),
+      ]);
+      await outbox.until((results) => results.length === 5);
+      const errors = outbox.results.map((result) => [
+        result.token,
+        result.kind === 'attempted' && result.error,
+      ]);
+      assert.equal(Object.fromEntries(errors), {
+        url: 'INVALID_URL',
+        scheme: 'INVALID_URL',
+        header: 'INVALID_REQUEST',
+        secret: 'INVALID_REQUEST',
+        good: null,
+      });
+      assert.is(to.seen.length, 1);
+    },
+  ));
+
+test.run();

@@ -1,0 +1,211 @@
+import type net from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openWebhookSender } from '../../../src/webhooks/sender.ts';
+import { item, Outbox, rawReceiver, receiver } from './receivers.ts';
+
+const test = suite('hostile receivers');
+const TIMEOUT_MS = 300;
+
+function outboxTo(more: { allowPrivate?: boolean; timeoutMs?: number } = {}): Outbox {
+  return new Outbox(
+    openWebhookSender({ allowPrivate: true, thread: false, now: Date.now, timeoutMs: TIMEOUT_MS, ...more }),
+  );
+}
+
+async function resultOf(answer: (socket: net.Socket) => void) {
+  const to = await rawReceiver(answer);
+  const outbox = outboxTo();
+  const begun = performance.now();
+  const result = await outbox.attempt(item('1', to.url));
+  const tookMs = performance.now() - begun;
+  await outbox.sender.close();
+  await to.close();
+  return { result, tookMs };
+}
+
+/** Writes a chunk again and again until the socket is gone. */
+function flood(socket: net.Socket, chunk: string): void {
+  const bytes = Buffer.from(chunk);
+  const more = () => {
+    while (!socket.destroyed && socket.write(bytes));
+    if (!socket.destroyed) socket.once('drain', () => setImmediate(more));
+  };
+  more();
+}
+
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+for (const [what, answer, error] of [
+  ['hangs', () => {}, 'TIMEOUT'],
+  ['drips its headers', drip(HEAD), 'TIMEOUT'],
+  ['resets', (socket: net.Socket) => socket.resetAndDestroy(), 'ECONNRESET'],
+  ['hangs up', (socket: net.Socket) => socket.end(), 'ECONNRESET'],
+  ['hangs up amid the headers', (socket: net.Socket) => socket.end(`${HEAD}A: b\r\n`), 'ECONNRESET'],
+  ['talks garbage', (socket: net.Socket) => socket.end('SSH-2.0-OpenSSH_9\r\n'), 'INVALID_RESPONSE'],
+  [
+    'switches protocols',
+    say('HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+    'INVALID_RESPONSE',
+  ],
+  ['has a status of two digits', say('HTTP/1.1 99 Low\r\n\r\n'), 'INVALID_RESPONSE'],
+  ['sends one huge header', say(`${HEAD}A: ${'x'.repeat(40_000)}\r\n\r\n`), 'INVALID_RESPONSE'],
+  ['floods headers', flooding(HEAD, 'A: b\r\n'.repeat(99)), 'INVALID_RESPONSE'],
+  ['floods its status line', flooding('HTTP/1.1 200 ', 'k'.repeat(9_999)), 'INVALID_RESPONSE'],
+  [
+    'floods 1xx',
+    (socket: net.Socket) => flood(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)),
+    'INVALID_RESPONSE',
+  ],
+  [
+    'contradicts itself on the length',
+    say(`${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`),
+    'INVALID_RESPONSE',
+  ],
+] as const) {
+  test(`a receiver that ${what}: ${error}`, async () => {
+    const { result, tookMs } = await resultOf(answer);
+    assert.is(result.error, error);
+    assert.is(result.statusCode, null);
+    assert.ok(tookMs < TIMEOUT_MS + 400, `${tookMs}`);
+  });
+}
+
+for (const [what, answer] of [
+  ['drips its body', drip('x'.repeat(500), `${HEAD}Content-Length: 500\r\n\r\n`)],
+  ['floods its body', flooding(`${HEAD}\r\n`, 'x'.repeat(9_999))],
+  ['floods chunk extensions', flooding(`${HEAD}Transfer-Encoding: chunked\r\n\r\n1;a`, 'x'.repeat(9_999))],
+  ['breaks its chunks', say(`${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n`)],
+  ['ends too early', (socket: net.Socket) => socket.end(`${HEAD}Content-Length: 500\r\n\r\nx`)],
+  ['speaks HTTP/1.0', (socket: net.Socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nbye')],
+  ['sends a second response unasked', say(`${HEAD}Content-Length: 0\r\n\r\n`.repeat(2))],
+  ['hints first', say(`HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${HEAD}Content-Length: 0\r\n\r\n`)],
+] as const) {
+  test(`the status counts although the receiver ${what}`, async () => {
+    const { result, tookMs } = await resultOf(answer);
+    assert.is(result.statusCode, 200);
+    assert.is(result.error, null);
+    assert.ok(tookMs < TIMEOUT_MS, `${tookMs}`);
+  });
+}
+
+test('of an endless body 64 KiB are read, and then the connection is closed', async () => {
+  let closed: (() => void) | undefined;
+  const gone = new Promise<void>((resolve) => {
+    closed = resolve;
+  });
+  const to = await rawReceiver((socket) => {
+    socket.on('close', () => closed?.());
+    socket.write(`${HEAD}\r\n`);
+    flood(socket, 'x'.repeat(9_999));
+  });
+  const outbox = outboxTo({ timeoutMs: 60_000 });
+  await outbox.attempt(item('1', to.url));
+  await gone;
+  await outbox.sender.close();
+  await to.close();
+});
+
+test('a dripping body is cut at the deadline', async () => {
+  let heldMs = 0;
+  const to = await rawReceiver((socket) => {
+    const begun = performance.now();
+    socket.on('close', () => {
+      heldMs = performance.now() - begun;
+    });
+    socket.write(`${HEAD}Content-Length: 500\r\n\r\n`);
+    drip('x'.repeat(500))(socket);
+  });
+  const outbox = outboxTo();
+  await outbox.attempt(item('1', to.url));
+  await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS + 200));
+  assert.ok(heldMs > TIMEOUT_MS / 2 && heldMs < TIMEOUT_MS + 200, `${heldMs}`);
+  await outbox.sender.close();
+  await to.close();
+});
+
+test('refused connections and unknown names have their codes', async () => {
+  const to = await receiver((response) => response.end());
+  await to.close();
+  const outbox = outboxTo({ timeoutMs: 5_000 });
+  assert.is((await outbox.attempt(item('1', to.url))).error, 'ECONNREFUSED');
+  const unknown = await outbox.attempt(item('2', 'http://no-such-name.invalid/hook'));
+  assert.ok(['ENOTFOUND', 'EAI_AGAIN'].includes(unknown.error ?? ''), unknown.error ?? '');
+  await outbox.sender.close();
+});
+
+test('TLS towards a receiver that speaks none fails with a code', async () => {
+  const to = await receiver((response) => response.end());
+  const outbox = outboxTo({ timeoutMs: 5_000 });
+  const { error } = await outbox.attempt(item('1', to.url.replace('http:', 'https:')));
+  assert.match(error ?? '', /^(EPROTO|ERR_SSL_[A-Z_0-9]+)$/);
+  await outbox.sender.close();
+  await to.close();
+});
+
+test('a kept-alive connection that the receiver closed is replaced within the attempt', async () => {
+  const to = await receiver((response, _seen, nth) => {
+    if (nth === 2) response.socket?.destroy();
+    else response.end('ok');
+  });
+  const outbox = outboxTo();
+  assert.is((await outbox.attempt(item('1', to.url))).statusCode, 200);
+  assert.is((await outbox.attempt(item('2', to.url))).statusCode, 200);
+  assert.equal(
+    to.seen.map(({ headers }) => headers.get('idempotency-key')),
+    ['evt_1', 'evt_2', 'evt_2'],
+  );
+  await outbox.sender.close();
+  await to.close();
+});
+
+test('addresses that are not public are never connected to', async () => {
+  const to = await receiver((response) => response.end());
+  const outbox = outboxTo({ allowPrivate: false, timeoutMs: 5_000 });
+  const { port } = new URL(to.url);
+  const hosts = [
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f.1',
+    '0',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    'localhost',
+  ];
+  for (const host of hosts) {
+    const { error, statusCode } = await outbox.attempt(item(host, `http://${host}:${port}/hook`));
+    assert.is(error, 'ADDRESS_NOT_ALLOWED', host);
+    assert.is(statusCode, null);
+  }
+  assert.is(to.seen.length, 0);
+  await outbox.sender.close();
+  await to.close();
+});
+
+function say(text: string) {
+  return (socket: net.Socket) => {
+    socket.write(text);
+  };
+}
+
+function flooding(head: string, chunk: string) {
+  return (socket: net.Socket) => {
+    socket.write(head);
+    flood(socket, chunk);
+  };
+}
+
+function drip(text: string, head = '') {
+  return (socket: net.Socket) => {
+    let at = 0;
+    socket.write(head);
+    const timer = setInterval(() => {
+      socket.write(text[at] ?? 'x');
+      at += 1;
+    }, 30);
+    socket.on('close', () => clearInterval(timer));
+  };
+}
+
+test.run();
