@@ -1,0 +1,26 @@
+/** GET /balance and GET /webhooks. */
+import { deliveryList } from '../engine/delivery-list.ts';
+import { type ApiServices, type Context, isUuidV4, queryValue } from './context.ts';
+import { invalidRequest, validationError } from './errors.ts';
+import { ownTransaction } from './transactions.ts';
+
+/** Webhook history: entries a query. */
+const MAX_DELIVERIES = 100;
+
+export function readBalance({ engine }: ApiServices) {
+  return async (ctx: Context): Promise<void> => {
+    const { balances } = await engine.store.head(ctx.state.account.id);
+    ctx.body = { balance: balances.available, currency: 'BRL' };
+  };
+}
+
+export function readDeliveries(services: ApiServices) {
+  return async (ctx: Context): Promise<void> => {
+    const id = queryValue(ctx, 'transactionId');
+    if (id === null) throw invalidRequest('The query parameter transactionId is missing.');
+    if (!isUuidV4(id)) throw validationError([{ field: 'transactionId', message: 'must be a UUID v4' }]);
+    const record = await ownTransaction(services, ctx, id, null);
+    const deliveries = await deliveryList(services.engine.store, record);
+    ctx.body = { transactionId: record.id, data: deliveries.slice(0, MAX_DELIVERIES) };
+  };
+}

@@ -1,0 +1,181 @@
+/**
+ * The API: one Koa application. Order of a request: id, authentication (below the base address), path and
+ * method, rate limit, size and body, validation, handler. Whatever goes wrong ends in the error object.
+ */
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import { Overloaded } from '../engine/account-actor.ts';
+import { BankRefused } from '../engine/bank.ts';
+import { StoreUnavailable } from '../engine/store.ts';
+import { readBalance, readDeliveries } from './account-endpoints.ts';
+import { authenticate } from './auth.ts';
+import { takeCallbacks } from './callbacks.ts';
+import type { ApiRouter, ApiServices, Context, RequestState } from './context.ts';
+import { ApiError, unavailable } from './errors.ts';
+import { openApiDocument } from './openapi.ts';
+import { BURST, RATE_PER_SECOND, RateLimit } from './rate-limit.ts';
+import { pay, sendMessage } from './sandbox.ts';
+import { createCharge, createTransfer, lookUp } from './transactions.ts';
+
+export const BASE_PATH = '/v1';
+const CALLBACKS_PATH = `${BASE_PATH}/bank/callbacks`;
+const TIMEOUT_MS = 29_000;
+const REQUEST_ID = /^[\x20-\x7e]{1,128}$/;
+const RATE_POLICY = `"account";q=${RATE_PER_SECOND};w=1;burst=${BURST}`;
+
+/** What the server tells the API about itself. */
+export interface ServerState {
+  /** Null: ready. Else why not. */
+  notReady(): Promise<string | null>;
+  readonly closing: boolean;
+}
+
+export interface ApiOptions extends ApiServices {
+  state: ServerState;
+  /** A 5xx with its cause, for the log. */
+  onFailure(error: unknown, requestId: string, path: string): void;
+  /** After each answer, for metrics. */
+  onAnswer?(method: string, route: string, status: number, ms: number): void;
+}
+
+/** The error object of whatever was thrown. */
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof BankRefused)
+    return new ApiError('PROCESSING_ERROR', 'The bank did not accept the operation.');
+  if (error instanceof Overloaded) return unavailable('The service is overloaded. Please try again.');
+  if (error instanceof StoreUnavailable) {
+    return unavailable('The service is not available. A repeat with the same key is safe.');
+  }
+  return new ApiError('INTERNAL_ERROR', 'Internal server error.');
+}
+
+function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
+  const failure = toApiError(error);
+  if (failure.status >= 500) options.onFailure(error, ctx.state.requestId, ctx.path);
+  ctx.status = failure.status;
+  if (Object.keys(failure.headers).length > 0) ctx.set(failure.headers);
+  ctx.body = failure.body;
+}
+
+/** Ends a request after 29 s; what isn't decided by then is dropped. */
+async function withinTime(ctx: Koa.Context, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      ctx.state.timedOut = true;
+      reject(new ApiError('TIMEOUT', 'The request took too long. A repeat with the same key is safe.'));
+    }, TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function routes(options: ApiOptions): ApiRouter {
+  const router: ApiRouter = new Router<RequestState>({ prefix: BASE_PATH, strict: true, sensitive: true });
+  const limit = new RateLimit(options.now);
+  const limited = (ctx: Context, next: () => Promise<void>): Promise<void> => {
+    const left = limit.take(ctx.state.account.id);
+    ctx.set('RateLimit-Policy', RATE_POLICY);
+    ctx.set('RateLimit', `"account";r=${Math.max(0, left)};t=1`);
+    if (left < 0) throw new ApiError('RATE_LIMITED', 'Too many requests.', {}, { 'Retry-After': '1' });
+    return next();
+  };
+  router.post('/pix-in', limited, createCharge(options));
+  router.get('/pix-in', limited, lookUp(options, 'pix-in', 'externalRef'));
+  router.post('/cashout', limited, createTransfer(options));
+  router.get('/cashout', limited, lookUp(options, 'cashout', 'reference'));
+  router.get('/balance', limited, readBalance(options));
+  router.get('/webhooks', limited, readDeliveries(options));
+  if (options.sandbox) {
+    router.post('/sandbox/pix-in/:id/pay', limited, pay(options));
+    router.post('/sandbox/transactions/:id/messages', limited, sendMessage(options));
+  }
+  if (options.bankCallbackSecret !== null) {
+    router.post('/bank/callbacks', takeCallbacks(options, options.bankCallbackSecret));
+  }
+  return router;
+}
+
+/** Outside the base address: probes and the interface's own description. */
+async function outside(ctx: Koa.Context, options: ApiOptions, document: object): Promise<void> {
+  const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
+  if (!['/livez', '/readyz', '/openapi.json'].includes(ctx.path))
+    throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
+  if (!isRead)
+    throw new ApiError('METHOD_NOT_ALLOWED', 'The method is not allowed here.', {}, { Allow: 'GET, HEAD' });
+  if (ctx.path === '/livez') ctx.body = { status: 'alive' };
+  if (ctx.path === '/openapi.json') ctx.body = document;
+  if (ctx.path !== '/readyz') return;
+  const reason = await options.state.notReady();
+  ctx.status = reason === null ? 200 : 503;
+  ctx.body = reason === null ? { status: 'ready' } : { status: 'not ready', reason };
+}
+
+/** Methods that a path below the base address takes; empty where there is no such path. */
+function methodsOf(router: ApiRouter, path: string): string[] {
+  const methods = new Set<string>();
+  for (const layer of router.match(path, 'GET').path) for (const method of layer.methods) methods.add(method);
+  return [...methods];
+}
+
+/** No route took the request: no such path, or not with this method. */
+function unrouted(ctx: Koa.Context, router: ApiRouter): never {
+  const methods = methodsOf(router, ctx.path);
+  if (methods.length === 0) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
+  throw new ApiError(
+    'METHOD_NOT_ALLOWED',
+    'The method is not allowed here.',
+    {},
+    { Allow: methods.join(', ') },
+  );
+}
+
+export function createApp(options: ApiOptions): Koa {
+  const app = new Koa();
+  const router = routes(options);
+  const routed = router.routes();
+  const document = openApiDocument(options.sandbox);
+  const hasCallbacks = options.bankCallbackSecret !== null;
+
+  const handle = async (ctx: Koa.Context): Promise<void> => {
+    const isBelowBase = ctx.path === BASE_PATH || ctx.path.startsWith(`${BASE_PATH}/`);
+    if (!isBelowBase) return outside(ctx, options, document);
+    if (options.state.closing) throw unavailable('The service is shutting down.');
+    const isCallback = hasCallbacks && ctx.path === CALLBACKS_PATH && ctx.method === 'POST';
+    if (!isCallback)
+      ctx.state.account = await authenticate(ctx.req, options.directory, options.trustedProxyHops);
+    ctx.state.routed = true;
+    await routed(ctx as never, async () => unrouted(ctx, router));
+  };
+
+  app.use(async (ctx) => {
+    const started = performance.now();
+    const given = ctx.get('X-Request-Id');
+    const requestId = REQUEST_ID.test(given) ? given : options.newRequestId();
+    ctx.state.requestId = requestId;
+    ctx.state.timedOut = false;
+    ctx.set('X-Request-Id', requestId);
+    try {
+      await withinTime(ctx, handle(ctx));
+    } catch (error) {
+      fail(ctx, error, options);
+    }
+    if (options.state.closing) ctx.set('Connection', 'close');
+    options.onAnswer?.(
+      ctx.method,
+      String(ctx._matchedRoute ?? 'none'),
+      ctx.status,
+      performance.now() - started,
+    );
+  });
+  // What still gets here is a socket that broke while it was being answered.
+  app.on('error', (error: Error & { code?: string }, ctx?: Koa.Context) => {
+    if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET')
+      options.onFailure(error, ctx?.state.requestId ?? '', ctx?.path ?? '');
+  });
+  return app;
+}

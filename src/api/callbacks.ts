@@ -1,0 +1,161 @@
+/** POST /bank/callbacks: a real bank's messages, signed as Standard Webhooks. */
+import { codePoints, isPrintable } from '../domain/text.ts';
+import { verifyWebhook } from '../domain/webhook-signature.ts';
+import { Overloaded } from '../engine/account-actor.ts';
+import { digestOf, sha256 } from '../engine/journal.ts';
+import type { MessageAnswer } from '../engine/payments.ts';
+import { StoreUnavailable } from '../engine/store.ts';
+import { checkContentType, parseJson, readBytes } from './body.ts';
+import { type ApiServices, type Context, sendOptions } from './context.ts';
+import { ApiError, invalidRequest, validationError } from './errors.ts';
+
+const MAX_BYTES = 1024 * 1024;
+const MAX_MESSAGES = 500;
+const TOLERANCE_S = 300;
+
+interface CallbackMessage {
+  id: string;
+  transactionId: string;
+  type: string;
+  data: unknown;
+}
+
+type Result = 'applied' | 'duplicate' | 'refused' | 'unknown' | 'invalid' | 'later';
+
+interface ResultEntry {
+  id: string;
+  result: Result;
+  message?: string;
+}
+
+function isSigned(ctx: Context, secret: string, body: Buffer, nowMs: number): boolean {
+  const id = ctx.get('webhook-id');
+  const timestamp = ctx.get('webhook-timestamp');
+  const signatureHeader = ctx.get('webhook-signature');
+  if (id === '' || timestamp === '' || signatureHeader === '') return false;
+  const now = Math.floor(nowMs / 1000);
+  return verifyWebhook({
+    secrets: [secret],
+    id,
+    timestamp,
+    signatureHeader,
+    body,
+    now,
+    toleranceSeconds: TOLERANCE_S,
+  });
+}
+
+function toMessage(element: unknown): CallbackMessage {
+  const { id, transactionId, type, data = null } = (element ?? {}) as Record<string, unknown>;
+  const isOne = typeof element === 'object' && element !== null && !Array.isArray(element);
+  if (!isOne || typeof id !== 'string' || typeof transactionId !== 'string' || typeof type !== 'string') {
+    throw invalidRequest('Every element must be an object with the texts id, transactionId and type.');
+  }
+  return { id, transactionId, type, data };
+}
+
+function parseMessages(body: Buffer): CallbackMessage[] {
+  const value = parseJson(body);
+  if (!Array.isArray(value)) throw invalidRequest('The request body must be a JSON array of messages.');
+  if (value.length > MAX_MESSAGES) {
+    throw validationError([{ field: '', message: `at most ${MAX_MESSAGES} messages fit in a request` }]);
+  }
+  return value.map(toMessage);
+}
+
+/** What is wrong with a message before its data is looked at; null: nothing. */
+function shapeProblem({ id, data }: CallbackMessage): string | null {
+  if (!isPrintable(id) || codePoints(id) < 1 || codePoints(id) > 255)
+    return 'id must be text of 1 to 255 printable characters';
+  if (data !== null && (typeof data !== 'object' || Array.isArray(data))) return 'data must be an object';
+  return null;
+}
+
+function resultOf(id: string, answer: MessageAnswer): ResultEntry {
+  switch (answer.kind) {
+    case 'applied':
+      return { id, result: 'applied' };
+    case 'repeated':
+      return { id, result: 'duplicate' };
+    case 'refused':
+      return { id, result: 'refused', message: answer.reason };
+    case 'invalid':
+      return { id, result: 'invalid', message: answer.reason };
+    case 'quarantined':
+      return { id, result: 'later', message: 'the transaction can not be changed at the moment' };
+    default:
+      throw new Error(`a callback was answered ${answer.kind}`);
+  }
+}
+
+/** No such transaction: money in it is a person's case. */
+async function recordUnknown({ engine, now }: ApiServices, message: CallbackMessage): Promise<ResultEntry> {
+  const { id, transactionId, type, data } = message;
+  const key = sha256(JSON.stringify([id, transactionId, digestOf(type, data)])).slice(0, 24);
+  await engine.store.note([
+    {
+      kind: 'unknown',
+      id: `msg_${key}`,
+      since: new Date(now()).toISOString(),
+      what: `${type} (${id}) to ${transactionId}, which is no transaction: ${JSON.stringify(data)}`.slice(
+        0,
+        4_000,
+      ),
+      next: 'ask the bank what it was about: money may be in it',
+    },
+  ]);
+  return { id, result: 'unknown' };
+}
+
+async function take(services: ApiServices, ctx: Context, message: CallbackMessage): Promise<ResultEntry> {
+  const { id, transactionId, type, data } = message;
+  if (ctx.state.timedOut) return { id, result: 'later', message: 'out of time' };
+  try {
+    const record = await services.engine.store.transaction(transactionId.toLowerCase());
+    if (record === null) return await recordUnknown(services, message);
+    const problem = shapeProblem(message);
+    const given = problem === null ? ((data ?? {}) as Record<string, unknown>) : { data };
+    const incoming = { id, type, data: given };
+    const options = { ...sendOptions(ctx), weight: 2_048 + 2 * JSON.stringify(message).length };
+    return resultOf(id, await services.payments.message(record, incoming, 'bank', options, problem));
+  } catch (error) {
+    if (error instanceof Overloaded || error instanceof StoreUnavailable) {
+      return { id, result: 'later', message: 'not taken now' };
+    }
+    throw error;
+  }
+}
+
+/**
+ * Results in the order of the messages. Those of one transaction are taken one after the other, in their
+ * order; those of others go beside them.
+ */
+async function takeAll(
+  services: ApiServices,
+  ctx: Context,
+  messages: readonly CallbackMessage[],
+): Promise<ResultEntry[]> {
+  const results: ResultEntry[] = [];
+  const chains = new Map<string, Promise<void>>();
+  messages.forEach((message, index) => {
+    const before = chains.get(message.transactionId) ?? Promise.resolve();
+    const next = before.then(async () => {
+      results[index] = await take(services, ctx, message);
+    });
+    chains.set(message.transactionId, next);
+  });
+  await Promise.all(chains.values());
+  return results;
+}
+
+export function takeCallbacks(services: ApiServices, secret: string) {
+  return async (ctx: Context): Promise<void> => {
+    const body = await readBytes(ctx.req, MAX_BYTES);
+    if (!isSigned(ctx, secret, body, services.now())) {
+      throw new ApiError('INVALID_CREDENTIALS', 'The signature is missing, wrong or too old.');
+    }
+    checkContentType(ctx.req);
+    ctx.body = await takeAll(services, ctx, parseMessages(body));
+    ctx.status = 200;
+  };
+}

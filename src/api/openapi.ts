@@ -1,0 +1,265 @@
+/** The OpenAPI 3.1 document, made from the schemas that check the requests. */
+import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
+import { z } from 'zod';
+import { PIX_KEY_TYPES } from '../domain/pix-key.ts';
+import { ChargeSchema, MessageSchema, PaySchema, TransferSchema } from './schemas.ts';
+
+const cents = z.int().openapi({ description: 'Cents.' });
+const time = z.iso.datetime().openapi({ example: '2026-11-21T12:00:00.000Z' });
+const uuid = z.uuidv4();
+const metadata = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const fee = z.strictObject({ totalFee: cents, netAmount: cents });
+
+const PIX_IN_STATES = [
+  'waiting_payment',
+  'paid',
+  'in_analysis',
+  'refused',
+  'canceled',
+  'expired',
+  'failed',
+  'refunded',
+  'chargedback',
+  'in_protest',
+];
+const CASHOUT_STATES = ['pending', 'processing', 'completed', 'failed', 'rejected', 'cancelled'];
+
+const Customer = z
+  .strictObject({
+    name: z.string().nullable(),
+    document: z.strictObject({ type: z.enum(['CPF', 'CNPJ']), number: z.string() }).nullable(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+  })
+  .openapi('Customer');
+
+const Charge = z
+  .strictObject({
+    id: uuid,
+    type: z.literal('pix-in'),
+    status: z.enum(PIX_IN_STATES),
+    amount: cents,
+    currency: z.literal('BRL'),
+    paymentMethod: z.literal('PIX'),
+    externalRef: z.string().nullable(),
+    description: z.string().nullable(),
+    additionalInfo: z.string().nullable(),
+    customer: Customer.nullable(),
+    metadata,
+    fee,
+    pix: z.strictObject({ qrcode: z.string(), endToEndId: z.string().nullable() }),
+    createdAt: time,
+    updatedAt: time,
+    expiresAt: time,
+    paidAt: time.nullable(),
+  })
+  .openapi('PixIn');
+
+const Transfer = z
+  .strictObject({
+    id: uuid,
+    type: z.literal('cashout'),
+    status: z.enum(CASHOUT_STATES),
+    amount: cents,
+    currency: z.literal('BRL'),
+    reference: z.string().nullable(),
+    idempotencyKey: z.string().nullable(),
+    externalRef: z.string().nullable(),
+    description: z.string().nullable(),
+    metadata,
+    pix: z.strictObject({ pixKeyType: z.enum(PIX_KEY_TYPES), pixKey: z.string() }),
+    fee,
+    createdAt: time,
+    updatedAt: time,
+    paidAt: time.nullable(),
+  })
+  .openapi('Cashout');
+
+const ErrorObject = z
+  .object({
+    error: z.string().openapi({ example: 'VALIDATION_ERROR' }),
+    message: z.string(),
+    details: z.array(z.strictObject({ field: z.string(), message: z.string() })).optional(),
+    transactionId: uuid.optional().openapi({ description: 'DUPLICATE_REQUEST: the existing transfer.' }),
+    status: z.string().optional().openapi({ description: 'MESSAGE_NOT_ACCEPTED: the present state.' }),
+    allowed: z
+      .array(z.string())
+      .optional()
+      .openapi({ description: 'MESSAGE_NOT_ACCEPTED: message types that the state takes.' }),
+  })
+  .openapi('Error');
+
+const Delivery = z
+  .strictObject({
+    id: z.string(),
+    eventId: z.string(),
+    event: z.string(),
+    url: z.string(),
+    status: z.enum(['pending', 'delivered', 'retrying', 'dead', 'rejected']),
+    attempts: z.array(
+      z.strictObject({
+        at: time,
+        statusCode: z.int().nullable(),
+        error: z.string().nullable(),
+        durationMs: z.int(),
+      }),
+    ),
+    nextAttemptAt: time.nullable(),
+    createdAt: time,
+    deliveredAt: time.nullable(),
+    payload: z.record(z.string(), z.unknown()),
+  })
+  .openapi('Delivery');
+
+const Applied = z.union([Charge, Transfer]).and(z.object({ applied: z.boolean() }));
+
+const EVERY_ENDPOINT: Record<number, string> = {
+  401: 'INVALID_CREDENTIALS',
+  403: 'USER_INACTIVE, IP_NOT_ALLOWED or ACCOUNT_INACTIVE',
+  405: 'METHOD_NOT_ALLOWED',
+  429: 'RATE_LIMITED',
+  500: 'INTERNAL_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
+  504: 'TIMEOUT',
+};
+
+function json(schema: z.ZodType): { 'application/json': { schema: z.ZodType } } {
+  return { 'application/json': { schema } };
+}
+
+interface Endpoint {
+  method: 'get' | 'post';
+  path: string;
+  summary: string;
+  body?: z.ZodType;
+  query?: z.ZodObject;
+  params?: z.ZodObject;
+  status: number;
+  result: z.ZodType;
+  errors: Record<number, string>;
+}
+
+function routeOf(endpoint: Endpoint): RouteConfig {
+  const { method, path, summary, body, query, params, status, result, errors } = endpoint;
+  const responses: RouteConfig['responses'] = {
+    [status]: { description: 'Success.', content: json(result) },
+  };
+  for (const [code, description] of Object.entries({ ...EVERY_ENDPOINT, ...errors })) {
+    responses[code] = { description, content: json(ErrorObject) };
+  }
+  const request: NonNullable<RouteConfig['request']> = {};
+  if (body !== undefined) request.body = { required: true, content: json(body) };
+  if (query !== undefined) request.query = query;
+  if (params !== undefined) request.params = params;
+  return { method, path, summary, security: [{ basic: [] }], request, responses };
+}
+
+const INVALID = { 400: 'INVALID_REQUEST or VALIDATION_ERROR', 413: 'PAYLOAD_TOO_LARGE' };
+const LOOK_UP = { 400: 'INVALID_REQUEST or VALIDATION_ERROR', 404: 'TRANSACTION_NOT_FOUND' };
+
+const ENDPOINTS: readonly Endpoint[] = [
+  {
+    method: 'post',
+    path: '/pix-in',
+    summary: 'Create a PIX charge (QR code).',
+    body: ChargeSchema,
+    status: 201,
+    result: Charge,
+    errors: { ...INVALID, 502: 'PROCESSING_ERROR' },
+  },
+  {
+    method: 'get',
+    path: '/pix-in',
+    summary: 'Look up a PIX IN transaction by id or externalRef.',
+    query: z.object({ id: uuid.optional(), externalRef: z.string().optional() }),
+    status: 200,
+    result: Charge,
+    errors: LOOK_UP,
+  },
+  {
+    method: 'post',
+    path: '/cashout',
+    summary: 'Create a PIX transfer to a destination key.',
+    body: TransferSchema,
+    status: 201,
+    result: Transfer,
+    errors: {
+      ...INVALID,
+      400: 'INVALID_REQUEST, VALIDATION_ERROR or INSUFFICIENT_BALANCE',
+      409: 'DUPLICATE_REQUEST',
+      502: 'PROCESSING_ERROR',
+    },
+  },
+  {
+    method: 'get',
+    path: '/cashout',
+    summary: 'Look up a cashout transaction by id or reference.',
+    query: z.object({ id: uuid.optional(), reference: z.string().optional() }),
+    status: 200,
+    result: Transfer,
+    errors: LOOK_UP,
+  },
+  {
+    method: 'get',
+    path: '/balance',
+    summary: 'Read the account balance.',
+    status: 200,
+    result: z.strictObject({ balance: cents, currency: z.literal('BRL') }),
+    errors: {},
+  },
+  {
+    method: 'get',
+    path: '/webhooks',
+    summary: 'Read the webhook delivery history of a transaction.',
+    query: z.object({ transactionId: uuid }),
+    status: 200,
+    result: z.strictObject({ transactionId: uuid, data: z.array(Delivery).max(100) }),
+    errors: LOOK_UP,
+  },
+];
+
+const MESSAGE_ERRORS = { ...INVALID, 404: 'TRANSACTION_NOT_FOUND', 409: 'MESSAGE_NOT_ACCEPTED' };
+
+const SANDBOX: readonly Endpoint[] = [
+  {
+    method: 'post',
+    path: '/sandbox/pix-in/{id}/pay',
+    summary: 'Sandbox: pay a charge.',
+    params: z.object({ id: uuid }),
+    body: PaySchema,
+    status: 200,
+    result: Applied,
+    errors: MESSAGE_ERRORS,
+  },
+  {
+    method: 'post',
+    path: '/sandbox/transactions/{id}/messages',
+    summary: 'Sandbox: send a transaction any message.',
+    params: z.object({ id: uuid }),
+    body: MessageSchema,
+    status: 200,
+    result: Applied,
+    errors: MESSAGE_ERRORS,
+  },
+];
+
+/** The document as it is served at /openapi.json. */
+export function openApiDocument(sandbox: boolean): object {
+  const registry = new OpenAPIRegistry();
+  registry.registerComponent('securitySchemes', 'basic', {
+    type: 'http',
+    scheme: 'basic',
+    description: 'clientId and clientSecret.',
+  });
+  for (const endpoint of [...ENDPOINTS, ...(sandbox ? SANDBOX : [])])
+    registry.registerPath(routeOf(endpoint));
+  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Pixstate',
+      version: '1',
+      description: 'PIX receiving, PIX sending, balance and webhooks. Amounts are whole cents.',
+    },
+    servers: [{ url: '/v1' }],
+  });
+}

@@ -1,0 +1,67 @@
+/** The sandbox's endpoints (design, "Sandbox scenarios"): the merchant plays the bank. */
+import type { TransactionRecord } from '../engine/journal.ts';
+import type { IncomingMessage, MessageAnswer } from '../engine/payments.ts';
+import { readObject, readOptionalObject } from './body.ts';
+import { type ApiServices, type Context, sendOptions } from './context.ts';
+import { ApiError, notFound, validationError } from './errors.ts';
+import { represent } from './representation.ts';
+import { check, MessageSchema, PaySchema } from './schemas.ts';
+import { ownTransaction, quarantined } from './transactions.ts';
+
+/** What any door answers to a message. @throws ApiError */
+function answered(answer: MessageAnswer): object {
+  switch (answer.kind) {
+    case 'applied':
+      return { ...represent(answer.record), applied: true };
+    case 'repeated':
+      return { ...represent(answer.record), applied: false };
+    case 'refused': {
+      const { value: status } = answer.record.snapshot;
+      throw new ApiError('MESSAGE_NOT_ACCEPTED', `The message is not accepted: ${answer.reason}.`, {
+        status,
+        allowed: answer.allowed,
+      });
+    }
+    case 'malformed':
+      throw validationError(answer.details);
+    case 'quarantined':
+      throw quarantined();
+    case 'unknown':
+      throw notFound();
+    default:
+      throw new Error(`a message was answered ${answer.kind}`);
+  }
+}
+
+async function send(
+  services: ApiServices,
+  ctx: Context,
+  record: TransactionRecord,
+  incoming: IncomingMessage,
+): Promise<void> {
+  ctx.status = 200;
+  ctx.body = answered(await services.payments.message(record, incoming, 'sandbox', sendOptions(ctx)));
+}
+
+/** POST /sandbox/transactions/:id/messages */
+export function sendMessage(services: ApiServices) {
+  return async (ctx: Context): Promise<void> => {
+    const body = await readObject(ctx.req);
+    const record = await ownTransaction(services, ctx, ctx.params.id ?? '', null);
+    const result = check(MessageSchema, body);
+    if (!result.ok) throw validationError(result.details);
+    const { type, id = null, data = null } = result.value;
+    await send(services, ctx, record, { id, type, data });
+  };
+}
+
+/** POST /sandbox/pix-in/:id/pay */
+export function pay(services: ApiServices) {
+  return async (ctx: Context): Promise<void> => {
+    const body = await readOptionalObject(ctx.req);
+    const record = await ownTransaction(services, ctx, ctx.params.id ?? '', 'pix-in');
+    const result = check(PaySchema, body);
+    if (!result.ok) throw validationError(result.details);
+    await send(services, ctx, record, { id: null, type: 'PAY', data: result.value });
+  };
+}

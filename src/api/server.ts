@@ -1,0 +1,72 @@
+/** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+
+export interface RunningServer {
+  port: number;
+  /** Stops accepting and waits, at most `timeoutMs`, for the requests in flight. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** The longest that a client may take to send its request. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 15_000;
+const KEEP_ALIVE_MS = 65_000;
+
+function errorAnswer(status: string, code: string, message: string): string {
+  const body = JSON.stringify({ error: code, message });
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+}
+
+/** What node's parser turned down never reaches the application: it gets the error object all the same. */
+function answerUnparsable(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request took too long to arrive.'));
+      return;
+    }
+    if (error.code === 'HPE_HEADER_OVERFLOW') {
+      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request headers are too large.'));
+      return;
+    }
+    socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request is not valid HTTP.'));
+  });
+}
+
+/** Listens; rejects where the port is taken or may not be used. */
+export function listen(listener: RequestListener, host: string, port: number): Promise<RunningServer> {
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    listener,
+  );
+  answerUnparsable(server);
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve({
+        port: typeof address === 'object' && address !== null ? address.port : port,
+        drain: (timeoutMs) => drain(server, timeoutMs),
+      });
+    });
+  });
+}
+
+async function drain(server: Server, timeoutMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // A connection that was busy a moment ago is idle now.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(timer);
+}

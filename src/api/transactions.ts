@@ -1,0 +1,131 @@
+/** POST and GET of /pix-in and /cashout. */
+
+import type { TransactionType } from '../domain/transactions.ts';
+import type { Answer } from '../engine/commands.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import type { Lookup, LookupName } from '../engine/store.ts';
+import { readObject } from './body.ts';
+import { type ApiServices, type Context, isUuidV4, queryValue, sendOptions } from './context.ts';
+import { ApiError, invalidRequest, notFound, unavailable, validationError } from './errors.ts';
+import { represent } from './representation.ts';
+import { ChargeSchema, check, TransferSchema, toCustomer } from './schemas.ts';
+
+/** The account's own maximum is a rule of the field `amount` like any other. */
+function aboveMaximum(ctx: Context, body: Record<string, unknown>): { field: string; message: string }[] {
+  const { maxAmount } = ctx.state.account;
+  if (maxAmount === null || typeof body.amount !== 'number' || body.amount <= maxAmount) return [];
+  return [{ field: 'amount', message: `must be at most ${maxAmount} cents for this account` }];
+}
+
+function checked<Output>(
+  ctx: Context,
+  schema: Parameters<typeof check<Output>>[0],
+  body: Record<string, unknown>,
+): Output {
+  const result = check(schema, body);
+  const tooMuch = aboveMaximum(ctx, body);
+  if (!result.ok) {
+    const amountIsWrong = result.details.some(({ field }) => field === 'amount');
+    throw validationError(amountIsWrong ? result.details : [...tooMuch, ...result.details]);
+  }
+  if (tooMuch.length > 0) throw validationError(tooMuch);
+  return result.value;
+}
+
+function created(ctx: Context, answer: Answer): void {
+  switch (answer.kind) {
+    case 'applied':
+      ctx.status = 201;
+      ctx.body = represent(answer.record);
+      return;
+    case 'duplicateKey':
+      throw new ApiError('DUPLICATE_REQUEST', 'A transfer with this idempotencyKey exists already.', {
+        transactionId: answer.transaction,
+      });
+    case 'insufficientBalance':
+      throw new ApiError('INSUFFICIENT_BALANCE', 'The balance is not enough for the amount and its fee.');
+    default:
+      throw new Error(`a creation was answered ${answer.kind}`);
+  }
+}
+
+export function createCharge({ payments }: ApiServices) {
+  return async (ctx: Context): Promise<void> => {
+    const request = checked(ctx, ChargeSchema, await readObject(ctx.req));
+    const charge = {
+      amount: request.amount,
+      externalRef: request.externalRef ?? null,
+      description: request.description ?? null,
+      additionalInfo: request.additionalInfo ?? null,
+      customer: toCustomer(request.customer),
+      metadata: request.metadata ?? {},
+      expiresIn: request.expiresIn ?? null,
+    };
+    created(ctx, await payments.createCharge(ctx.state.account, charge, sendOptions(ctx)));
+  };
+}
+
+export function createTransfer({ payments }: ApiServices) {
+  return async (ctx: Context): Promise<void> => {
+    const request = checked(ctx, TransferSchema, await readObject(ctx.req));
+    const transfer = {
+      amount: request.amount,
+      idempotencyKey: request.idempotencyKey ?? null,
+      externalRef: request.externalRef ?? null,
+      description: request.description ?? null,
+      metadata: request.metadata ?? {},
+      pixKeyType: request.pix.pixKeyType,
+      pixKey: request.pix.pixKey,
+    };
+    created(ctx, await payments.createTransfer(ctx.state.account, transfer, sendOptions(ctx)));
+  };
+}
+
+/** The account's own transaction of a type; 404 for anything else. */
+export async function ownTransaction(
+  { engine }: ApiServices,
+  ctx: Context,
+  id: string,
+  type: TransactionType | null,
+): Promise<TransactionRecord> {
+  const record = await engine.store.transaction(id.toLowerCase());
+  const isOwn =
+    record !== null && record.account === ctx.state.account.id && (type === null || record.type === type);
+  if (!isOwn) throw notFound();
+  return record;
+}
+
+async function found(services: ApiServices, ctx: Context, lookup: Lookup): Promise<TransactionRecord> {
+  const { store } = services.engine;
+  const account = ctx.state.account.id;
+  const { lookups } = await store.read(account, { transactions: [], lookups: [lookup] });
+  const id = lookups[0] ?? null;
+  const record = id === null ? null : await store.transaction(id);
+  if (record === null) throw notFound();
+  return record;
+}
+
+/** One transaction by `id` or by another name of it. */
+export function lookUp(
+  services: ApiServices,
+  type: TransactionType,
+  other: LookupName & ('externalRef' | 'reference'),
+) {
+  return async (ctx: Context): Promise<void> => {
+    const id = queryValue(ctx, 'id');
+    const key = queryValue(ctx, other);
+    if ((id === null) === (key === null))
+      throw invalidRequest(`Give either the query parameter id or ${other}.`);
+    if (key !== null) {
+      ctx.body = represent(await found(services, ctx, { name: other, key }));
+      return;
+    }
+    if (!isUuidV4(id ?? '')) throw validationError([{ field: 'id', message: 'must be a UUID v4' }]);
+    ctx.body = represent(await ownTransaction(services, ctx, id ?? '', type));
+  };
+}
+
+/** 503 for a transaction whose snapshot can't be read. */
+export function quarantined(): ApiError {
+  return unavailable('The transaction can not be changed at the moment.');
+}
