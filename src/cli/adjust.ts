@@ -1,0 +1,61 @@
+/** `account adjust`: a correction or deposit by ops. */
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { MAX_AMOUNT } from '../domain/money.ts';
+import { adjust } from '../engine/adjust.ts';
+import { accountNotFound, Failure } from './failure.ts';
+import { Values } from './options.ts';
+import { type Outcome, reais } from './output.ts';
+import type { Shell } from './shell.ts';
+
+const MAX_ID = 255;
+const MAX_REASON = 500;
+
+interface AdjustOptions {
+  reason: string;
+  id?: string;
+  allowNegative?: boolean;
+}
+
+async function adjustBalance(
+  shell: Shell,
+  accountId: string,
+  cents: string,
+  options: AdjustOptions,
+): Promise<Outcome> {
+  const config = shell.config();
+  const values = new Values();
+  const amount = values.whole('CENTS', cents, -MAX_AMOUNT, MAX_AMOUNT);
+  if (/^-?0+$/.test(cents)) values.wrong('CENTS', 'must not be 0');
+  const reason = values.text('--reason', options.reason, MAX_REASON);
+  const id = values.text('--id', options.id ?? randomUUID(), MAX_ID);
+  values.check();
+  const allowNegative = options.allowNegative === true;
+  const answer = await shell.withCore(config, async (core) => {
+    if ((await core.store.account(accountId)) === null) throw accountNotFound(accountId);
+    return adjust(core.engine, accountId, { id, amount, reason, allowNegative });
+  });
+  if (answer.kind === 'notAdjusted') {
+    throw new Failure('ADJUSTMENT_REFUSED', answer.reason, { accountId, balance: answer.balance });
+  }
+  if (answer.kind !== 'adjusted') throw new Error(`an adjustment was answered ${answer.kind}`);
+  const { balance, applied } = answer;
+  const text = applied ? `adjusted by ${reais(amount)}` : 'applied before: nothing changed';
+  return {
+    document: { accountId, balance, applied },
+    text: `${text}; the balance of ${accountId} is ${reais(balance)}`,
+  };
+}
+
+/** Adds `adjust` to `account`. */
+export function addAdjustCommand(account: Command, shell: Shell): void {
+  account
+    .command('adjust <id> <cents>')
+    .description('a correction or deposit; CENTS may be negative')
+    .requiredOption('--reason <text>', 'why')
+    .option('--id <message id>', 'applied once for an id (default: a random one)')
+    .option('--allow-negative', 'the balance may go below zero')
+    .action(async (id: string, cents: string, options: AdjustOptions) => {
+      shell.say(await adjustBalance(shell, id, cents, options));
+    });
+}

@@ -1,0 +1,72 @@
+/** How a command fails: what is told, and the exit code. */
+import { ConfigError } from '../config.ts';
+import type { FieldError } from '../domain/message-data.ts';
+import { Overloaded } from '../engine/account-actor.ts';
+import { StoreUnavailable } from '../engine/store.ts';
+import { OperatorError } from '../main.ts';
+
+export const REFUSED = 1;
+export const WRONG_USAGE = 2;
+
+/** A command that ends without having done what it was asked for. */
+export class Failure extends Error {
+  /** The error object's `error`. */
+  readonly code: string;
+  readonly exitCode: number;
+  /** What else the error object says. */
+  readonly extra: Record<string, unknown>;
+
+  constructor(
+    code: string,
+    message: string,
+    extra: Record<string, unknown> = {},
+    exitCode: number = REFUSED,
+  ) {
+    super(message);
+    this.code = code;
+    this.exitCode = exitCode;
+    this.extra = extra;
+  }
+
+  /** The error object. */
+  get document(): Record<string, unknown> {
+    return { error: this.code, message: this.message, ...this.extra };
+  }
+}
+
+/** Values that break their rule, all of them at once. */
+export function invalidValues(details: readonly FieldError[]): Failure {
+  const message = details.map(({ field, message }) => `${field} ${message}`).join('; ');
+  return new Failure('VALIDATION_ERROR', message, { details }, WRONG_USAGE);
+}
+
+/** A command line that can't be read. */
+export function wrongUsage(message: string): Failure {
+  return new Failure('INVALID_REQUEST', message, {}, WRONG_USAGE);
+}
+
+export function accountNotFound(id: string): Failure {
+  return new Failure('ACCOUNT_NOT_FOUND', `no account ${id}`);
+}
+
+export function transactionNotFound(id: string): Failure {
+  return new Failure('TRANSACTION_NOT_FOUND', `no transaction ${id}`);
+}
+
+function detailOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What is told of anything that was thrown. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof ConfigError) {
+    const message = `${error.message}: ${error.mistakes.join('; ')}`;
+    return new Failure('INVALID_CONFIGURATION', message, { mistakes: error.mistakes }, WRONG_USAGE);
+  }
+  if (error instanceof OperatorError) return new Failure('STORE_NOT_OPENED', error.message);
+  if (error instanceof Overloaded || error instanceof StoreUnavailable) {
+    return new Failure('SERVICE_UNAVAILABLE', error.message);
+  }
+  return new Failure('INTERNAL_ERROR', detailOf(error));
+}

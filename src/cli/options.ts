@@ -1,0 +1,131 @@
+/** Values of options and arguments: each is checked with a word on what is right, and all mistakes are kept. */
+import { isIPv4 } from 'node:net';
+import { MAX_WEBHOOKS, type WebhookTarget } from '../accounts/manage.ts';
+import type { Config } from '../config.ts';
+import { EVENT_FILTERS } from '../domain/events.ts';
+import { type FeePolicy, parseFeePolicy } from '../domain/fees.ts';
+import type { FieldError } from '../domain/message-data.ts';
+import { detectPixKeyType, normalizePixKey } from '../domain/pix-key.ts';
+import { codePoints, isPrintable } from '../domain/text.ts';
+import { checkWebhookUrl } from '../webhooks/address.ts';
+import { invalidValues } from './failure.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** For options that may stand several times. */
+export function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}
+
+/** A transaction's id in the form in which it is stored; null for what can't be one. */
+export function transactionId(text: string): string | null {
+  return UUID.test(text) ? text.toLowerCase() : null;
+}
+
+/** Reads values and keeps what is wrong with them; where something is, the value that it gives is of no use. */
+export class Values {
+  readonly #details: FieldError[] = [];
+
+  /** @throws Failure with all mistakes, where there are any. */
+  check(): void {
+    if (this.#details.length > 0) throw invalidValues(this.#details);
+  }
+
+  wrong(field: string, message: string): void {
+    this.#details.push({ field, message });
+  }
+
+  whole(field: string, text: string, min: number, max: number): number {
+    const value = Number(text);
+    if (/^-?\d{1,16}$/.test(text) && value >= min && value <= max) return value;
+    this.wrong(field, `must be a whole number from ${min} to ${max}, not "${text}"`);
+    return 0;
+  }
+
+  text(field: string, text: string, max: number): string {
+    if (text === '' || codePoints(text) > max || !isPrintable(text)) {
+      this.wrong(field, `must be 1 to ${max} printable characters`);
+    }
+    return text;
+  }
+
+  choice<Choice extends string>(
+    field: string,
+    text: string,
+    choices: readonly [Choice, ...Choice[]],
+  ): Choice {
+    const found = choices.find((choice) => choice === text);
+    if (found === undefined) this.wrong(field, `must be ${choices.join(' or ')}, not "${text}"`);
+    return found ?? choices[0];
+  }
+
+  /** A JSON object. */
+  object(field: string, text: string): Record<string, unknown> {
+    const value = parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+    this.wrong(field, 'must be a JSON object');
+    return {};
+  }
+
+  fees(field: string, text: string): FeePolicy | null {
+    const value = parse(text);
+    const policy = value === undefined ? 'It is no JSON.' : parseFeePolicy(value);
+    if (typeof policy !== 'string') return policy;
+    const form = '{"pixIn": {"fixed", "percent", "min", "max"}, "cashout": {...}}';
+    this.wrong(field, `must be ${form}: ${policy}`);
+    return null;
+  }
+
+  pixKey(field: string, text: string): string {
+    const type = detectPixKeyType(text);
+    const normalized = type === null ? null : normalizePixKey(type, text);
+    if (normalized?.ok) return normalized.key;
+    this.wrong(
+      field,
+      'must be a Pix key: a CPF, a CNPJ, an e-mail address, a phone (+55...) or a random key (a UUID)',
+    );
+    return text;
+  }
+
+  /** IPv4 addresses or `*`, each once. */
+  addresses(field: string, texts: readonly string[]): string[] {
+    for (const text of texts) {
+      if (text !== '*' && !isIPv4(text)) this.wrong(field, `must be an IPv4 address or *, not "${text}"`);
+    }
+    return [...new Set(texts)];
+  }
+
+  /** `URL[,event,...]`: what follows the first comma are names of events. */
+  webhooks(field: string, texts: readonly string[], config: Config): WebhookTarget[] {
+    const targets = texts.map((text) => this.#webhook(field, text, config));
+    if (targets.length > MAX_WEBHOOKS)
+      this.wrong(field, `may stand at most ${MAX_WEBHOOKS} times, not ${targets.length}`);
+    const seen = new Set<string>();
+    for (const { url } of targets) {
+      const href = URL.canParse(url) ? new URL(url).href : url;
+      if (seen.has(href)) this.wrong(field, `has ${url} twice; each URL may stand once`);
+      seen.add(href);
+    }
+    return targets;
+  }
+
+  #webhook(field: string, text: string, config: Config): WebhookTarget {
+    const [url = '', ...events] = text.split(',');
+    const checked = checkWebhookUrl(url, { allowPrivate: config.allowPrivateWebhooks });
+    if (!checked.ok) this.wrong(field, `"${url}": ${checked.message}`);
+    for (const event of events) {
+      if (EVENT_FILTERS.includes(event)) continue;
+      this.wrong(field, `has an unknown event "${event}"; known are ${EVENT_FILTERS.join(', ')}`);
+    }
+    return { url, events: events.length === 0 ? null : [...new Set(events)] };
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

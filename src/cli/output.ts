@@ -1,0 +1,52 @@
+/**
+ * What a command writes. With `--json` stdout is exactly one JSON document, the error object where it fails;
+ * without, a person reads stdout, and failures go to stderr.
+ */
+import { type Failure, failureOf } from './failure.ts';
+
+/** What a command has to say, for programs and for people. */
+export interface Outcome {
+  document: object;
+  text: string;
+  /** 0 unless the command found that something is off. */
+  exitCode?: number;
+}
+
+export class Output {
+  readonly json: boolean;
+
+  constructor(json: boolean) {
+    this.json = json;
+  }
+
+  /** Writes what a command has to say; gives the exit code. */
+  outcome({ document, text, exitCode = 0 }: Outcome): number {
+    process.stdout.write(this.json ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`);
+    return exitCode;
+  }
+
+  /** Writes what was thrown; gives the exit code. */
+  failure(error: unknown): number {
+    const failure: Failure = failureOf(error);
+    if (this.json) process.stdout.write(`${JSON.stringify(failure.document, null, 2)}\n`);
+    else process.stderr.write(`error: ${failure.message}\n`);
+    return failure.exitCode;
+  }
+
+  help(text: string): void {
+    if (this.json) process.stdout.write(`${JSON.stringify({ help: text }, null, 2)}\n`);
+    else process.stdout.write(text);
+  }
+}
+
+/** Cents as a person writes them: -1234567 is `R$ -12345.67`. */
+export function reais(cents: number): string {
+  const digits = String(Math.abs(cents)).padStart(3, '0');
+  return `R$ ${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/** Lines under each other, each label padded to the longest. */
+export function labelled(rows: readonly (readonly [string, string])[], indent = ''): string {
+  const width = Math.max(...rows.map(([label]) => label.length));
+  return rows.map(([label, value]) => `${indent}${label.padEnd(width)}  ${value}`).join('\n');
+}

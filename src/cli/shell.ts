@@ -1,0 +1,52 @@
+/** What every command works in: the configuration, the core beside a running server, and what it has to say. */
+import { type Config, readConfig } from '../config.ts';
+import { type Core, OperatorError, openCore } from '../main.ts';
+import type { Outcome, Output } from './output.ts';
+
+const DRAIN_MS = 10_000;
+
+export class Shell {
+  readonly output: Output;
+  exitCode = 0;
+
+  constructor(output: Output) {
+    this.output = output;
+  }
+
+  /** @throws ConfigError */
+  config(): Config {
+    return readConfig();
+  }
+
+  /** Opens the core for one piece of work; all that it wrote is durable when this resolves. */
+  async withCore<Result>(config: Config, work: (core: Core) => Promise<Result>): Promise<Result> {
+    const core = await this.#open(config);
+    try {
+      return await work(core);
+    } finally {
+      await core.engine.drain(DRAIN_MS);
+      await core.store.close();
+    }
+  }
+
+  async #open(config: Config): Promise<Core> {
+    try {
+      return await openCore(config, (error) => this.#fatal(error));
+    } catch (error) {
+      if (error instanceof OperatorError) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new OperatorError(`the store in ${config.dataDir} can't be opened: ${reason}`);
+    }
+  }
+
+  /** A write failed: what the disk holds is not known, and nobody waits for an answer that never comes. */
+  #fatal(error: Error): never {
+    this.output.failure(new OperatorError(`the store failed to write: ${error.message}`));
+    process.exit(1);
+  }
+
+  /** Ends a command with what it has to say. */
+  say(outcome: Outcome): void {
+    this.exitCode = this.output.outcome(outcome);
+  }
+}

@@ -1,0 +1,225 @@
+/** `inspect`, `send`, `deliveries retry`: one transaction. */
+import type { Command } from 'commander';
+import { represent } from '../api/representation.ts';
+import { now } from '../clock.ts';
+import { parseEventOrDeliveryId } from '../domain/events.ts';
+import { MESSAGE_TYPES } from '../domain/messages.ts';
+import { deliveryList } from '../engine/delivery-list.ts';
+import { deliveriesOf, type HistoryEntry, historyOf } from '../engine/history.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import type { MessageAnswer } from '../engine/payments.ts';
+import type { DeliveryRecord, Settlement, Store } from '../engine/store.ts';
+import type { Core } from '../main.ts';
+import { revived } from '../webhooks/delivery.ts';
+import { Failure, invalidValues, transactionNotFound } from './failure.ts';
+import { transactionId, Values } from './options.ts';
+import { labelled, type Outcome, reais } from './output.ts';
+import type { Shell } from './shell.ts';
+
+const MAX_MESSAGE_ID = 255;
+const ALL_TYPES: readonly string[] = [...new Set([...MESSAGE_TYPES['pix-in'], ...MESSAGE_TYPES.cashout])];
+
+interface SendOptions {
+  id?: string;
+  data?: string;
+}
+
+async function find(store: Store, given: string): Promise<TransactionRecord> {
+  const id = transactionId(given);
+  const record = id === null ? null : await store.transaction(id);
+  if (record === null) throw transactionNotFound(given);
+  return record;
+}
+
+function entryOf({ seq, entry }: HistoryEntry): object {
+  const { at, from, to, postings } = entry;
+  const { id, type, data } = entry.message;
+  const events = entry.events.map((event) => ({ id: event.id, name: event.name }));
+  return { seq, at, message: { id, type, data }, from, to, postings, events };
+}
+
+function entryLines({ seq, entry }: HistoryEntry): string[] {
+  const { message, from, to, refusal } = entry;
+  const change =
+    refusal === null ? `${from === null || from === to ? '' : `${from} -> `}${to}` : `refused: ${refusal}`;
+  const lines = [`  ${entry.at}  #${seq}  ${message.type.padEnd(10)}  ${change}`];
+  const indent = ' '.repeat(28);
+  if (message.id !== '') lines.push(`${indent}message ${message.id}, through ${message.door}`);
+  for (const { leg, amount } of entry.postings) lines.push(`${indent}${leg.padEnd(10)} ${reais(amount)}`);
+  for (const { name, id } of entry.events) lines.push(`${indent}event ${name}  ${id}`);
+  return lines;
+}
+
+/** A delivery as `deliveryList` gives it, as far as it is printed. */
+interface ListedDelivery {
+  id: string;
+  event: string;
+  url: string;
+  status: string;
+  attempts: unknown[];
+}
+
+function timeline(
+  record: TransactionRecord,
+  history: readonly HistoryEntry[],
+  deliveries: readonly ListedDelivery[],
+): string {
+  const { machine, version, value, context } = record.snapshot;
+  const { amount } = context as { amount: number };
+  const head = labelled([
+    [record.type, record.id],
+    ['account', record.account],
+    ['status', `${value} (${machine} ${version})`],
+    ['amount', reais(amount)],
+    ['updated', record.updatedAt],
+  ]);
+  const timers = record.timers.map(({ name, at }) => `  ${at}  ${name}`);
+  const sent = deliveries.map(
+    ({ id, event, url, status, attempts }) =>
+      `  ${id}  ${event} to ${url}: ${status} after ${attempts.length} attempts`,
+  );
+  const parts = [head, ['entries', ...history.flatMap(entryLines)].join('\n')];
+  if (timers.length > 0) parts.push(['timers', ...timers].join('\n'));
+  if (sent.length > 0) parts.push(['deliveries, newest first', ...sent].join('\n'));
+  return parts.join('\n\n');
+}
+
+async function inspect(shell: Shell, id: string): Promise<Outcome> {
+  return shell.withCore(shell.config(), async ({ store }) => {
+    const record = await find(store, id);
+    const [history, deliveries] = await Promise.all([historyOf(store, record), deliveryList(store, record)]);
+    const { snapshot, timers } = record;
+    const entries = history.map(entryOf);
+    return {
+      document: { transaction: represent(record), snapshot, entries, timers, deliveries },
+      text: timeline(record, history, deliveries as ListedDelivery[]),
+    };
+  });
+}
+
+function sentOutcome(record: TransactionRecord, answer: MessageAnswer): Outcome {
+  switch (answer.kind) {
+    case 'applied':
+    case 'repeated': {
+      const applied = answer.kind === 'applied';
+      const { value } = answer.record.snapshot;
+      return {
+        document: { ...represent(answer.record), applied },
+        text: applied
+          ? `applied: ${record.id} is ${value}`
+          : `applied before: ${record.id} is ${value}, nothing changed`,
+      };
+    }
+    case 'refused': {
+      const status = answer.record.snapshot.value;
+      throw new Failure('MESSAGE_NOT_ACCEPTED', answer.reason, { status, allowed: answer.allowed });
+    }
+    case 'malformed':
+      throw invalidValues(answer.details);
+    case 'quarantined':
+      throw new Failure('SERVICE_UNAVAILABLE', `the snapshot can't be read: ${answer.reason}`);
+    case 'unknown':
+      throw transactionNotFound(record.id);
+    default:
+      throw new Error(`a message was answered ${answer.kind}`);
+  }
+}
+
+async function send(shell: Shell, given: string, type: string, options: SendOptions): Promise<Outcome> {
+  const config = shell.config();
+  const values = new Values();
+  if (!ALL_TYPES.includes(type)) values.wrong('type', `must be one of ${ALL_TYPES.join(', ')}`);
+  const id = options.id === undefined ? null : values.text('--id', options.id, MAX_MESSAGE_ID);
+  const data = options.data === undefined ? null : values.object('--data', options.data);
+  values.check();
+  return shell.withCore(config, async ({ store, payments }) => {
+    const record = await find(store, given);
+    return sentOutcome(record, await payments.message(record, { id, type, data }, 'ops'));
+  });
+}
+
+/** What an id names: deliveries of one transaction. */
+interface Named {
+  record: TransactionRecord;
+  /** Deliveries that the journal names under the id. */
+  ids: Set<string>;
+}
+
+async function namedBy(store: Store, given: string): Promise<Named> {
+  const parsed = parseEventOrDeliveryId(given);
+  const record = parsed === null ? await find(store, given) : await store.transaction(parsed.transaction);
+  const history = record === null ? [] : await historyOf(store, record);
+  const named = deliveriesOf(history);
+  if (parsed === null && record !== null) return { record, ids: new Set(named.map(({ id }) => id)) };
+  if (record === null) throw transactionNotFound(given);
+  if (given.startsWith('dlv_')) {
+    if (named.some(({ id }) => id === given)) return { record, ids: new Set([given]) };
+    throw new Failure('DELIVERY_NOT_FOUND', `no delivery ${given}`);
+  }
+  if (!history.some(({ entry }) => entry.events.some(({ id }) => id === given))) {
+    throw new Failure('EVENT_NOT_FOUND', `no event ${given}`);
+  }
+  return { record, ids: new Set(named.filter(({ event }) => event.id === given).map(({ id }) => id)) };
+}
+
+/** The delivery starts a new round, due now: the server's next sweep takes it up. */
+function revival(record: DeliveryRecord, at: number): Settlement[] {
+  const next = revived(record, at);
+  if (next === null) return [];
+  const { id, account, transaction } = record;
+  return [
+    {
+      claim: null,
+      next: { kind: 'delivery', at, account, transaction, delivery: id, tries: 0 },
+      record: next,
+    },
+  ];
+}
+
+async function retryIn({ store }: Core, given: string): Promise<string[]> {
+  const { record, ids } = await namedBy(store, given);
+  const at = now();
+  const progress = (await store.deliveries(record.id)).filter(({ id }) => ids.has(id));
+  const settlements = progress.flatMap((delivery) => revival(delivery, at));
+  if (settlements.length === 0 && given.startsWith('dlv_')) {
+    const status = progress[0]?.status ?? 'pending';
+    throw new Failure(
+      'DELIVERY_NOT_DEAD',
+      `delivery ${given} is ${status}: only a dead or rejected one is tried again`,
+      { status },
+    );
+  }
+  await store.settle(settlements);
+  return settlements.flatMap((settlement) => settlement.record?.id ?? []);
+}
+
+async function retry(shell: Shell, given: string): Promise<Outcome> {
+  const retried = await shell.withCore(shell.config(), (core) => retryIn(core, given));
+  const text =
+    retried.length === 0 ? `nothing of ${given} is dead or rejected` : `tried again: ${retried.join(', ')}`;
+  return { document: { retried }, text };
+}
+
+/** Adds `inspect`, `send` and `deliveries`. */
+export function addTransactionCommands(program: Command, shell: Shell): void {
+  program
+    .command('inspect <id>')
+    .description('a transaction with its snapshot, its history, its timers and its deliveries')
+    .action(async (id: string) => shell.say(await inspect(shell, id)));
+  program
+    .command('send <id> <type>')
+    .description("a message to a transaction, through the same door as the bank's")
+    .option('--id <message id>', 'a message is applied once for an id (default: a random one)')
+    .option('--data <json>', "the message's data, a JSON object")
+    .action(async (id: string, type: string, options: SendOptions) =>
+      shell.say(await send(shell, id, type, options)),
+    );
+  program
+    .command('deliveries')
+    .description('webhook deliveries')
+    .command('retry <id>')
+    .description(
+      'a dead or rejected delivery again (dlv_...), or all such of an event (evt_...) or a transaction (UUID)',
+    )
+    .action(async (id: string) => shell.say(await retry(shell, id)));
+}
