@@ -1,0 +1,31 @@
+import type { Json } from './json.ts';
+import { parseJson } from './json.ts';
+import { type Env, endWithin, spawnNode } from './process.ts';
+import type { Server } from './server.ts';
+
+/** What a command did. `json` is its standard output as JSON, null when that is none. */
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  json: Json;
+}
+
+const commandTimeoutMs = 60_000;
+
+/** Runs `pixstate args...` on a server's store, or on a data folder. */
+export async function cli(target: Server | string, args: string[], env: Env = {}): Promise<CliResult> {
+  const base: Env = typeof target === 'string' ? { DATA_DIR: target, LOG_LEVEL: 'warn' } : target.env;
+  const spawned = spawnNode(['dist/src/cli/pixstate.js', ...args], { ...base, ...env });
+  const { code, stdout, stderr } = await endWithin(spawned, commandTimeoutMs);
+  return { code, stdout, stderr, json: parseJson(stdout) ?? null };
+}
+
+/** Runs a command with `--json` and returns its document; throws unless it exits with 0. */
+export async function cliJson(target: Server | string, args: string[], env: Env = {}): Promise<Json> {
+  const result = await cli(target, [...args, '--json'], env);
+  if (result.code !== 0) {
+    throw new Error(`pixstate ${args.join(' ')} exits ${result.code}: ${result.stdout}${result.stderr}`);
+  }
+  return result.json;
+}

@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The package's root folder, with the build in `dist/`. */
+export const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Environment variables, as a child process gets them. */
+export type Env = Record<string, string>;
+
+/** How a process ended. `code` is null when a signal ended it. */
+export interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  elapsedMs: number;
+}
+
+/** A child process with what it has written so far. */
+export interface Spawned {
+  child: ChildProcess;
+  pid: number;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves once the process has ended and its output is read. */
+  ended: Promise<Outcome>;
+}
+
+/** The configuration that a child must not inherit from whoever runs the tests. */
+const configuration = [
+  'PORT',
+  'HOST',
+  'DATA_DIR',
+  'MONGODB_URI',
+  'LOG_LEVEL',
+  'BANK',
+  'SANDBOX_DELAY_MS',
+  'ALLOW_PRIVATE_WEBHOOKS',
+  'TRUSTED_PROXY_HOPS',
+  'CHARGE_EXPIRY_S',
+  'STUCK_AFTER_S',
+  'BANK_CALLBACK_SECRET',
+  'SECRETS_KEY',
+  'ADMIN_PORT',
+  'WEBHOOK_RETRY_SCALE',
+  'FORCE_COLOR',
+];
+
+const alive = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL');
+});
+
+function childEnv(env: Env): NodeJS.ProcessEnv {
+  const inherited = { ...process.env };
+  for (const name of configuration) delete inherited[name];
+  return { ...inherited, ...env };
+}
+
+/** Starts `node args...` in the package's root; it ends with this process at the latest. */
+export function spawnNode(args: string[], env: Env): Spawned {
+  return spawnProgram(process.execPath, args, env);
+}
+
+/** Starts any program as `spawnNode` does. */
+export function spawnProgram(program: string, args: string[], env: Env): Spawned {
+  const started = performance.now();
+  const child = spawn(program, args, {
+    cwd: packageRoot,
+    env: childEnv(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  alive.add(child);
+  let out = '';
+  let err = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    out += chunk;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    err += chunk;
+  });
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    child.once('error', (error) => {
+      alive.delete(child);
+      reject(error);
+    });
+    child.once('close', (code) => {
+      alive.delete(child);
+      resolve({ code, stdout: out, stderr: err, elapsedMs: performance.now() - started });
+    });
+  });
+  return { child, pid: child.pid ?? -1, stdout: () => out, stderr: () => err, ended };
+}
+
+/** Resolves with the outcome, or kills the process after `timeoutMs` and throws. */
+export async function endWithin(spawned: Spawned, timeoutMs: number): Promise<Outcome> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), timeoutMs);
+  });
+  const outcome = await Promise.race([spawned.ended, tooLate]);
+  clearTimeout(timer);
+  if (outcome !== 'late') return outcome;
+  spawned.child.kill('SIGKILL');
+  await spawned.ended;
+  throw new Error(`process still ran after ${timeoutMs} ms: ${spawned.stderr()}`);
+}
+
+/** A port on loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** A new temporary folder. */
+export async function temporaryFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'pixstate-test-'));
+}
