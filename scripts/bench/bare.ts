@@ -1,0 +1,17 @@
+/** The yardstick: bare Koa with the API's router and body parser, answering about as many bytes. */
+import { Router } from '@koa/router';
+import Koa from 'koa';
+import { readObject } from '../../src/api/body.ts';
+
+const router = new Router();
+router.post('/v1/pix-in', async (ctx) => {
+  const body = await readObject(ctx.req);
+  ctx.status = 201;
+  ctx.body = { ...body, padding: 'x'.repeat(500) };
+});
+const app = new Koa();
+app.use(router.routes());
+const server = app.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  process.stdout.write(`${typeof address === 'object' ? address?.port : ''}\n`);
+});
