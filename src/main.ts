@@ -1,34 +1,37 @@
 /**
  * Wires everything: the only file that knows all rooms. Run by itself it serves; the CLI uses `openCore`.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
+import { openFolder, openSecretsKey } from './accounts/data-folder.ts';
 import { Directory } from './accounts/directory.ts';
 import { Accounts } from './accounts/manage.ts';
-import { parseKey, Sealer } from './accounts/sealing.ts';
+import { Sealer } from './accounts/sealing.ts';
 import { Metrics } from './admin/metrics.ts';
 import { createApp } from './api/app.ts';
-import { listen, type RunningServer } from './api/server.ts';
+import { createDemoAccount } from './api/demo-account.ts';
+import { bind, listen, type RunningServer } from './api/server.ts';
 import { Desk } from './bank/desk.ts';
 import { SandboxBank } from './bank/sandbox.ts';
 import { newBatchId, newIncarnation, newTransactionId, now } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { adjust } from './engine/adjust.ts';
+import { attentionList } from './engine/attention.ts';
 import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
-import type { Store } from './engine/store.ts';
+import type { Due, Store } from './engine/store.ts';
 import { JobClock } from './jobs/agenda-clock.ts';
 import { freshWork } from './jobs/fresh-work.ts';
 import { MemoryBackend } from './jobs/memory-backend.ts';
 import { sweeps } from './jobs/sweeps.ts';
+import { OperatorError } from './operator-error.ts';
 import { FolderHeld, lockFolder } from './store/folder-lock.ts';
 import { openLmdbStore } from './store/lmdb-store.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { openWebhookSender } from './webhooks/sender.ts';
+import type { WebhookSender } from './webhooks/sender-port.ts';
 
 /** An incarnation without a heartbeat for so long has fallen silent. */
 export const SILENT_AFTER_MS = 5_000;
@@ -47,47 +50,13 @@ export interface Core {
   dataDir: string;
 }
 
-/** The operator did something that can be mended: one clear sentence, no stack. */
-export class OperatorError extends Error {}
-
-/** The data folder, made where it isn't there. */
-function openFolder(config: Config): string {
-  const dataDir = resolve(config.dataDir);
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const probe = join(dataDir, '.writable');
-    writeFileSync(probe, '');
-    rmSync(probe, { force: true });
-  } catch (error) {
-    throw new OperatorError(
-      `the data folder ${dataDir} can't be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
-    );
-  }
-  return dataDir;
-}
-
-/** The key that seals webhook secrets: the configuration's, else the data folder's own, made on first start. */
-function openSecretsKey(config: Config, dataDir: string): Buffer {
-  if (config.secretsKey !== null) return parseKey(config.secretsKey) as Buffer;
-  const path = join(dataDir, 'secrets.key');
-  try {
-    // `wx`: of two processes that start at once, one makes the key and both read it.
-    writeFileSync(path, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  const key = parseKey(readFileSync(path, 'utf8').trim());
-  if (key === null) throw new OperatorError(`${path} is no key of 32 bytes in base64`);
-  return key;
-}
-
 /**
  * Opens store, engine and all that both need; nothing runs yet.
  * @throws OperatorError
  */
 export async function openCore(config: Config, onFatal: (error: Error) => void): Promise<Core> {
-  const dataDir = openFolder(config);
-  const sealer = new Sealer(openSecretsKey(config, dataDir));
+  const dataDir = openFolder(config.dataDir);
+  const sealer = new Sealer(openSecretsKey(config.secretsKey, dataDir));
   const incarnation = newIncarnation();
   const store = await openLmdbStore({
     folder: dataDir,
@@ -95,6 +64,9 @@ export async function openCore(config: Config, onFatal: (error: Error) => void):
     now,
     silentAfterMs: SILENT_AFTER_MS,
     onFatal,
+  }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OperatorError(`the store in ${dataDir} can't be opened: ${reason}`);
   });
   const directory = new Directory(store, sealer, now);
   const bank = new SandboxBank(config.sandboxDelayMs);
@@ -114,58 +86,14 @@ export async function openCore(config: Config, onFatal: (error: Error) => void):
 /** What `serve` adds to the core: doors, clock and workers. */
 interface Running {
   core: Core;
-  api: RunningServer;
+  port: number;
   close(): Promise<void>;
 }
 
-const DEMO_BALANCE = 100_000;
 const HTTP_DRAIN_MS = 4_000;
 const MAILBOX_DRAIN_MS = 2_000;
 const JOBS_STOP_MS = 1_000;
 const SENDER_CLOSE_MS = 1_500;
-
-/** On an empty store with the sandbox bank: somebody to try it with. What it prints is shown only now. */
-async function createDemoAccount({ accounts, engine }: Core, port: number): Promise<void> {
-  if ((await engine.store.accounts()).length > 0) return;
-  const issued = await accounts.create({
-    name: 'Demo',
-    webhooks: [],
-    allowedIps: ['127.0.0.1'],
-    fees: null,
-    expiresIn: null,
-    maxAmount: null,
-    pixKey: null,
-    merchantName: null,
-    merchantCity: null,
-  });
-  await adjust(engine, issued.accountId, {
-    id: 'opening',
-    amount: DEMO_BALANCE,
-    reason: 'opening balance',
-    allowNegative: false,
-  });
-  process.stdout.write(
-    [
-      'A demo account was created. Its secret is shown only now:',
-      `  accountId:    ${issued.accountId}`,
-      `  clientId:     ${issued.clientId}`,
-      `  clientSecret: ${issued.clientSecret}`,
-      'Try it:',
-      `  curl -u '${issued.clientId}:${issued.clientSecret}' -H 'Content-Type: application/json' -d '{"amount": 1001}' http://127.0.0.1:${port}/v1/pix-in`,
-      '',
-    ].join('\n'),
-  );
-}
-
-async function bind(what: string, start: () => Promise<RunningServer>): Promise<RunningServer> {
-  try {
-    return await start();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new OperatorError(`${what} is in use: another process listens there`);
-    throw new OperatorError(`${what} can't be listened on: ${code ?? String(error)}`);
-  }
-}
 
 function openLog(level: string): pino.Logger {
   const redact = ['req.headers.authorization', '*.clientSecret', '*.secret', '*.pixKey', '*.document'];
@@ -175,11 +103,15 @@ function openLog(level: string): pino.Logger {
   );
 }
 
-/** Starts everything that a server has; whatever was started is closed again where one part can't be. */
-async function start(config: Config, log: pino.Logger, onFatal: (error: Error) => void): Promise<Running> {
-  const core = await openCore(config, onFatal);
-  const { engine, store, directory, payments, bank, incarnation, dataDir } = core;
-  const lock = await lockFolder(dataDir, incarnation, now(), SILENT_AFTER_MS);
+/** What works on its own: deliveries, bank orders, and the clock that finds what is due. */
+interface Workers {
+  dispatcher: Dispatcher;
+  clock: JobClock;
+  sender: WebhookSender;
+}
+
+function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Workers {
+  const { config, engine, store, directory, payments, bank } = core;
   const onTrouble = (error: unknown, about?: object): void =>
     log.warn({ err: error, ...about }, 'will be tried again');
   const sender = openWebhookSender({
@@ -188,15 +120,6 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
     now,
     closeMs: SENDER_CLOSE_MS,
     onFailure: (error) => log.error({ err: error }, 'the webhook worker failed and is started again'),
-  });
-  const metrics = new Metrics({
-    activeAccounts: () => engine.activeAccounts,
-    deliveriesInHand: () => dispatcher.inHand,
-    attention: async () => {
-      const counts: Record<string, number> = {};
-      for (const { kind } of await store.attention()) counts[kind] = (counts[kind] ?? 0) + 1;
-      return counts;
-    },
   });
   const dispatcher = new Dispatcher({
     store,
@@ -207,30 +130,66 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
     onTrouble,
     onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
   });
-  const desk = new Desk({
-    engine,
-    payments,
-    bank,
-    now,
-    onTrouble: (error, due) => onTrouble(error, { due }),
-  });
+  const onOrderTrouble = (error: unknown, due: Due): void => onTrouble(error, { due });
+  const desk = new Desk({ engine, payments, bank, now, onTrouble: onOrderTrouble });
   engine.takeFreshWork(freshWork(store, desk, dispatcher, onTrouble));
-  const jobs = sweeps({
-    engine,
-    payments,
-    bank,
-    desk,
-    dispatcher,
-    now,
-    onTrouble: (error, due) => onTrouble(error, { due }),
-  });
+  const jobs = sweeps({ engine, payments, bank, desk, dispatcher, now, onTrouble: onOrderTrouble });
   const clock = new JobClock({
     backend: new MemoryBackend({ now }),
     jobs,
     onError: (error, job) => log.error({ err: error, job }, 'a job failed and runs again'),
     stopTimeoutMs: JOBS_STOP_MS,
   });
-  const state = { closing: false, started: false };
+  return { dispatcher, clock, sender };
+}
+
+function openMetrics({ config, engine, store }: Core, log: pino.Logger): Metrics {
+  const rule = { now: 0, stuckAfterMs: config.stuckAfterS * 1000 };
+  const metrics = new Metrics({
+    activeAccounts: () => engine.activeAccounts,
+    attention: async () => {
+      const counts: Record<string, number> = {};
+      const items = await attentionList(store, { ...rule, now: now() });
+      for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
+      return counts;
+    },
+  });
+  engine.onAttention(({ kind, id, what }) => {
+    metrics.alarm(kind);
+    // What needs a person is said at once; where money is missing, loudly.
+    if (what.includes('ALARM')) log.error({ kind, id }, what);
+    else log.warn({ kind, id }, 'needs a person: see pixstate attention');
+  });
+  return metrics;
+}
+
+/** Whether the server takes requests, and why not. */
+class Readiness {
+  closing = false;
+  started = false;
+  readonly #core: Core;
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  async notReady(): Promise<string | null> {
+    if (this.closing) return 'shutting down';
+    if (!this.started) return 'starting';
+    if (!this.#core.engine.writable) return 'the store does not take writes';
+    await this.#core.store.ping();
+    return null;
+  }
+}
+
+async function openDoors(
+  core: Core,
+  log: pino.Logger,
+  metrics: Metrics,
+  state: Readiness,
+): Promise<RunningServer[]> {
+  const { config, engine, payments, directory, bank } = core;
+  const { host, port, adminHost, adminPort } = config;
   const app = createApp({
     engine,
     payments,
@@ -240,55 +199,58 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
     trustedProxyHops: config.trustedProxyHops,
     sandbox: bank.sandbox,
     bankCallbackSecret: config.bankCallbackSecret,
-    state: {
-      get closing() {
-        return state.closing;
-      },
-      notReady: async () => {
-        if (state.closing) return 'shutting down';
-        if (!state.started) return 'starting';
-        if (!engine.writable) return 'the store does not take writes';
-        await store.ping();
-        return null;
-      },
-    },
+    state,
     onFailure: (error, requestId, path) => log.error({ err: error, requestId, path }, 'a request failed'),
-    onAnswer: (method, route, status, ms) => metrics.answered(method, route, status, ms),
+    onAnswer: (answer) => {
+      metrics.answered(answer);
+      log.debug(answer, 'answered');
+    },
   });
+  const api = await bind(`port ${port} on ${host}`, () => listen(app.callback(), host, port));
+  if (adminPort === null) return [api];
+  try {
+    const admin = await bind(`ADMIN_PORT ${adminPort} on ${adminHost}`, () =>
+      metrics.serve(adminHost, adminPort),
+    );
+    return [api, admin];
+  } catch (error) {
+    await api.drain(0);
+    throw error;
+  }
+}
+
+/** Starts everything that a server has; whatever was started is closed again where one part can't be. */
+async function start(config: Config, log: pino.Logger, onFatal: (error: Error) => void): Promise<Running> {
+  const core = await openCore(config, onFatal);
+  const { engine, store, bank, incarnation, dataDir } = core;
+  const lock = await lockFolder(dataDir, incarnation, now(), SILENT_AFTER_MS);
+  const metrics = openMetrics(core, log);
+  const { dispatcher, clock, sender } = openWorkers(core, log, metrics);
+  const state = new Readiness(core);
   const closeStore = async (): Promise<void> => {
     await lock.release();
     await store.close();
   };
-  let admin: RunningServer | null = null;
-  let api: RunningServer;
-  try {
-    if (config.adminPort !== null) {
-      const { adminHost, adminPort } = config;
-      admin = await bind(`ADMIN_PORT ${adminPort} on ${adminHost}`, () =>
-        metrics.serve(adminHost, adminPort),
-      );
-    }
-    api = await bind(`port ${config.port} on ${config.host}`, () =>
-      listen(app.callback(), config.host, config.port),
-    );
-  } catch (error) {
+  const doors = await openDoors(core, log, metrics, state).catch(async (error: unknown) => {
     await sender.close();
     await closeStore();
     throw error;
-  }
+  });
+  const port = doors[0]?.port ?? config.port;
   await store.unpark(now());
-  if (bank.sandbox) await createDemoAccount(core, api.port);
+  const welcome = bank.sandbox ? await createDemoAccount(core.accounts, engine, port) : null;
+  if (welcome !== null) process.stdout.write(welcome);
   await clock.start();
   state.started = true;
   const close = async (): Promise<void> => {
     state.closing = true;
-    await Promise.all([api.drain(HTTP_DRAIN_MS), admin?.drain(HTTP_DRAIN_MS)]);
+    await Promise.all(doors.map((door) => door.drain(HTTP_DRAIN_MS)));
     await clock.stop();
     await engine.drain(MAILBOX_DRAIN_MS);
     await dispatcher.close();
     await closeStore();
   };
-  return { core, api, close };
+  return { core, port, close };
 }
 
 /** Runs the server until SIGTERM or SIGINT; the process ends with it. */
@@ -306,9 +268,9 @@ export async function serve(config: Config): Promise<void> {
     process.stderr.write(`pixstate can't start: ${error.message}\n`);
     process.exit(1);
   }
-  const { api, core } = running;
+  const { port, core } = running;
   const { dataDir } = core;
-  log.info({ port: api.port, host: config.host, dataDir, bank: config.bank }, 'serving');
+  log.info({ port, host: config.host, dataDir, bank: config.bank }, 'serving');
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;

@@ -1,5 +1,6 @@
 /** Metrics for ops, in Prometheus' text form, on a port of their own. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Answered } from '../api/app.ts';
 import { listen, type RunningServer } from '../api/server.ts';
 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
@@ -8,7 +9,6 @@ const DELIVERY_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10];
 /** Values that are read when somebody asks. */
 export interface Gauges {
   activeAccounts(): number;
-  deliveriesInHand(): number;
   attention(): Promise<Record<string, number>>;
 }
 
@@ -50,14 +50,6 @@ export class Metrics {
       },
     });
     new Gauge({
-      name: 'pixstate_deliveries_in_hand',
-      help: 'Webhook deliveries claimed by this process.',
-      registers,
-      collect() {
-        this.set(gauges.deliveriesInHand());
-      },
-    });
-    new Gauge({
       name: 'pixstate_attention_items',
       help: 'Items that need a person, by kind.',
       labelNames: ['kind'],
@@ -69,7 +61,7 @@ export class Metrics {
     });
   }
 
-  answered(method: string, route: string, status: number, ms: number): void {
+  answered({ method, route, status, ms }: Answered): void {
     this.#requests.observe({ method, route, status }, ms / 1000);
   }
 

@@ -30,12 +30,21 @@ export interface ServerState {
   readonly closing: boolean;
 }
 
+/** An answer in short, for metrics and the log. */
+export interface Answered {
+  requestId: string;
+  method: string;
+  route: string;
+  status: number;
+  ms: number;
+}
+
 export interface ApiOptions extends ApiServices {
   state: ServerState;
   /** A 5xx with its cause, for the log. */
   onFailure(error: unknown, requestId: string, path: string): void;
   /** After each answer, for metrics. */
-  onAnswer?(method: string, route: string, status: number, ms: number): void;
+  onAnswer?(answer: Answered): void;
 }
 
 /** The error object of whatever was thrown. */
@@ -148,7 +157,6 @@ export function createApp(options: ApiOptions): Koa {
     const isCallback = hasCallbacks && ctx.path === CALLBACKS_PATH && ctx.method === 'POST';
     if (!isCallback)
       ctx.state.account = await authenticate(ctx.req, options.directory, options.trustedProxyHops);
-    ctx.state.routed = true;
     await routed(ctx as never, async () => unrouted(ctx, router));
   };
 
@@ -165,12 +173,14 @@ export function createApp(options: ApiOptions): Koa {
       fail(ctx, error, options);
     }
     if (options.state.closing) ctx.set('Connection', 'close');
-    options.onAnswer?.(
-      ctx.method,
-      String(ctx._matchedRoute ?? 'none'),
-      ctx.status,
-      performance.now() - started,
-    );
+    const route = String(ctx._matchedRoute ?? 'none');
+    options.onAnswer?.({
+      requestId,
+      method: ctx.method,
+      route,
+      status: ctx.status,
+      ms: performance.now() - started,
+    });
   });
   // What still gets here is a socket that broke while it was being answered.
   app.on('error', (error: Error & { code?: string }, ctx?: Koa.Context) => {

@@ -1,5 +1,6 @@
 /** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { OperatorError } from '../operator-error.ts';
 
 export interface RunningServer {
   port: number;
@@ -69,4 +70,15 @@ async function drain(server: Server, timeoutMs: number): Promise<void> {
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);
+}
+
+/** Starts to listen, or says which port it can't be. @throws OperatorError */
+export async function bind(what: string, start: () => Promise<RunningServer>): Promise<RunningServer> {
+  try {
+    return await start();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new OperatorError(`${what} is in use: another process listens there`);
+    throw new OperatorError(`${what} can't be listened on: ${code ?? String(error)}`);
+  }
 }

@@ -3,7 +3,7 @@ import { ConfigError } from '../config.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { Overloaded } from '../engine/account-actor.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { OperatorError } from '../main.ts';
+import { OperatorError } from '../operator-error.ts';
 
 export const REFUSED = 1;
 export const WRONG_USAGE = 2;

@@ -1,6 +1,7 @@
 /** What every command works in: the configuration, the core beside a running server, and what it has to say. */
 import { type Config, readConfig } from '../config.ts';
-import { type Core, OperatorError, openCore } from '../main.ts';
+import { type Core, openCore } from '../main.ts';
+import { OperatorError } from '../operator-error.ts';
 import type { Outcome, Output } from './output.ts';
 
 const DRAIN_MS = 10_000;

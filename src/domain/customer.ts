@@ -2,7 +2,14 @@
 import { isE164, isEmail } from './contact.ts';
 import { isCnpj, isCpf } from './document.ts';
 import { codePoints, isPrintable } from './text.ts';
-import type { Customer } from './transactions.ts';
+
+/** Payer data; parts that nobody gave are null. */
+export interface Customer {
+  name: string | null;
+  document: { type: string; number: string } | null;
+  email: string | null;
+  phone: string | null;
+}
 
 const MAX_NAME = 140;
 

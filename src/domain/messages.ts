@@ -2,7 +2,7 @@
  * Messages to transactions: what the bank, the clock, ops and the sandbox send. Names are binding (design,
  * "Messages"): connectors, tests and the CLI use them.
  */
-import type { Customer } from './transactions.ts';
+import type { Customer } from './customer.ts';
 
 /** `data` of PAY and HOLD, cleaned: malformed parts of the payer are gone, unknown parts are kept elsewhere. */
 export interface PaymentData {

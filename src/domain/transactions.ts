@@ -1,4 +1,5 @@
 /** What a transaction is made of: the contexts of the two statecharts. Plain JSON, readable by a person. */
+import type { Customer } from './customer.ts';
 import type { PaymentData } from './messages.ts';
 import type { PixKeyType } from './pix-key.ts';
 
@@ -8,14 +9,6 @@ export type TransactionType = 'pix-in' | 'cashout';
 export interface Fee {
   totalFee: number;
   netAmount: number;
-}
-
-/** Payer data; parts that nobody gave are null. */
-export interface Customer {
-  name: string | null;
-  document: { type: string; number: string } | null;
-  email: string | null;
-  phone: string | null;
 }
 
 /** Flat key-value data given at creation. */

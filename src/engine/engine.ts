@@ -5,6 +5,7 @@
 import type { Account } from '../accounts/account.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './account-actor.ts';
 import type { Answer, Command } from './commands.ts';
+import type { AttentionNote } from './journal.ts';
 import type { Store } from './store.ts';
 
 export interface EngineOptions {
@@ -40,6 +41,7 @@ export class Engine {
   readonly #host: ActorHost;
   readonly #stalled = new Set<string>();
   #fresh: FreshWork | null = null;
+  #attention: ((note: AttentionNote) => void) | null = null;
   #closed = false;
 
   constructor(options: EngineOptions) {
@@ -52,7 +54,7 @@ export class Engine {
       newBatchId: options.newBatchId,
       settings: options.settings,
       claimsFreshWork: () => this.#fresh?.hasRoom() ?? false,
-      committed: (batch) => this.#fresh?.take(batch),
+      committed: (batch) => this.#committed(batch),
       quarantined: (_account, answer) => this.#quarantine(answer),
       stalled: (account, stalled) => {
         if (stalled) this.#stalled.add(account);
@@ -64,6 +66,16 @@ export class Engine {
   /** Who takes up deliveries and bank orders; without one they stay in the store for another process. */
   takeFreshWork(fresh: FreshWork): void {
     this.#fresh = fresh;
+  }
+
+  /** Who hears of what needs a person, as soon as it is durable. */
+  onAttention(listener: (note: AttentionNote) => void): void {
+    this.#attention = listener;
+  }
+
+  #committed(batch: Committed): void {
+    for (const { entry } of batch.taken) if (entry.attention !== null) this.#attention?.(entry.attention);
+    this.#fresh?.take(batch);
   }
 
   /** False while a write waits longer than it may. */

@@ -3,12 +3,12 @@
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
 import type { Account } from '../accounts/account.ts';
-import { mergePayer } from '../domain/customer.ts';
+import { type Customer, mergePayer } from '../domain/customer.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import { checkMessageData, type FieldError, knownParts } from '../domain/message-data.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
 import type { PixKeyType } from '../domain/pix-key.ts';
-import type { Charge, Customer, Metadata } from '../domain/transactions.ts';
+import type { Charge, Metadata } from '../domain/transactions.ts';
 import type { Bank } from './bank.ts';
 import type { Answer, SentMessage } from './commands.ts';
 import type { Engine, SendOptions } from './engine.ts';

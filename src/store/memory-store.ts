@@ -25,9 +25,6 @@ import {
 import type { Faults, StoreMethod } from './memory-faults.ts';
 import { MemoryState } from './memory-state.ts';
 
-export { FaultPlan, type Faults, type FaultVerdict, type StoreMethod } from './memory-faults.ts';
-export { MemoryState };
-
 /** `state`: shared with other incarnations; without one, the store has its own. */
 export interface MemoryStoreOptions {
   state?: MemoryState;

@@ -1,0 +1,38 @@
+/** The data folder: made where it isn't there, and the key in it that seals webhook secrets. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { OperatorError } from '../operator-error.ts';
+import { parseKey } from './sealing.ts';
+
+/** The data folder, made where it isn't there. */
+export function openFolder(folder: string): string {
+  const dataDir = resolve(folder);
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const probe = join(dataDir, '.writable');
+    writeFileSync(probe, '');
+    rmSync(probe, { force: true });
+  } catch (error) {
+    throw new OperatorError(
+      `the data folder ${dataDir} can't be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+    );
+  }
+  return dataDir;
+}
+
+/** The key that seals webhook secrets: the configuration's, else the data folder's own, made on first start. */
+export function openSecretsKey(given: string | null, dataDir: string): Buffer {
+  const known = given === null ? null : parseKey(given);
+  if (known !== null) return known;
+  const path = join(dataDir, 'secrets.key');
+  try {
+    // `wx`: of two processes that start at once, one makes the key and both read it.
+    writeFileSync(path, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const key = parseKey(readFileSync(path, 'utf8').trim());
+  if (key === null) throw new OperatorError(`${path} is no key of 32 bytes in base64`);
+  return key;
+}

@@ -1,0 +1,197 @@
+/**
+ * Decides a message to a transaction. What stands here is what no statechart can know, since it is about the
+ * account or the journal: repeats, payments told twice or late, refusals that are recorded once.
+ */
+import type { PaymentData, ReasonData, TransferData } from '../domain/messages.ts';
+import type { Charge, Transfer } from '../domain/transactions.ts';
+import { allowedTypes, take, upToDate } from './chart.ts';
+import type { Answer, SentMessage } from './commands.ts';
+import { answered, type Circumstances, type Decision, done, entryOf, remark } from './entries.ts';
+import type { AttentionNote, Entry, JournalMessage, TransactionRecord } from './journal.ts';
+import { refusalKey } from './project.ts';
+import type { Workspace } from './workspace.ts';
+
+const LATE_PAYMENT = 'the payment is given back';
+
+function messageOf(sent: SentMessage): JournalMessage {
+  return { id: sent.id, type: sent.type, data: sent.kept, door: sent.door, digest: sent.digest };
+}
+
+/** What the payment rules make of a PAY or HOLD before the statechart is asked; null: it may go on. */
+type PaymentVerdict = null | 'repeated' | { reason: string; giveBack: boolean; known: boolean };
+
+function judgePayment(workspace: Workspace, record: TransactionRecord, sent: SentMessage): PaymentVerdict {
+  const charge = record.snapshot.context as Charge;
+  const { endToEndId, amount } = sent.data as PaymentData;
+  const status = record.snapshot.value;
+  if (endToEndId !== undefined) {
+    if (charge.endToEndId === endToEndId) return 'repeated';
+    if (charge.held?.endToEndId === endToEndId) {
+      if (sent.type === 'HOLD') return 'repeated';
+      if (status === 'in_analysis')
+        return { reason: 'the payment is in analysis', giveBack: false, known: false };
+    }
+    const elsewhere = workspace.lookup('payment', endToEndId);
+    if (elsewhere !== null && elsewhere !== record.id) {
+      return { reason: `the payment belongs to ${elsewhere}`, giveBack: false, known: false };
+    }
+    if (workspace.lookup('returned', endToEndId) !== null) {
+      return { reason: 'the payment was given back already', giveBack: false, known: true };
+    }
+  }
+  if (amount !== undefined && amount !== charge.amount) {
+    return {
+      reason: `the amount is ${amount}, the charge's is ${charge.amount}; ${LATE_PAYMENT}`,
+      giveBack: true,
+      known: false,
+    };
+  }
+  if (status !== 'waiting_payment') {
+    return { reason: `the charge is ${status}; ${LATE_PAYMENT}`, giveBack: true, known: false };
+  }
+  return null;
+}
+
+function refusalNote(
+  record: TransactionRecord,
+  sent: SentMessage,
+  kind: 'refused' | 'invalid',
+  reason: string,
+): AttentionNote {
+  return {
+    kind,
+    id: `msg_${refusalKey(record.id, sent)}`,
+    what: `${sent.type} (${sent.id}) to ${record.type} ${record.id}: ${reason}`,
+    next: `npx pixstate inspect ${record.id}`,
+  };
+}
+
+interface Refusal {
+  reason: string;
+  giveBack?: boolean;
+  /** Ops know of it already: the entry is all. */
+  known?: boolean;
+}
+
+/** A message that isn't taken: nothing changes, and it is recorded once. */
+function refuse(
+  workspace: Workspace,
+  record: TransactionRecord,
+  sent: SentMessage,
+  c: Circumstances,
+  refusal: Refusal,
+): Decision {
+  const allowed = allowedTypes(record.snapshot.machine, record.snapshot.value);
+  const { reason } = refusal;
+  const answer: Answer = { kind: 'refused', record, reason, allowed };
+  if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
+  const parts: Partial<Entry> = { refusal: reason };
+  const { endToEndId, amount } = sent.data as PaymentData;
+  if (refusal.giveBack === true && endToEndId !== undefined) {
+    const given = amount ?? (record.snapshot.context as Charge).amount;
+    parts.orders = [{ kind: 'return', endToEndId, amount: given, reason }];
+    parts.attention = {
+      kind: 'return',
+      id: endToEndId,
+      what: `a payment of ${given} cents to pix-in ${record.id} is given back: ${reason}`,
+      next: `npx pixstate inspect ${record.id}`,
+    };
+  } else if (refusal.known !== true) {
+    parts.attention = refusalNote(record, sent, 'refused', reason);
+  }
+  const entry = remark(record, messageOf(sent), c.at, parts);
+  return { answer, taken: { entry, record: workspace.take(entry) } };
+}
+
+/** A result implied the start, so the start itself is no news: only a missing reference is filled in. */
+function lateStart(
+  workspace: Workspace,
+  record: TransactionRecord,
+  sent: SentMessage,
+  c: Circumstances,
+): Decision {
+  const transfer = record.snapshot.context as Transfer;
+  const { endToEndId } = sent.data as TransferData;
+  if (transfer.reference !== null || endToEndId === undefined) return answered({ kind: 'repeated', record });
+  const snapshot = { ...upToDate(record.snapshot), context: { reference: endToEndId } };
+  const entry = remark(record, messageOf(sent), c.at, { snapshot });
+  const after = workspace.take(entry) ?? record;
+  return { answer: { kind: 'repeated', record: after }, taken: { entry, record: after } };
+}
+
+function invalid(
+  workspace: Workspace,
+  record: TransactionRecord,
+  sent: SentMessage,
+  c: Circumstances,
+  reason: string,
+): Decision {
+  const answer: Answer = { kind: 'invalid', reason };
+  if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
+  const attention = refusalNote(record, sent, 'invalid', reason);
+  const entry = remark(record, messageOf(sent), c.at, { refusal: reason, attention });
+  return { answer, taken: { entry, record: workspace.take(entry) } };
+}
+
+/** Why a message is refused whatever the statechart says; null: ask the statechart. */
+function objection(record: TransactionRecord, sent: SentMessage, c: Circumstances): Refusal | null {
+  const { amount } = sent.data as ReasonData;
+  const whole = record.snapshot.context as { amount: number };
+  if (
+    (sent.type === 'REFUND' || sent.type === 'CHARGEBACK') &&
+    amount !== undefined &&
+    amount !== whole.amount
+  ) {
+    return {
+      reason: `the amount is ${amount}, the charge's is ${whole.amount}: partial ones are not supported`,
+    };
+  }
+  const ofBankAlone = record.type === 'cashout' && (sent.type === 'CANCEL' || sent.type === 'REJECT');
+  if (ofBankAlone && record.submitted && sent.door !== 'bank' && !c.sandbox) {
+    return { reason: `the payout was submitted: ${sent.type} is the bank's alone` };
+  }
+  return null;
+}
+
+/** Why the statechart doesn't take a message, in words; where money is missing, in loud ones. */
+function untaken(record: TransactionRecord, sent: SentMessage): string {
+  const { value } = record.snapshot;
+  const isGivenBack = record.type === 'cashout' && record.final && value !== 'completed';
+  if (isGivenBack && sent.type === 'SETTLE') {
+    return `ALARM: the bank has paid a cashout that is ${value}: amount and fee were given back, so the money went out twice`;
+  }
+  return `a ${record.type} that is ${value} does not take ${sent.type}`;
+}
+
+export function message(workspace: Workspace, sent: SentMessage, c: Circumstances): Decision {
+  const record = workspace.record(sent.transaction);
+  if (record === null) return answered({ kind: 'unknown' });
+  upToDate(record.snapshot);
+  if (sent.invalid !== undefined) return invalid(workspace, record, sent, c, sent.invalid);
+  const applied = Object.hasOwn(record.messages, sent.id) ? record.messages[sent.id] : undefined;
+  // I9; before anything else is looked at.
+  if (applied === sent.digest) return answered({ kind: 'repeated', record });
+  if (applied !== undefined) {
+    return refuse(workspace, record, sent, c, {
+      reason: 'this message id was applied with another type or data',
+    });
+  }
+  if (
+    record.type === 'cashout' &&
+    sent.type === 'START' &&
+    (record.snapshot.context as Transfer).startImplied
+  ) {
+    return lateStart(workspace, record, sent, c);
+  }
+  if (record.type === 'pix-in' && (sent.type === 'PAY' || sent.type === 'HOLD')) {
+    const verdict = judgePayment(workspace, record, sent);
+    if (verdict === 'repeated') return answered({ kind: 'repeated', record });
+    if (verdict !== null) return refuse(workspace, record, sent, c, verdict);
+  }
+  const objected = objection(record, sent, c);
+  if (objected !== null) return refuse(workspace, record, sent, c, objected);
+  const event = { type: sent.type, at: c.at, data: sent.data };
+  const step = take(record.snapshot, event);
+  if (step === null) return refuse(workspace, record, sent, c, { reason: untaken(record, sent) });
+  return done(workspace, entryOf(step, { id: record.id, type: record.type, record }, messageOf(sent), c));
+}

@@ -1,0 +1,2 @@
+/** The operator did something that can be mended: one clear sentence, no stack. */
+export class OperatorError extends Error {}

@@ -1,0 +1,147 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { at, keys, list, text, whole } from '../support/json.ts';
+import { Folder } from './support.ts';
+
+const test = suite('account commands');
+const URL = 'http://127.0.0.1:9/hook';
+let folder: Folder;
+
+test.before(async () => {
+  folder = await Folder.make();
+});
+test.after(() => folder.remove());
+
+test('create shows the secrets once, for programs and for people', async () => {
+  const created = await folder.json([
+    'account',
+    'create',
+    '--webhook-url',
+    `${URL},pix-in.*`,
+    '--balance',
+    '700',
+  ]);
+  assert.equal(keys(created), ['accountId', 'clientId', 'clientSecret', 'webhooks']);
+  assert.equal(keys(created, 'webhooks.0'), ['secret', 'url']);
+  const read = await folder.run(['account', 'create', '--name', 'Padaria']);
+  assert.is(read.code, 0);
+  assert.match(read.stdout, /client secret +sk_/);
+  assert.match(read.stdout, /shown once/);
+  const listed = await folder.run(['account', 'list']);
+  assert.not.match(listed.stdout, /sk_|whsec_/);
+  assert.match(listed.stdout, /Padaria/);
+  const [first] = list(await folder.json(['account', 'list']), 'accounts').filter(
+    (account) => text(account, 'accountId') === text(created, 'accountId'),
+  );
+  assert.is(whole(first ?? null, 'balance'), 700);
+  assert.equal(at(first ?? null, 'webhooks'), [{ url: URL, events: ['pix-in.*'] }]);
+});
+
+test('create --count makes many, fast', async () => {
+  const own = await Folder.make();
+  const started = performance.now();
+  const created = await own.json(['account', 'create', '--count', '2000', '--balance', '10']);
+  assert.equal(keys(created), ['accounts']);
+  assert.is(new Set(list(created, 'accounts').map((account) => text(account, 'clientId'))).size, 2_000);
+  assert.ok(performance.now() - started < 20_000);
+  assert.is(list(await own.json(['account', 'create', '--count', '1']), 'accounts').length, 1);
+  const verified = await own.json(['verify', '--decide']);
+  assert.is(at(verified, 'ok'), true);
+  assert.is(whole(verified, 'entries'), 2_000);
+  await own.remove();
+});
+
+test('create names everything that is wrong and makes nothing', async () => {
+  const own = await Folder.make();
+  const wrong = await own.fails(
+    [
+      ...[
+        'account',
+        'create',
+        '--balance',
+        '1.5',
+        '--count',
+        '10001',
+        '--expires-in',
+        '0',
+        '--max-amount',
+        '-1',
+      ],
+      ...['--fees', '{"pixIn":{"percent":1.5}}', '--pix-key', '123', '--allow-ip', '::ffff:1.2.3.4'],
+      ...['--webhook-url', `${URL},pix-in.nope`, '--webhook-url', URL, '--name', 'a\nb'],
+    ],
+    2,
+    'VALIDATION_ERROR',
+  );
+  const fields = new Set(list(wrong, 'details').map((detail) => text(detail, 'field')));
+  assert.equal([...fields].sort(), [
+    ...['--allow-ip', '--balance', '--count', '--expires-in', '--fees', '--max-amount'],
+    ...['--name', '--pix-key', '--webhook-url'],
+  ]);
+  const eleven = Array.from({ length: 11 }, (_, n) => ['--webhook-url', `${URL}/${n}`]).flat();
+  assert.match(
+    text(await own.fails(['account', 'create', ...eleven], 2, 'VALIDATION_ERROR'), 'message'),
+    /at most 10/,
+  );
+  assert.equal(await own.json(['account', 'list']), { accounts: [] });
+  await own.remove();
+});
+
+test('a private webhook address is refused where the configuration says so', async () => {
+  const args = ['account', 'create', '--webhook-url', URL];
+  const refused = await folder.json(args, 2, { ALLOW_PRIVATE_WEBHOOKS: 'false' });
+  assert.match(text(refused, 'message'), /not public/);
+});
+
+test('set changes what it names; a URL that stays keeps its secret', async () => {
+  const id = await folder.account('--webhook-url', `${URL}/kept`);
+  const set = (...args: string[]) => folder.json(['account', 'set', id, ...args]);
+  const changed = await set(
+    '--status',
+    'inactive',
+    '--webhook-url',
+    `${URL}/kept`,
+    '--webhook-url',
+    `${URL}/new,cashout.*`,
+  );
+  assert.is(text(changed, 'status'), 'inactive');
+  assert.equal(keys(changed, 'webhooks.0'), ['events', 'url']);
+  assert.match(text(changed, 'webhooks.1.secret'), /^whsec_/);
+  assert.equal(at(await set('--allow-ip', '*', '--allow-ip', '10.0.0.1'), 'allowedIps'), ['*', '10.0.0.1']);
+  await folder.fails(['account', 'set', id], 2, 'INVALID_REQUEST');
+  await folder.fails(['account', 'set', id, '--status', 'asleep'], 2, 'VALIDATION_ERROR');
+  await folder.fails(['account', 'set', id, '--balance', '1'], 2, 'INVALID_REQUEST');
+  await folder.fails(['account', 'set', 'nobody', '--status', 'active'], 1, 'ACCOUNT_NOT_FOUND');
+});
+
+test('rotations give new secrets', async () => {
+  const id = await folder.account('--webhook-url', URL);
+  assert.equal(keys(await folder.json(['account', 'rotate-secret', id])), ['clientId', 'clientSecret']);
+  assert.equal(keys(await folder.json(['account', 'rotate-webhook-secret', id, URL])), ['secret', 'url']);
+  await folder.fails(['account', 'rotate-webhook-secret', id, `${URL}/other`], 1, 'WEBHOOK_NOT_FOUND');
+  await folder.fails(['account', 'rotate-secret', 'nobody'], 1, 'ACCOUNT_NOT_FOUND');
+});
+
+test('adjust takes negative cents, once for an id, and never below zero unasked', async () => {
+  const id = await folder.account('--balance', '1000');
+  const adjust = (cents: string, ...more: string[]) => [
+    'account',
+    'adjust',
+    id,
+    cents,
+    '--reason',
+    'x',
+    ...more,
+  ];
+  const once = adjust('-400', '--id', 'a');
+  assert.equal(await folder.json(once), { accountId: id, balance: 600, applied: true });
+  assert.equal(await folder.json(once), { accountId: id, balance: 600, applied: false });
+  await folder.fails(adjust('-500', '--id', 'a'), 1, 'ADJUSTMENT_REFUSED');
+  await folder.fails(adjust('-601'), 1, 'ADJUSTMENT_REFUSED');
+  assert.is(whole(await folder.json(adjust('-601', '--allow-negative')), 'balance'), -1);
+  for (const cents of ['0', '1.5', '1e3', 'x']) await folder.fails(adjust(cents), 2, 'VALIDATION_ERROR');
+  await folder.fails(['account', 'adjust', id, '5'], 2, 'INVALID_REQUEST');
+  await folder.fails(['account', 'adjust', 'nobody', '5', '--reason', 'x'], 1, 'ACCOUNT_NOT_FOUND');
+});
+
+test.run();

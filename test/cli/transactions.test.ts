@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { DeliveryRecord } from '../../src/engine/store.ts';
+import { at, keys, list, text } from '../support/json.ts';
+import { Folder } from './support.ts';
+
+const test = suite('transaction commands');
+const URL = 'http://127.0.0.1:9/hook';
+let folder: Folder;
+let account = '';
+
+test.before(async () => {
+  folder = await Folder.make();
+  account = await folder.account('--webhook-url', URL, '--balance', '100000');
+});
+test.after(() => folder.remove());
+
+test('send goes through the door of ops, and inspect shows it all', async () => {
+  const id = await folder.charge(account);
+  const data = JSON.stringify({ payer: { name: 'Quem pagou' }, novelty: 'kept' });
+  const paid = await folder.json(['send', id, 'PAY', '--id', 'm-1', '--data', data]);
+  assert.is(at(paid, 'applied'), true);
+  assert.is(text(paid, 'status'), 'paid');
+  assert.is(text(paid, 'customer.name'), 'Quem pagou');
+  assert.is(at(await folder.json(['send', id, 'PAY', '--id', 'm-1', '--data', data]), 'applied'), false);
+  const refused = await folder.fails(['send', id, 'DISMISS'], 1, 'MESSAGE_NOT_ACCEPTED');
+  assert.equal(keys(refused), ['allowed', 'error', 'message', 'status']);
+  assert.equal(at(refused, 'allowed'), ['REFUND', 'CHARGEBACK', 'PROTEST']);
+
+  const { applied: _applied, ...transaction } = paid as { applied: boolean };
+  const inspected = await folder.json(['inspect', id.toUpperCase()]);
+  assert.equal(keys(inspected), ['deliveries', 'entries', 'snapshot', 'timers', 'transaction']);
+  assert.equal(at(inspected, 'transaction'), transaction);
+  const [created, payment, refusal] = list(inspected, 'entries');
+  assert.equal(keys(created ?? null), ['at', 'events', 'from', 'message', 'postings', 'seq', 'to']);
+  assert.equal(keys(created ?? null, 'events.0'), ['id', 'name']);
+  assert.is(text(payment ?? null, 'message.data.novelty'), 'kept');
+  assert.is(list(payment ?? null, 'postings').length, 3);
+  assert.equal([at(refusal ?? null, 'from'), at(refusal ?? null, 'to')], ['paid', 'paid']);
+  assert.equal([at(refusal ?? null, 'postings'), at(refusal ?? null, 'events')], [[], []]);
+  assert.equal(
+    list(inspected, 'deliveries').map((delivery) => text(delivery, 'event')),
+    ['pix-in.paid', 'pix-in.waiting_payment'],
+  );
+  const read = await folder.run(['inspect', id]);
+  for (const word of [
+    /waiting_payment -> paid/,
+    /refused: /,
+    /available +R\$ 99\.00/,
+    /deliveries, newest first/,
+  ]) {
+    assert.match(read.stdout, word);
+  }
+});
+
+test('send says what is wrong', async () => {
+  const id = await folder.charge(account);
+  await folder.fails(['send', id, 'NONSENSE'], 2, 'VALIDATION_ERROR');
+  const other = await folder.fails(['send', id, 'SETTLE'], 2, 'VALIDATION_ERROR');
+  assert.is(text(other, 'details.0.field'), 'type');
+  for (const data of ['{', '[]', '5', 'null', '{"reason": 5}']) {
+    await folder.fails(['send', id, 'REFUND', '--data', data], 2, 'VALIDATION_ERROR');
+  }
+  await folder.fails(['send', id, 'PAY', '--id', 'a\u0001'], 2, 'VALIDATION_ERROR');
+  await folder.fails(['send', randomUUID(), 'PAY'], 1, 'TRANSACTION_NOT_FOUND');
+  await folder.fails(['send', 'nothing', 'PAY'], 1, 'TRANSACTION_NOT_FOUND');
+  await folder.fails(['inspect', randomUUID()], 1, 'TRANSACTION_NOT_FOUND');
+  await folder.fails(['inspect', 'nothing'], 1, 'TRANSACTION_NOT_FOUND');
+});
+
+/** Lets a transaction's deliveries end in a way. */
+function end(id: string, status: DeliveryRecord['status']): Promise<string[]> {
+  return folder.withCore(async ({ store }) => {
+    const record = await store.transaction(id);
+    const ids = Object.values(record?.lastDeliveries ?? {});
+    const attempt = { at: new Date().toISOString(), statusCode: 500, error: null, durationMs: 1 };
+    const parts = {
+      account,
+      transaction: id,
+      status,
+      failures: 5,
+      attempts: [attempt],
+      nextAttemptAt: null,
+      deliveredAt: null,
+    };
+    for (const delivery of ids) {
+      const attention = { kind: 'dead' as const, id: delivery, what: 'x', next: 'y', since: attempt.at };
+      await store.settle([{ claim: null, next: null, record: { id: delivery, ...parts }, attention }]);
+    }
+    return ids;
+  });
+}
+
+async function listed(id: string): Promise<boolean> {
+  return list(await folder.json(['attention']), 'items').some((item) => text(item, 'id') === id);
+}
+
+test('deliveries retry starts dead and rejected ones anew, and takes them off the list', async () => {
+  const id = await folder.charge(account);
+  const [delivery = ''] = await end(id, 'dead');
+  assert.is(await listed(delivery), true);
+  assert.equal(await folder.json(['deliveries', 'retry', delivery]), { retried: [delivery] });
+  assert.is(await listed(delivery), false);
+  const shown = list(await folder.json(['inspect', id]), 'deliveries')[0] ?? null;
+  assert.is(text(shown, 'status'), 'pending');
+  const due = await folder.withCore(({ store }) => store.claim('delivery', Date.now(), 100));
+  assert.ok(due.filter((claim) => claim.due.transaction === id).length >= 1);
+
+  await folder.fails(['deliveries', 'retry', delivery], 1, 'DELIVERY_NOT_DEAD');
+  const event = text(shown, 'eventId');
+  assert.equal(await folder.json(['deliveries', 'retry', event]), { retried: [] });
+  await end(id, 'rejected');
+  assert.equal(await folder.json(['deliveries', 'retry', event]), { retried: [delivery] });
+  await end(id, 'dead');
+  assert.is(await listed(delivery), true, 'a delivery that died again is not listed');
+  assert.equal(await folder.json(['deliveries', 'retry', id]), { retried: [delivery] });
+
+  const stranger = randomUUID();
+  for (const nothing of [stranger, `evt_${stranger.replaceAll('-', '')}00`, 'nothing']) {
+    await folder.fails(['deliveries', 'retry', nothing], 1, 'TRANSACTION_NOT_FOUND');
+  }
+  await folder.fails(['deliveries', 'retry', `${delivery}z`], 1, 'DELIVERY_NOT_FOUND');
+  await folder.fails(['deliveries', 'retry', `evt_${id.replaceAll('-', '')}zz`], 1, 'EVENT_NOT_FOUND');
+});
+
+test('a stuck cashout is listed until it is done or changes, and again once it is stuck anew', async () => {
+  const id = await folder.transfer(account, 1_006);
+  const env = { STUCK_AFTER_S: '1' };
+  const stuck = async (): Promise<number> =>
+    list(await folder.json(['attention'], 0, env), 'items').filter((item) => text(item, 'id') === id).length;
+  assert.is(await listed(id), false, 'it is stuck after five minutes only');
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  assert.is(await stuck(), 1);
+  assert.equal(await folder.json(['attention', 'done', id], 0, env), { done: id });
+  assert.is(await stuck(), 0);
+  assert.is(text(await folder.json(['attention', 'done', id], 1, env), 'error'), 'ITEM_NOT_FOUND');
+  await folder.json(['send', id, 'START']);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  assert.is(await stuck(), 1);
+  await folder.json(['attention', 'done', id], 0, env);
+  assert.is(await stuck(), 0);
+  await folder.json(['send', id, 'SETTLE']);
+  assert.is(await stuck(), 0);
+});
+
+test('a quarantined item goes once its transaction reads again', async () => {
+  const id = await folder.charge(account);
+  const item = { kind: 'quarantined' as const, id, since: new Date().toISOString(), what: 'x', next: 'y' };
+  await folder.withCore(({ store }) => store.note([item, { ...item, id: 'unknown' }]));
+  assert.is(await listed(id), false);
+  assert.is(await listed('unknown'), true);
+});
+
+test('attention done takes an item off; verify stays sound', async () => {
+  const id = await folder.charge(account);
+  await folder.fails(['send', id, 'REFUND'], 1, 'MESSAGE_NOT_ACCEPTED');
+  const items = list(await folder.json(['attention']), 'items');
+  const item = items.find((candidate) => text(candidate, 'what').includes(id)) ?? null;
+  assert.equal(keys(item), ['id', 'kind', 'next', 'since', 'what']);
+  const sinces = items.map((each) => text(each, 'since'));
+  assert.equal(sinces, [...sinces].sort());
+  assert.equal(await folder.json(['attention', 'done', text(item, 'id')]), { done: text(item, 'id') });
+  assert.is(await listed(text(item, 'id')), false);
+  await folder.fails(['attention', 'done', 'nothing of the kind'], 1, 'ITEM_NOT_FOUND');
+  await folder.fails(['attention', 'done', 'x'.repeat(5_000)], 1, 'ITEM_NOT_FOUND');
+
+  const verified = await folder.json(['verify', '--heads', '--decide']);
+  assert.equal(keys(verified), ['accounts', 'batches', 'differences', 'entries', 'heads', 'ok']);
+  assert.equal(at(verified, 'differences'), []);
+  assert.match((await folder.run(['verify'])).stdout, /^ok: 1 accounts/);
+});
+
+test.run();

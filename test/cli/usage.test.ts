@@ -1,0 +1,76 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { list, text } from '../support/json.ts';
+import { Folder } from './support.ts';
+
+const test = suite('usage');
+let folder: Folder;
+
+test.before(async () => {
+  folder = await Folder.make();
+});
+test.after(() => folder.remove());
+
+test('wrong usage exits with 2 and one error object', async () => {
+  const wrong = [
+    [],
+    ['nonsense'],
+    ['account'],
+    ['account', 'nonsense'],
+    ['account', 'list', 'more'],
+    ['account', 'list', '--nonsense'],
+    ['account', 'create', '--name'],
+    ['attention', 'nonsense'],
+    ['attention', 'done'],
+    ['deliveries'],
+    ['deliveries', 'retry'],
+    ['inspect'],
+    ['send', 'x'],
+    ['verify', '--nonsense'],
+  ];
+  await Promise.all(wrong.map((args) => folder.fails(args, 2, 'INVALID_REQUEST')));
+});
+
+test('--json may stand anywhere', async () => {
+  for (const args of [
+    ['--json', 'account', 'list'],
+    ['account', '--json', 'list'],
+    ['account', 'list', '--json'],
+  ]) {
+    const result = await folder.run(args);
+    assert.is(result.code, 0, result.stderr);
+    assert.equal(JSON.parse(result.stdout), { accounts: [] });
+  }
+});
+
+test('help exits with 0', async () => {
+  for (const args of [['--help'], ['account', 'create', '--help'], ['help', 'send']]) {
+    const result = await folder.run(args);
+    assert.is(result.code, 0, result.stderr);
+    assert.match(result.stdout, /Usage: pixstate/);
+  }
+});
+
+test('errors go to stderr without --json', async () => {
+  const result = await folder.run(['inspect', 'nothing']);
+  assert.is(result.code, 1);
+  assert.is(result.stdout, '');
+  assert.match(result.stderr, /^error: /);
+});
+
+test('every mistake of the environment is named', async () => {
+  const told = await folder.json(['account', 'list'], 2, { PORT: 'x', STUCK_AFTER_S: '0' });
+  assert.is(text(told, 'error'), 'INVALID_CONFIGURATION');
+  assert.is(list(told, 'mistakes').length, 2);
+});
+
+test('a folder that cannot be used is the machine’s fault', async () => {
+  const path = join(folder.path, 'a-file');
+  await writeFile(path, '');
+  const told = await folder.json(['account', 'list'], 1, { DATA_DIR: path });
+  assert.is(text(told, 'error'), 'STORE_NOT_OPENED');
+});
+
+test.run();

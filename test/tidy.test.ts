@@ -1,0 +1,144 @@
+/** The house's rules as a test: who may import whom, no cycles, and who may touch clock, chance, environment. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const test = suite('tidy');
+
+interface Source {
+  path: string;
+  text: string;
+  /** Files of the project that it imports. */
+  imports: string[];
+  packages: string[];
+}
+
+function sourcesBelow(folder: string): Source[] {
+  return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      const text = readFileSync(file, 'utf8');
+      const specifiers = [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+      const local = specifiers.filter((name) => name.startsWith('.'));
+      return {
+        path: relative(root, file),
+        text,
+        imports: local.map((name) => relative(root, join(dirname(file), name))),
+        packages: specifiers.filter((name) => !name.startsWith('.') && !name.startsWith('node:')),
+      };
+    });
+}
+
+const sources = [...sourcesBelow('machines'), ...sourcesBelow('src')];
+const byPath = new Map(sources.map((source) => [source.path, source]));
+
+function room(path: string): string {
+  const [top, next = ''] = path.split('/');
+  return top === 'machines' ? 'machines' : next;
+}
+
+/** What each room may import besides itself. `main.ts` and the commands may import all. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  machines: ['domain'],
+  domain: [],
+  accounts: ['domain', 'engine', 'operator-error.ts'],
+  engine: ['domain', 'machines', 'accounts'],
+  store: ['domain', 'engine', 'accounts'],
+  bank: ['domain', 'engine'],
+  webhooks: ['domain', 'engine', 'accounts', 'machines'],
+  jobs: ['engine', 'bank', 'webhooks'],
+  api: ['domain', 'engine', 'accounts', 'operator-error.ts'],
+  admin: ['api'],
+};
+
+test('there is something to look at', () => {
+  assert.ok(sources.length > 60, `${sources.length} files`);
+});
+
+test('a room imports only what it may', () => {
+  const wrong: string[] = [];
+  for (const { path, imports } of sources) {
+    const allowed = MAY_IMPORT[room(path)];
+    if (allowed === undefined) continue;
+    for (const target of imports) {
+      if (room(target) !== room(path) && !allowed.includes(room(target))) wrong.push(`${path} -> ${target}`);
+    }
+  }
+  assert.equal(wrong, []);
+});
+
+test('the engine knows no adapter, no Koa, no driver', () => {
+  const packages = sources
+    .filter(({ path }) => path.startsWith('src/engine/'))
+    .flatMap((source) => source.packages);
+  assert.equal([...new Set(packages)], ['xstate']);
+});
+
+test('of accounts the engine knows only their settings as data', () => {
+  const targets = sources
+    .filter(({ path }) => path.startsWith('src/engine/'))
+    .flatMap(({ imports }) => imports);
+  const accounts = new Set(targets.filter((target) => target.startsWith('src/accounts/')));
+  assert.equal([...accounts], ['src/accounts/account.ts']);
+});
+
+test('no file imports itself, over whatever way', () => {
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) {
+      cycles.push([...way.slice(way.indexOf(path)), path].join(' -> '));
+      return;
+    }
+    if (done.has(path)) return;
+    for (const target of byPath.get(path)?.imports ?? []) visit(target, [...way, path]);
+    done.add(path);
+  };
+  for (const { path } of sources) visit(path, []);
+  assert.equal(cycles, []);
+});
+
+test('clock, chance, environment and console have their owners', () => {
+  const owners: [RegExp, RegExp][] = [
+    [/\bDate\.now\(|new Date\(\)/, /^src\/(clock|webhooks\/sender-worker)\.ts$/],
+    [
+      /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/,
+      /^src\/(clock|main|accounts\/(credentials|sealing|data-folder)|jobs\/agenda-clock|webhooks\/[\w-]+|cli\/[\w-]+)\.ts$/,
+    ],
+    [/\bprocess\.env\b/, /^src\/(config|cli\/demo)\.ts$/],
+    [/\bconsole\./, /^src\/cli\//],
+    [/\bprocess\.exit\(/, /^src\/(main|cli\/[\w-]+)\.ts$/],
+  ];
+  const wrong: string[] = [];
+  for (const { path, text } of sources) {
+    const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+    for (const [use, owner] of owners)
+      if (use.test(code) && !owner.test(path)) wrong.push(`${path}: ${use.source}`);
+  }
+  assert.equal(wrong, []);
+});
+
+test('no file is a barrel, but the catalogue of machines', () => {
+  const barrels = sources
+    .filter(({ text }) => /^export (\*|\{[^}]*\}) from/m.test(text))
+    .map(({ path }) => path);
+  assert.equal(barrels, []);
+});
+
+test('no file is longer than 300 lines without a reason', () => {
+  const reasons: Record<string, string> = {
+    'src/main.ts': 'wires everything, in one place',
+    'src/store/lmdb-store.ts': 'one port, one adapter',
+    'src/webhooks/dispatcher.ts': 'one owner of the deliveries in hand',
+  };
+  const long = sources
+    .filter(({ path, text }) => text.split('\n').length > 301 && !(path in reasons))
+    .map(({ path }) => path);
+  assert.equal(long, []);
+});
+
+test.run();
