@@ -11,12 +11,16 @@ export function newTransactionId(): string {
   return randomUUID();
 }
 
-/** 16 hex digits of chance, from a pool: a batch wants one each time. */
-export function newBatchId(): string {
-  return randomUUID().replaceAll('-', '').slice(0, 20);
-}
-
 /** Names this run of this process. */
 export function newIncarnation(): string {
   return randomBytes(6).toString('hex');
+}
+
+/** Ids of batches: unique over all runs of all processes, since the incarnation is. */
+export function batchIds(incarnation: string): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${incarnation}.${count.toString(36)}`;
+  };
 }

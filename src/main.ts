@@ -15,7 +15,7 @@ import { createDemoAccount } from './api/demo-account.ts';
 import { bind, listen, type RunningServer } from './api/server.ts';
 import { Desk } from './bank/desk.ts';
 import { SandboxBank } from './bank/sandbox.ts';
-import { newBatchId, newIncarnation, newTransactionId, now } from './clock.ts';
+import { batchIds, newIncarnation, newTransactionId, now } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { attentionList } from './engine/attention.ts';
 import type { Bank } from './engine/bank.ts';
@@ -71,7 +71,13 @@ export async function openCore(config: Config, onFatal: (error: Error) => void):
   const directory = new Directory(store, sealer, now);
   const bank = new SandboxBank(config.sandboxDelayMs);
   const settings = (id: string) => directory.account(id);
-  const engine = new Engine({ store, sandbox: bank.sandbox, now, newBatchId, settings });
+  const engine = new Engine({
+    store,
+    sandbox: bank.sandbox,
+    now,
+    newBatchId: batchIds(incarnation),
+    settings,
+  });
   const payments = new Payments({
     engine,
     bank,

@@ -21,7 +21,8 @@ export class Directory {
   readonly #sealer: Sealer;
   readonly #now: () => number;
   readonly #byId = new Map<string, Cached>();
-  readonly #byClientId = new Map<string, Cached>();
+  /** Who a client id belonged to when it was read last. */
+  readonly #ids = new Map<string, string>();
 
   constructor(store: Store, sealer: Sealer, now: () => number) {
     this.#store = store;
@@ -29,27 +30,38 @@ export class Directory {
     this.#now = now;
   }
 
+  #known(id: string): Cached | null {
+    const known = this.#byId.get(id);
+    const now = this.#now();
+    return known !== undefined && now - known.readAt < MAX_AGE_MS && now >= known.readAt ? known : null;
+  }
+
+  #keep(id: string, account: Account | null): void {
+    if (this.#byId.size >= MAX_CACHED) this.#byId.clear();
+    const opened = this.#byId.get(id)?.opened ?? new Map<string, string>();
+    this.#byId.set(id, { account, readAt: this.#now(), opened });
+  }
+
   /** Settings of an account; null where there is none. */
-  account(id: string): Promise<Account | null> {
-    return this.#cached(this.#byId, id, () => this.#store.account(id));
+  async account(id: string): Promise<Account | null> {
+    const known = this.#known(id);
+    if (known !== null) return known.account;
+    const account = await this.#store.account(id);
+    this.#keep(id, account);
+    return account;
   }
 
   /** Who a client id belongs to; null where it is nobody's. */
-  client(clientId: string): Promise<Account | null> {
-    return this.#cached(this.#byClientId, clientId, () => this.#store.accountByClientId(clientId));
-  }
-
-  async #cached(
-    cache: Map<string, Cached>,
-    key: string,
-    read: () => Promise<Account | null>,
-  ): Promise<Account | null> {
-    const known = cache.get(key);
-    const now = this.#now();
-    if (known !== undefined && now - known.readAt < MAX_AGE_MS && now >= known.readAt) return known.account;
-    const account = await read();
-    if (cache.size >= MAX_CACHED) cache.clear();
-    cache.set(key, { account, readAt: now, opened: new Map() });
+  async client(clientId: string): Promise<Account | null> {
+    const id = this.#ids.get(clientId);
+    const known = id === undefined ? null : this.#known(id);
+    if (known?.account?.clientId === clientId) return known.account;
+    const account = await this.#store.accountByClientId(clientId);
+    // Guesses at client ids are read each time, and fill nothing.
+    if (account === null) return null;
+    if (this.#ids.size >= MAX_CACHED) this.#ids.clear();
+    this.#ids.set(clientId, account.id);
+    this.#keep(account.id, account);
     return account;
   }
 

@@ -73,7 +73,7 @@ const metadata = z
 
 const DOCUMENT_TYPE = 'must be CPF or CNPJ';
 
-const document = z
+const documentSchema = z
   .strictObject(
     {
       type: z.enum(['CPF', 'CNPJ'], { error: DOCUMENT_TYPE }),
@@ -97,7 +97,7 @@ const customer = z.strictObject(
       .string({ error: 'must be text' })
       .refine(isName, 'must be text of 1 to 140 printable characters')
       .nullish(),
-    document: document.nullish(),
+    document: documentSchema.nullish(),
     email: z.string({ error: 'must be text' }).refine(isEmail, 'must be an e-mail address').nullish(),
     phone: z
       .string({ error: 'must be text' })
@@ -214,5 +214,6 @@ export function check<Output>(
 export function toCustomer(given: z.infer<typeof customer> | null | undefined): Customer | null {
   const { name = null, document: paper = null, email = null, phone = null } = given ?? {};
   if (name === null && paper === null && email === null && phone === null) return null;
-  return { name, document: paper, email, phone };
+  const document = paper === null ? null : { number: paper.number, type: paper.type };
+  return { document, email, name, phone };
 }

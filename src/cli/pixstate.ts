@@ -16,12 +16,12 @@ function wantsJson(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).includes('--json');
 }
 
-/** Settings hold for each command on its own: commander hands them down to those that are made by `command()` only. */
-function settle(command: Command): void {
+/** Gives every command `--json`: it may stand anywhere. */
+function addJson(command: Command): void {
   if (!command.options.some(({ long }) => long === '--json')) {
     command.option('--json', 'one JSON document on stdout, all else on stderr');
   }
-  for (const child of command.commands) settle(child);
+  for (const child of command.commands) addJson(child);
 }
 
 function serverCommands(program: Command, shell: Shell): void {
@@ -51,7 +51,7 @@ function programOf(shell: Shell): Command {
   addAccountCommands(program, shell);
   addTransactionCommands(program, shell);
   addOpsCommands(program, shell);
-  settle(program);
+  addJson(program);
   return program;
 }
 

@@ -30,10 +30,14 @@ export interface Decision {
 }
 
 function postingsOf(step: Step): Posting[] {
-  return step.actions
-    .filter((action) => action.type === 'post')
-    .flatMap((action) => (action.params as PostParams).postings)
-    .filter((posting) => posting.amount !== 0);
+  const postings: Posting[] = [];
+  for (const action of step.actions) {
+    if (action.type !== 'post') continue;
+    for (const { amount, leg } of (action.params as PostParams).postings) {
+      if (amount !== 0) postings.push({ amount, leg });
+    }
+  }
+  return postings;
 }
 
 function eventsOf(
@@ -42,31 +46,32 @@ function eventsOf(
   record: TransactionRecord | null,
   webhooks: Account['webhooks'],
 ): JournalEvent[] {
-  const names = step.actions.filter((a) => a.type === 'emit').map((a) => (a.params as EmitParams).event);
   const last: Record<string, string> = { ...record?.lastDeliveries };
-  return names.map((name, index) => {
-    const ordinal = (record?.events ?? 0) + index;
+  const events: JournalEvent[] = [];
+  for (const action of step.actions) {
+    if (action.type !== 'emit') continue;
+    const name = (action.params as EmitParams).event;
+    const ordinal = (record?.events ?? 0) + events.length;
     const deliveries: JournalEvent['deliveries'] = [];
     for (const webhook of webhooks) {
       if (!isWanted(webhook.events, name)) continue;
       const delivery = deliveryId(id, ordinal, deliveries.length);
-      deliveries.push({ id: delivery, url: webhook.url, after: last[webhook.url] ?? null });
+      deliveries.push({ after: last[webhook.url] ?? null, id: delivery, url: webhook.url });
       last[webhook.url] = delivery;
     }
-    return { id: eventId(id, ordinal), name, deliveries };
-  });
+    events.push({ deliveries, id: eventId(id, ordinal), name });
+  }
+  return events;
 }
 
 function timersOf(step: Step, record: TransactionRecord | null, now: number): Entry['timers'] {
   if (step.started.length === 0 && step.ended.length === 0) return null;
-  const started = new Set(step.started.map((timer) => timer.name));
-  const kept = (record?.timers ?? []).filter(
-    (timer) => !step.ended.includes(timer.name) && !started.has(timer.name),
-  );
-  return [
-    ...kept,
-    ...step.started.map(({ name, delayMs }) => ({ name, at: new Date(now + delayMs).toISOString() })),
-  ];
+  const isOver = (name: string): boolean =>
+    step.ended.includes(name) || step.started.some((timer) => timer.name === name);
+  const timers = (record?.timers ?? []).filter(({ name }) => !isOver(name));
+  for (const { name, delayMs } of step.started)
+    timers.push({ at: new Date(now + delayMs).toISOString(), name });
+  return timers;
 }
 
 /** The entry of a step that the statechart took. */
@@ -87,11 +92,11 @@ export function entryOf(
     from: before?.value ?? null,
     to: step.value,
     refusal: null,
-    snapshot: { machine: type, version: versionOf(type), value: step.value, context },
+    snapshot: { context, machine: type, value: step.value, version: versionOf(type) },
     postings: postingsOf(step),
     events: eventsOf(step, id, record, circumstances.webhooks),
     timers: timersOf(step, record, circumstances.now),
-    orders: step.actions.filter((a) => a.type === 'orderPayout').map(() => ({ kind: 'payout' })),
+    orders: step.actions.some((action) => action.type === 'orderPayout') ? [{ kind: 'payout' }] : [],
     attention: null,
   };
 }

@@ -120,10 +120,77 @@ export interface TransactionRecord {
 
 export const ZERO_HASH = '0'.repeat(64);
 
+/** An entry as it is stored: what is as usual is left out. */
+export type StoredEntry = Partial<Entry> & { message: JournalMessage };
+
+/** A batch as it is stored and hashed. */
+export type BatchContent = Omit<Batch, 'hash' | 'entries'> & { entries: StoredEntry[] };
+
+/** What an entry has where nothing is stored. */
+function usual(): Omit<Entry, 'at' | 'message'> {
+  return {
+    attention: null,
+    events: [],
+    from: null,
+    orders: [],
+    postings: [],
+    refusal: null,
+    snapshot: null,
+    timers: null,
+    to: null,
+    transaction: null,
+    type: null,
+  };
+}
+
+/** Members in canonical order; what is as usual is left out: it would be a third of what is written. */
+function storedEntry(entry: Entry, batchAt: string): StoredEntry {
+  const stored: Partial<Entry> = {};
+  if (entry.at !== batchAt) stored.at = entry.at;
+  if (entry.attention !== null) stored.attention = entry.attention;
+  if (entry.events.length > 0) stored.events = entry.events;
+  if (entry.from !== null) stored.from = entry.from;
+  stored.message = entry.message;
+  if (entry.orders.length > 0) stored.orders = entry.orders;
+  if (entry.postings.length > 0) stored.postings = entry.postings;
+  if (entry.refusal !== null) stored.refusal = entry.refusal;
+  if (entry.snapshot !== null) stored.snapshot = entry.snapshot;
+  if (entry.timers !== null) stored.timers = entry.timers;
+  if (entry.to !== null) stored.to = entry.to;
+  if (entry.transaction !== null) stored.transaction = entry.transaction;
+  if (entry.type !== null) stored.type = entry.type;
+  return stored as StoredEntry;
+}
+
+/** What is stored of a batch, in canonical order. */
+export function batchContent(batch: Omit<Batch, 'hash'>): BatchContent {
+  const { account, at, id, previous, seq } = batch;
+  const { available, bank, clearing, fees } = batch.balances;
+  const balances = { available, bank, clearing, fees };
+  const entries = batch.entries.map((entry) => storedEntry(entry, at));
+  return { account, at, balances, entries, id, previous, seq };
+}
+
+const KNOWN = new Set(['at', 'message', ...Object.keys(usual())]);
+
+function entryFrom(stored: StoredEntry, at: string): Entry {
+  // What the hash doesn't cover must not pass for history.
+  for (const name in stored)
+    if (!KNOWN.has(name)) throw new Error(`an entry has a part that is unknown: ${name}`);
+  return { at, ...usual(), ...stored };
+}
+
+/**
+ * A batch as it was, from what is stored of it.
+ * @throws Error where that is none.
+ */
+export function batchFrom(content: BatchContent, hash: string): Batch {
+  return { ...content, entries: content.entries.map((stored) => entryFrom(stored, content.at)), hash };
+}
+
 /** The canonical text that a batch's hash covers. */
 export function contentOf(batch: Omit<Batch, 'hash'>): string {
-  const { account, at, balances, entries, id, previous, seq } = batch;
-  return canonicalJson({ account, at, balances, entries, id, previous, seq });
+  return canonicalJson(batchContent(batch));
 }
 
 /** SHA-256 in hex. */

@@ -74,7 +74,7 @@ export class Payments {
       merchantCity: account.merchantCity,
     });
     const totalFee = pixInFee(account.fees, amount);
-    const fee = { totalFee, netAmount: amount - totalFee };
+    const fee = { netAmount: amount - totalFee, totalFee };
     const seconds = expiresIn ?? account.expiresIn ?? chargeExpiryS;
     const charge = { amount, fee, ...given, qrcode, expiresIn: seconds };
     return engine.send(account.id, { kind: 'createCharge', id, charge, wakeInMs }, options);
@@ -99,7 +99,7 @@ export class Payments {
         : { kind: 'duplicateKey', transaction: racer };
     }
     await bank.check({ amount, pixKeyType: request.pixKeyType, pixKey: request.pixKey });
-    const fee = { totalFee, netAmount: amount - totalFee };
+    const fee = { netAmount: amount - totalFee, totalFee };
     return engine.send(
       account.id,
       { kind: 'createTransfer', id: newId(), transfer: { ...request, fee } },

@@ -56,7 +56,7 @@ export class Workspace {
   readonly changed = new Map<string, TransactionRecord>();
   readonly addedLookups: LookupRow[] = [];
   readonly #records = new Map<string, TransactionRecord>();
-  readonly #lookups = new Map<string, string>();
+  #lookups: Map<string, string> | null = null;
 
   constructor(account: string, seq: number, balances: Balances, wants: Wants, reads: Reads) {
     this.account = account;
@@ -65,7 +65,7 @@ export class Workspace {
     for (const record of reads.transactions) if (record !== null) this.#records.set(record.id, record);
     wants.lookups.forEach((lookup, index) => {
       const value = reads.lookups[index];
-      if (typeof value === 'string') this.#lookups.set(`${lookup.name}:${lookup.key}`, value);
+      if (typeof value === 'string') this.#setLookup(lookup, value);
     });
   }
 
@@ -74,7 +74,12 @@ export class Workspace {
   }
 
   lookup(name: LookupName, key: string): string | null {
-    return this.#lookups.get(`${name}:${key}`) ?? null;
+    return this.#lookups?.get(`${name}:${key}`) ?? null;
+  }
+
+  #setLookup({ name, key }: Lookup, value: string): void {
+    this.#lookups ??= new Map();
+    this.#lookups.set(`${name}:${key}`, value);
   }
 
   /** Takes an entry in: balances, record and lookups are as after it. Gives the record. */
@@ -85,7 +90,7 @@ export class Workspace {
     const record = id === null ? null : project(this.record(id), this.account, this.seq, entry);
     this.balances = balances;
     for (const row of lookupsOf(entry)) {
-      this.#lookups.set(`${row.name}:${row.key}`, row.value);
+      this.#setLookup(row, row.value);
       this.addedLookups.push(row);
     }
     if (record !== null) {

@@ -8,8 +8,15 @@
  */
 import type { Account } from '../accounts/account.ts';
 import { ZERO_BALANCES } from '../domain/money.ts';
-import type { Batch, Entry, Head, TransactionRecord } from '../engine/journal.ts';
-import { ZERO_HASH } from '../engine/journal.ts';
+import {
+  type Batch,
+  type BatchContent,
+  batchFrom,
+  type Entry,
+  type Head,
+  type TransactionRecord,
+  ZERO_HASH,
+} from '../engine/journal.ts';
 import {
   type Append,
   type AppendResult,
@@ -45,6 +52,7 @@ const LAST = Number.MAX_SAFE_INTEGER;
 /** How long a cashout must be open before `tidy` looks at it. */
 const TIDY_AFTER_MS = 60_000;
 const HASH_LENGTH = 64;
+const MAX_REMEMBERED = 50_000;
 const ENTRIES = ',"entries":[';
 
 function journalValue({ batch, content }: Append): string {
@@ -59,8 +67,7 @@ function headOf(seq: number, value: string): Head {
 }
 
 function batchOf(value: string): Batch {
-  const content = JSON.parse(value.slice(HASH_LENGTH)) as Omit<Batch, 'hash'>;
-  return { ...content, hash: value.slice(0, HASH_LENGTH) };
+  return batchFrom(JSON.parse(value.slice(HASH_LENGTH)) as BatchContent, value.slice(0, HASH_LENGTH));
 }
 
 function openedCashouts(append: Append): string[] {
@@ -73,6 +80,8 @@ class LmdbStore implements Store {
   readonly #due: LmdbDue;
   readonly #queue: WriteQueue;
   readonly #options: LmdbStoreOptions;
+  /** The last batch of accounts that this process appended. */
+  readonly #appended = new Map<string, number>();
   #rows = 0;
   #closed = false;
 
@@ -162,7 +171,11 @@ class LmdbStore implements Store {
           );
         },
         done: () => {
-          if (applied) return resolve({ outcome: 'appended', claims: issued?.claims ?? [] });
+          if (applied) {
+            this.#remember(append.batch);
+            return resolve({ outcome: 'appended', claims: issued?.claims ?? [] });
+          }
+          this.#appended.delete(append.batch.account);
           const outcome = this.#outcomeOfKnown(append.batch);
           if (issued === null) return resolve(outcome);
           // Another process was first between the look and the write: nothing of this one may stay.
@@ -175,8 +188,15 @@ class LmdbStore implements Store {
 
   /** Whether the number is taken, or the batch before is missing. */
   #wasFirst({ account, seq }: Batch): boolean {
+    // What this process appended itself is there; whoever was first after it, the condition of the write tells.
+    if (this.#appended.get(account) === seq - 1) return false;
     const { journal } = this.#tables;
     return journal.doesExist([account, seq]) || (seq > 1 && !journal.doesExist([account, seq - 1]));
+  }
+
+  #remember({ account, seq }: Batch): void {
+    if (this.#appended.size >= MAX_REMEMBERED) this.#appended.clear();
+    this.#appended.set(account, seq);
   }
 
   #outcomeOfKnown({ account, seq, id }: Batch): AppendResult {
