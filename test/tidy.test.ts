@@ -107,7 +107,7 @@ test('clock, chance, environment and console have their owners', () => {
     [/\bDate\.now\(|new Date\(\)/, /^src\/(clock|webhooks\/sender-worker)\.ts$/],
     [
       /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/,
-      /^src\/(clock|main|accounts\/(credentials|sealing|data-folder)|jobs\/agenda-clock|webhooks\/[\w-]+|cli\/[\w-]+)\.ts$/,
+      /^src\/(clock|main|api\/server|accounts\/(credentials|sealing|data-folder)|jobs\/agenda-clock|webhooks\/[\w-]+|cli\/[\w-]+)\.ts$/,
     ],
     [/\bprocess\.env\b/, /^src\/(config|cli\/demo)\.ts$/],
     [/\bconsole\./, /^src\/cli\//],

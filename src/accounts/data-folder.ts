@@ -1,15 +1,28 @@
 /** The data folder: made where it isn't there, and the key in it that seals webhook secrets. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../operator-error.ts';
 import { parseKey } from './sealing.ts';
+
+/** Makes a folder and those above it. node's own recursive way never ends where a parent can't hold folders. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    if (code !== 'ENOENT' || dirname(path) === path || existsSync(dirname(path))) throw error;
+    makeFolder(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  }
+}
 
 /** The data folder, made where it isn't there. */
 export function openFolder(folder: string): string {
   const dataDir = resolve(folder);
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     const probe = join(dataDir, '.writable');
     writeFileSync(probe, '');
     rmSync(probe, { force: true });

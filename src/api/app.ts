@@ -147,15 +147,14 @@ export function createApp(options: ApiOptions): Koa {
   const app = new Koa();
   const router = routes(options);
   const routed = router.routes();
-  const document = openApiDocument(options.sandbox);
-  const hasCallbacks = options.bankCallbackSecret !== null;
+  const document = openApiDocument(options.sandbox, options.bankCallbackSecret !== null);
 
   const handle = async (ctx: Koa.Context): Promise<void> => {
     const isBelowBase = ctx.path === BASE_PATH || ctx.path.startsWith(`${BASE_PATH}/`);
     if (!isBelowBase) return outside(ctx, options, document);
     if (options.state.closing) throw unavailable('The service is shutting down.');
-    const isCallback = hasCallbacks && ctx.path === CALLBACKS_PATH && ctx.method === 'POST';
-    if (!isCallback)
+    // The bank has no Basic credentials: its signature is checked by the endpoint, and without one it isn't there.
+    if (ctx.path !== CALLBACKS_PATH)
       ctx.state.account = await authenticate(ctx.req, options.directory, options.trustedProxyHops);
     await routed(ctx as never, async () => unrouted(ctx, router));
   };

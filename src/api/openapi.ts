@@ -132,6 +132,8 @@ interface Endpoint {
   path: string;
   summary: string;
   body?: z.ZodType;
+  /** The body may be left out. */
+  bodyIsOptional?: true;
   query?: z.ZodObject;
   params?: z.ZodObject;
   status: number;
@@ -148,7 +150,7 @@ function routeOf(endpoint: Endpoint): RouteConfig {
     responses[code] = { description, content: json(ErrorObject) };
   }
   const request: NonNullable<RouteConfig['request']> = {};
-  if (body !== undefined) request.body = { required: true, content: json(body) };
+  if (body !== undefined) request.body = { required: endpoint.bodyIsOptional !== true, content: json(body) };
   if (query !== undefined) request.query = query;
   if (params !== undefined) request.params = params;
   return { method, path, summary, security: [{ basic: [] }], request, responses };
@@ -227,6 +229,7 @@ const SANDBOX: readonly Endpoint[] = [
     summary: 'Sandbox: pay a charge.',
     params: z.object({ id: uuid }),
     body: PaySchema,
+    bodyIsOptional: true,
     status: 200,
     result: Applied,
     errors: MESSAGE_ERRORS,
@@ -243,8 +246,42 @@ const SANDBOX: readonly Endpoint[] = [
   },
 ];
 
+const CallbackMessage = z.object({
+  id: z.string(),
+  transactionId: z.string(),
+  type: z.string(),
+  data: z.object({}).nullish(),
+});
+const CallbackResult = z.strictObject({
+  id: z.string(),
+  result: z.enum(['applied', 'duplicate', 'refused', 'unknown', 'invalid', 'later']),
+  message: z.string().optional(),
+});
+
+function callbacks(): RouteConfig {
+  const errors = {
+    400: 'INVALID_REQUEST or VALIDATION_ERROR',
+    401: 'INVALID_CREDENTIALS',
+    413: 'PAYLOAD_TOO_LARGE',
+    503: 'SERVICE_UNAVAILABLE',
+  };
+  const responses: RouteConfig['responses'] = {
+    200: { description: 'A result for each message, in order.', content: json(z.array(CallbackResult)) },
+  };
+  for (const [code, description] of Object.entries(errors))
+    responses[code] = { description, content: json(ErrorObject) };
+  return {
+    method: 'post',
+    path: '/bank/callbacks',
+    summary: "The bank's messages, signed as Standard Webhooks.",
+    security: [],
+    request: { body: { required: true, content: json(z.array(CallbackMessage).max(500)) } },
+    responses,
+  };
+}
+
 /** The document as it is served at /openapi.json. */
-export function openApiDocument(sandbox: boolean): object {
+export function openApiDocument(sandbox: boolean, hasCallbacks: boolean): object {
   const registry = new OpenAPIRegistry();
   registry.registerComponent('securitySchemes', 'basic', {
     type: 'http',
@@ -253,6 +290,7 @@ export function openApiDocument(sandbox: boolean): object {
   });
   for (const endpoint of [...ENDPOINTS, ...(sandbox ? SANDBOX : [])])
     registry.registerPath(routeOf(endpoint));
+  if (hasCallbacks) registry.registerPath(callbacks());
   return new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {

@@ -1,4 +1,5 @@
 /** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
+import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { OperatorError } from '../operator-error.ts';
 
@@ -15,7 +16,7 @@ const KEEP_ALIVE_MS = 65_000;
 
 function errorAnswer(status: string, code: string, message: string): string {
   const body = JSON.stringify({ error: code, message });
-  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`;
 }
 
 /** What node's parser turned down never reaches the application: it gets the error object all the same. */
