@@ -126,7 +126,7 @@ function accounts(folder: string, count: number, more: string[] = []): string[] 
 
 async function serve(folder: string): Promise<{ child: ChildProcess; port: number }> {
   const port = 20_000 + Math.floor(Math.random() * 20_000);
-  const child = start(['dist/src/main.js'], {
+  const child = start(['--max-semi-space-size=64', 'dist/src/main.js'], {
     DATA_DIR: folder,
     PORT: String(port),
     LOG_LEVEL: 'warn',
@@ -174,6 +174,15 @@ function report(name: string, result: LoadResult, more: string[] = []): void {
   if (bad.length > 0) console.log(`${name}: other answers ${JSON.stringify(Object.fromEntries(bad))}`);
 }
 
+/** CPU microseconds a request, by thread. */
+function cpuSince(pid: number | undefined, before: Record<string, number>, requests: number): string {
+  return Object.entries(cpuByThread(pid))
+    .map(([thread, seconds]) => [thread, ((seconds - (before[thread] ?? 0)) * 1e6) / requests] as const)
+    .filter(([, us]) => us >= 1)
+    .map(([thread, us]) => `${thread} ${us.toFixed(0)}`)
+    .join(', ');
+}
+
 async function measured(
   name: string,
   server: { child: ChildProcess; port: number },
@@ -183,16 +192,12 @@ async function measured(
   const { pid } = server.child;
   const [cpu, disk, before] = [cpuByThread(pid), writtenBytes(pid), contents(folder)];
   const result = await load({ ...order, port: server.port });
-  const after = cpuByThread(pid);
-  const threads = Object.entries(after)
-    .map(([thread, seconds]) => [thread, ((seconds - (cpu[thread] ?? 0)) * 1e6) / order.requests] as const)
-    .filter(([, us]) => us >= 1)
-    .map(([thread, us]) => `${thread} ${us.toFixed(0)}`);
+  const threads = cpuSince(pid, cpu, order.requests);
   const perRequest = (value: number): string => (value / order.requests).toFixed(1);
   const wrote = writtenBytes(pid) - disk;
   const stored = contents(folder);
   const costs = [stored.keys - before.keys, stored.bytes - before.bytes, wrote].map(perRequest);
-  report(name, result, [threads.join(', '), ...costs]);
+  report(name, result, [threads, ...costs]);
   return result;
 }
 
@@ -231,7 +236,7 @@ async function lifecycle(
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'pixstate-bench-'));
   try {
-    const bare = start(['--import', 'tsx', 'scripts/bench/bare.ts']);
+    const bare = start(['--max-semi-space-size=64', '--import', 'tsx', 'scripts/bench/bare.ts']);
     const barePort = Number(await firstLine(bare));
     const yardstick = {
       port: barePort,
@@ -241,9 +246,10 @@ async function main(): Promise<void> {
       seed: 1,
     } as const;
     await load({ ...yardstick, credentials: ['a:b'], requests: REQUESTS / 4 });
+    const before = cpuByThread(bare.pid);
     const bareResult = await load({ ...yardstick, credentials: ['a:b'], requests: REQUESTS });
     bareRate = bareResult.rate;
-    report('bare Koa', bareResult);
+    report('bare Koa', bareResult, [cpuSince(bare.pid, before, REQUESTS)]);
     await stop(bare);
 
     const spread = accounts(folder, ACCOUNTS);

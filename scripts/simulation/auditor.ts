@@ -1,0 +1,217 @@
+/**
+ * Holds the journal against the model, the answers against the journal, and the projections against a replay.
+ * Throws at the first thing that must not be.
+ */
+
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { cashoutFee } from '../../src/domain/fees.ts';
+import type { Answer } from '../../src/engine/commands.ts';
+import { digestOf, type TransactionRecord } from '../../src/engine/journal.ts';
+import { lookupsOf, project } from '../../src/engine/project.ts';
+import { type Known, Model } from './model.ts';
+import type { Operation, Request } from './operations.ts';
+import type { Surroundings } from './process.ts';
+
+function must(condition: boolean, what: string): asserts condition {
+  if (!condition) throw new Error(what);
+}
+
+type Asked<Kind extends Request['kind']> = Request & { kind: Kind };
+
+export class Auditor {
+  readonly model: Model;
+  readonly #around: Surroundings;
+  readonly #operations: readonly Operation[];
+  readonly #byTag = new Map<string, Known>();
+  #judged = 0;
+
+  constructor(around: Surroundings, operations: readonly Operation[]) {
+    this.#around = around;
+    this.#operations = operations;
+    this.model = new Model(around.account, (id) =>
+      operations.some(
+        ({ request }) => request.kind === 'adjust' && request.id === id && request.allowNegative,
+      ),
+    );
+  }
+
+  /** All that can be looked at while things go on. */
+  audit(): void {
+    this.#readJournal();
+    this.#judgeAnswers();
+  }
+
+  /** All that must be true once nothing is left to do. */
+  auditEnd(now: number): void {
+    this.audit();
+    must(this.#judged === this.#operations.length, 'an operation never came to an end');
+    this.#compareProjections();
+    this.#nothingWaits(now);
+  }
+
+  #readJournal(): void {
+    const { state, account } = this.#around;
+    for (const batch of state.journal(account.id, this.model.seq + 1, Number.POSITIVE_INFINITY)) {
+      this.model.take(batch);
+      for (const { transaction, message } of batch.entries) {
+        const known = message.type === 'CREATE' ? this.model.transactions.get(transaction ?? '') : undefined;
+        if (known === undefined || known.tag === null) continue;
+        must(!this.#byTag.has(known.tag), `${known.tag} created two transactions`);
+        this.#byTag.set(known.tag, known);
+      }
+    }
+  }
+
+  /** In the order in which they were asked; one that is still open holds up those behind it. */
+  #judgeAnswers(): void {
+    for (
+      let operation = this.#operations[this.#judged];
+      operation?.result;
+      operation = this.#operations[this.#judged]
+    ) {
+      try {
+        this.#judge(operation);
+      } catch (error) {
+        const asked = JSON.stringify([operation.request, operation.result]);
+        throw new Error(`operation ${operation.number}: ${(error as Error).message}\n  ${asked}`);
+      }
+      this.#judged += 1;
+    }
+  }
+
+  #judge(operation: Operation): void {
+    const { request, result } = operation;
+    if (result === null) return;
+    const created =
+      request.kind === 'charge' || request.kind === 'transfer' ? this.#byTag.get(request.tag) : undefined;
+    if (result.kind !== 'answered') {
+      must(result.kind === 'unknown' || created === undefined, `${result.kind}, but it took effect`);
+      return;
+    }
+    const { answer } = result;
+    must(answer.kind !== 'quarantined', 'a snapshot could not be read');
+    if (request.kind === 'charge') this.#judgeCharge(request, answer, created);
+    else if (request.kind === 'transfer') this.#judgeTransfer(operation, request, answer, created);
+    else if (request.kind === 'adjust') this.#judgeAdjustment(operation, request, answer);
+    else this.#judgeMessage(request, answer);
+  }
+
+  /** I5: what was answered 2xx is there. */
+  #judgeCharge(request: Asked<'charge'>, answer: Answer, created: Known | undefined): void {
+    must(
+      answer.kind === 'applied' && created?.id === answer.record.id,
+      'a charge that was answered is not there',
+    );
+    must(created.amount === request.amount && created.kind === 'pix-in', 'it is another charge');
+  }
+
+  #judgeTransfer(
+    operation: Operation,
+    request: Asked<'transfer'>,
+    answer: Answer,
+    created: Known | undefined,
+  ): void {
+    const { key, amount } = request;
+    if (answer.kind === 'applied') {
+      must(created?.id === answer.record.id, 'a cashout that was answered is not there');
+      must(created.amount === amount && created.key === key, 'it is another cashout');
+      return;
+    }
+    must(created === undefined, `${answer.kind}, but it was created`);
+    if (answer.kind === 'duplicateKey') {
+      must(key !== null && this.model.keys.get(key) === answer.transaction, 'the key belongs to another one');
+      return;
+    }
+    must(answer.kind === 'insufficientBalance', `a cashout was answered ${answer.kind}`);
+    const needed = amount + cashoutFee(this.#around.account.fees, amount);
+    const lowest = this.#lowestDuring(operation);
+    must(lowest < needed, `the balance was never below ${needed}: at least ${lowest}`);
+  }
+
+  /** The lowest balance that anybody could see between the question and the answer. */
+  #lowestDuring({ seqBefore, seqAfter }: Operation): number {
+    const lows = this.model.balances.slice(seqBefore + 1, seqAfter + 1).map(({ lowest }) => lowest);
+    return Math.min(this.model.balances[seqBefore]?.after ?? 0, ...lows);
+  }
+
+  #judgeAdjustment(operation: Operation, { id, amount }: Asked<'adjust'>, answer: Answer): void {
+    const applied = this.model.adjustments.get(id);
+    if (answer.kind === 'adjusted') {
+      must(applied === amount, 'an adjustment that was answered is not there');
+      return;
+    }
+    must(answer.kind === 'notAdjusted', `an adjustment was answered ${answer.kind}`);
+    const isTaken = applied !== undefined && applied !== amount;
+    must(isTaken || this.#lowestDuring(operation) + amount < 0, 'the balance would have sufficed');
+  }
+
+  #judgeMessage({ transaction, id, type, data }: Asked<'message'>, answer: Answer): void {
+    const known = this.model.transactions.get(transaction);
+    must(known !== undefined && answer.kind !== 'unknown', 'a transaction that was answered is gone');
+    const digest = digestOf(type, data);
+    const said = id === null ? null : `${id} ${digest}`;
+    if (answer.kind === 'applied')
+      must(id === null || known.applied.get(id) === digest, 'it was not applied');
+    else if (answer.kind === 'repeated') {
+      const isKnownPayment = known.payments.has(String(data.endToEndId));
+      const isLateStart = type === 'START' && known.startImplied;
+      must(
+        (id !== null && known.applied.get(id) === digest) || isKnownPayment || isLateStart,
+        'it is no repeat',
+      );
+    } else {
+      must(answer.kind === 'refused' || answer.kind === 'invalid', `a message was answered ${answer.kind}`);
+      must(said === null || known.refused.has(said), 'a refusal left no record');
+    }
+  }
+
+  /** I7: records, balances and lookups are what a replay gives, to the byte. */
+  #compareProjections(): void {
+    const { state, account } = this.#around;
+    const records = new Map<string, TransactionRecord>();
+    const lookups = new Map<string, string>();
+    for (const { seq, entries } of state.journal(account.id, 1, Number.POSITIVE_INFINITY)) {
+      for (const entry of entries) {
+        const id = entry.transaction;
+        if (id !== null) records.set(id, project(records.get(id) ?? null, account.id, seq, entry));
+        for (const { name, key, value } of lookupsOf(entry)) lookups.set(`${name}:${key}`, value);
+      }
+    }
+    const stored = state.records('', Number.POSITIVE_INFINITY);
+    must(
+      stored.length === records.size,
+      `${stored.length} records are stored, ${records.size} were replayed`,
+    );
+    for (const record of stored) {
+      must(
+        canonicalJson(record) === canonicalJson(records.get(record.id)),
+        `the record ${record.id} is no replay`,
+      );
+      must(
+        record.snapshot.value === this.model.transactions.get(record.id)?.status,
+        `the status of ${record.id}`,
+      );
+    }
+    const rows = state.lookups(account.id);
+    must(rows.length === lookups.size, 'lookups were lost');
+    for (const { name, key, value } of rows)
+      must(lookups.get(`${name}:${key}`) === value, `lookup ${name} ${key}`);
+    must(canonicalJson(state.head(account.id).balances) === canonicalJson(this.model.legs), 'the head');
+  }
+
+  /** Nothing that was due was lost: timers fired, orders went out, deliveries came to an end. */
+  #nothingWaits(now: number): void {
+    const { state } = this.#around;
+    const ended = new Set<string>();
+    for (const known of this.model.transactions.values()) {
+      const late = known.status === 'waiting_payment' && Date.parse(known.expiresAt) <= now;
+      must(!late, `${known.id} waits past its expiry`);
+      // 07: the sandbox bank never says anything.
+      must(known.status !== 'pending' || known.amount % 100 === 7, `the payout of ${known.id} was lost`);
+      for (const { id, status } of state.deliveries(known.id)) {
+        if (status === 'delivered' || status === 'rejected' || status === 'dead') ended.add(id);
+      }
+    }
+    for (const id of this.model.deliveries) must(ended.has(id), `the delivery ${id} was lost`);
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * What must be true of an account's journal, written from the contract and the decisions: an independent model
+ * that reads the entries one by one and throws at the first that it can't explain. It knows no statechart and
+ * calls nothing of the engine.
+ */
+import { createHash } from 'node:crypto';
+import type { Account } from '../../src/accounts/account.ts';
+import type { Batch, Entry } from '../../src/engine/journal.ts';
+import { CREDITED, DEBITED, FIRST, MOVES } from './rules.ts';
+
+/** A transaction as the model has it. */
+export interface Known {
+  id: string;
+  kind: string;
+  status: string;
+  tag: string | null;
+  key: string | null;
+  amount: number;
+  totalFee: number;
+  expiresAt: string;
+  /** Applied message ids with what they said. */
+  applied: Map<string, string>;
+  /** What was refused, by id and digest. */
+  refused: Set<string>;
+  /** End-to-end ids whose payment it took. */
+  payments: Set<string>;
+  events: number;
+  last: Map<string, string>;
+  startImplied: boolean;
+}
+
+function must(condition: boolean, what: string): asserts condition {
+  if (!condition) throw new Error(what);
+}
+
+/** JSON with sorted names: written here once more, since the one that made the hashes is under test. */
+function sorted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  members.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${sorted(member)}`).join(',')}}`;
+}
+
+/** An entry without what is as usual: so it is hashed. */
+function unusual(entry: Entry, batchAt: string): object {
+  const members = Object.entries(entry).filter(([name, value]) => {
+    if (name === 'at') return value !== batchAt;
+    // No timers and timers that stay as they were are two things.
+    return value !== null && !(Array.isArray(value) && value.length === 0 && name !== 'timers');
+  });
+  return Object.fromEntries(members);
+}
+
+/** What a transaction in this status has done to the balance, all in all. */
+function worth({ kind, amount, totalFee }: Known, status: string): number {
+  if (kind === 'pix-in') return CREDITED.has(status) ? amount - totalFee : 0;
+  return DEBITED.has(status) ? -amount - totalFee : 0;
+}
+
+export class Model {
+  seq = 0;
+  readonly transactions = new Map<string, Known>();
+  readonly keys = new Map<string, string>();
+  readonly adjustments = new Map<string, number>();
+  /** By sequence number: the balance after a batch, and the lowest while it was decided, from the one before on. */
+  readonly balances: { after: number; lowest: number }[] = [{ after: 0, lowest: 0 }];
+  readonly legs: Record<string, number> = { available: 0, clearing: 0, fees: 0, bank: 0 };
+  readonly deliveries = new Set<string>();
+  readonly #account: Account;
+  readonly #mayBeNegative: (id: string) => boolean;
+  readonly #ids = new Set<string>();
+  readonly #credited = new Map<string, string>();
+  readonly #returned = new Set<string>();
+  #hash = '0'.repeat(64);
+  #at = '';
+
+  /** `mayBeNegative`: whether an adjustment with this id was ever asked to go below zero. */
+  constructor(account: Account, mayBeNegative: (id: string) => boolean) {
+    this.#account = account;
+    this.#mayBeNegative = mayBeNegative;
+  }
+
+  /** I3: no gaps, and each batch on the hash of the one before. */
+  take(batch: Batch): void {
+    const { hash, ...rest } = batch;
+    const content = { ...rest, entries: batch.entries.map((entry) => unusual(entry, batch.at)) };
+    must(batch.seq === this.seq + 1, `batch ${batch.seq} follows ${this.seq}`);
+    must(batch.previous === this.#hash, `batch ${batch.seq} builds on another hash`);
+    must(
+      createHash('sha256').update(sorted(content)).digest('hex') === hash,
+      `the hash of ${batch.seq} is wrong`,
+    );
+    must(batch.at >= this.#at, `batch ${batch.seq} goes back in time`);
+    must(batch.entries.length > 0, `batch ${batch.seq} is empty`);
+    let lowest = this.#available;
+    for (const entry of batch.entries) {
+      must(entry.at === batch.at, `an entry of ${batch.seq} has a time of its own`);
+      this.#entry(entry);
+      lowest = Math.min(lowest, this.#available);
+    }
+    this.balances.push({ after: this.#available, lowest });
+    must(sorted(this.legs) === sorted(batch.balances), `the balances of ${batch.seq} are wrong`);
+    this.seq = batch.seq;
+    this.#hash = hash;
+    this.#at = batch.at;
+  }
+
+  get #available(): number {
+    return this.legs.available ?? 0;
+  }
+
+  #entry(entry: Entry): void {
+    const before = this.#available;
+    let sum = 0;
+    for (const { leg, amount } of entry.postings) {
+      must(Number.isSafeInteger(amount), 'a posting is no whole number of cents');
+      sum += amount;
+      this.legs[leg] = (this.legs[leg] ?? 0) + amount;
+    }
+    must(sum === 0, `the postings of ${entry.message.type} sum to ${sum}`);
+    const moved = this.#available - before;
+    if (entry.transaction === null) this.#adjusted(entry, moved);
+    else if (entry.message.type === 'CREATE') this.#created(entry, moved);
+    else this.#changed(entry, entry.transaction, moved);
+  }
+
+  #changed(entry: Entry, id: string, moved: number): void {
+    const known = this.transactions.get(id);
+    must(known !== undefined, `${entry.message.type} to a transaction that was never created`);
+    must(entry.from === known.status, `${known.id} is ${known.status}, the entry says ${entry.from}`);
+    this.#orders(entry, known);
+    if (entry.from === entry.to) this.#unmoved(entry, known);
+    else this.#moved(entry, known, moved);
+  }
+
+  #adjusted({ message }: Entry, moved: number): void {
+    must(!this.adjustments.has(message.id), `the adjustment ${message.id} was applied twice`);
+    must(
+      (message.data as { amount: number }).amount === moved,
+      `the adjustment ${message.id} moved ${moved}`,
+    );
+    const isCovered = moved >= 0 || this.#available >= 0 || this.#mayBeNegative(message.id);
+    must(isCovered, `the adjustment ${message.id} went below zero`);
+    this.adjustments.set(message.id, moved);
+  }
+
+  #created(entry: Entry, moved: number): void {
+    const { transaction: id, type: kind, to } = entry;
+    must(id !== null && kind !== null && !this.transactions.has(id), `${id} was created twice`);
+    const context = entry.snapshot?.context as Record<string, unknown> & { fee: { totalFee: number } };
+    const known: Known = {
+      id,
+      kind,
+      status: String(to),
+      tag: context.externalRef as string | null,
+      key: (context.idempotencyKey as string | null | undefined) ?? null,
+      amount: context.amount as number,
+      totalFee: context.fee.totalFee,
+      expiresAt: (context.expiresAt as string | undefined) ?? '',
+      applied: new Map(),
+      refused: new Set(),
+      payments: new Set(),
+      events: 0,
+      last: new Map(),
+      startImplied: false,
+    };
+    must(entry.from === null && to === FIRST[kind], `a ${kind} began as ${to}`);
+    must(moved === worth(known, known.status), `the creation of ${id} moved ${moved}`);
+    // I2: a cashout never takes the balance below zero.
+    if (kind === 'cashout') must(this.#available >= 0, `${id} took the balance below zero`);
+    if (known.key !== null) {
+      must(!this.keys.has(known.key), `the key ${known.key} belongs to ${this.keys.get(known.key)}`);
+      this.keys.set(known.key, id);
+    }
+    this.transactions.set(id, known);
+    this.#events(entry, known, [known.status]);
+  }
+
+  #remember({ message, refusal }: Entry, known: Known): void {
+    if (message.door === 'clock') return;
+    if (refusal !== null) {
+      const said = `${message.id} ${message.digest}`;
+      must(!known.refused.has(said), `the refusal ${said} was recorded twice`);
+      known.refused.add(said);
+      return;
+    }
+    // I9: a message id is applied once.
+    must(!known.applied.has(message.id), `the message ${message.id} was applied twice`);
+    known.applied.set(message.id, message.digest);
+  }
+
+  /** Something was said that changes no state: no money, no event; a late START may bring the reference. */
+  #unmoved(entry: Entry, known: Known): void {
+    this.#remember(entry, known);
+    must(
+      entry.postings.length === 0 && entry.events.length === 0,
+      `a remark on ${known.id} has consequences`,
+    );
+    if (entry.refusal !== null) must(entry.snapshot === null, `a refusal changed ${known.id}`);
+    else must(entry.message.type === 'START' && known.startImplied, `${entry.message.type} changed nothing`);
+  }
+
+  #moved(entry: Entry, known: Known, moved: number): void {
+    const { message, to } = entry;
+    must(entry.refusal === null, `a refused ${message.type} moved ${known.id}`);
+    this.#remember(entry, known);
+    const allowed = MOVES[known.kind]?.[`${known.status} ${message.type}`];
+    must(allowed === to && to !== null, `${message.type} took ${known.id} from ${known.status} to ${to}`);
+    must(
+      moved === worth(known, to) - worth(known, known.status),
+      `${message.type} on ${known.id} moved ${moved}`,
+    );
+    if (message.type === 'EXPIRE' && message.door === 'clock') {
+      must(entry.at >= known.expiresAt, `${known.id} expired before its time`);
+    }
+    if (message.type === 'PAY' || message.type === 'HOLD') this.#credits(entry, known);
+    const implied = known.status === 'pending' && (to === 'completed' || to === 'failed');
+    known.startImplied ||= implied;
+    known.status = to;
+    this.#events(entry, known, implied ? ['processing', to] : [to]);
+  }
+
+  /** Within an account an end-to-end id credits one charge, and never one that was given back. */
+  #credits({ message }: Entry, known: Known): void {
+    const { endToEndId, amount } = message.data as { endToEndId: string; amount: number };
+    must(amount === known.amount, `${known.id} took a payment of ${amount}`);
+    must(
+      !this.#credited.has(endToEndId),
+      `${endToEndId} pays ${this.#credited.get(endToEndId)} and ${known.id}`,
+    );
+    must(!this.#returned.has(endToEndId), `${endToEndId} was given back before it paid ${known.id}`);
+    this.#credited.set(endToEndId, known.id);
+    known.payments.add(endToEndId);
+  }
+
+  #orders({ orders, refusal }: Entry, known: Known): void {
+    for (const order of orders) {
+      if (order.kind !== 'return') continue;
+      must(
+        refusal !== null && known.kind === 'pix-in',
+        `${order.endToEndId} is given back by what was taken`,
+      );
+      must(!this.#returned.has(order.endToEndId), `${order.endToEndId} is given back twice`);
+      this.#returned.add(order.endToEndId);
+    }
+  }
+
+  /** I6: exactly one event for each change, and one delivery for each URL that wants it. */
+  #events(entry: Entry, known: Known, statuses: readonly string[]): void {
+    const names = statuses.map((status) => `${known.kind}.${status}`);
+    must(
+      sorted(entry.events.map(({ name }) => name)) === sorted(names),
+      `${known.id}: events ${sorted(entry.events)}`,
+    );
+    for (const { id, name, deliveries } of entry.events) {
+      must(!this.#ids.has(id), `the event ${id} happened twice`);
+      this.#ids.add(id);
+      known.events += 1;
+      const wanted = this.#account.webhooks.filter(
+        ({ events }) => events === null || events.some((each) => each === name || each === `${known.kind}.*`),
+      );
+      must(
+        sorted(deliveries.map(({ url }) => url)) === sorted(wanted.map(({ url }) => url)),
+        `${id}: its URLs`,
+      );
+      for (const delivery of deliveries) {
+        must(!this.deliveries.has(delivery.id), `the delivery ${delivery.id} is there twice`);
+        must(delivery.after === (known.last.get(delivery.url) ?? null), `${delivery.id} comes after another`);
+        this.deliveries.add(delivery.id);
+        known.last.set(delivery.url, delivery.id);
+      }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+/** What clients and the bank do: creations, keys and ids that come again, messages in and out of order. */
+import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
+import { CASHOUT_TYPES, PIX_IN_TYPES } from '../../src/domain/messages.ts';
+import { Overloaded } from '../../src/engine/account-actor.ts';
+import { adjust } from '../../src/engine/adjust.ts';
+import { BankRefused } from '../../src/engine/bank.ts';
+import { StoreUnavailable } from '../../src/engine/store.ts';
+import type { Operation, Request, Result } from './operations.ts';
+import type { Process, Surroundings } from './process.ts';
+
+const IDS = ['m1', 'm2', 'm3', 'm4', 'm5', 'constructor', '__proto__', 'toString', null];
+const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'constructor', '__proto__'];
+const TOGETHER = 24;
+
+export class Workload {
+  readonly operations: Operation[] = [];
+  /** What nobody may be told: an error that is none of the documented ones. */
+  failure: unknown = null;
+  readonly #around: Surroundings;
+  readonly #transactions: { id: string; type: 'pix-in' | 'cashout'; amount: number }[] = [];
+  #payments = 0;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  /** Operations whose result nobody knows yet. */
+  get pending(): Operation[] {
+    return this.operations.filter(({ result }) => result === null);
+  }
+
+  /** Asks a process for something, unless too much is asked already. */
+  ask(process: Process): void {
+    const open = this.pending;
+    if (open.length >= TOGETHER) return;
+    const request = this.#again() ?? this.#request();
+    if (request === null) return;
+    const seqBefore = this.#seq();
+    const operation: Operation = {
+      number: this.operations.length,
+      process: process.name,
+      request,
+      seqBefore,
+      seqAfter: seqBefore,
+      result: null,
+    };
+    this.operations.push(operation);
+    void this.#perform(process, request).then(
+      (result) => {
+        if (operation.result === null) this.#settle(operation, result);
+      },
+      (error: unknown) => {
+        this.failure ??= error;
+      },
+    );
+  }
+
+  /** A process died: what it was asked may or may not have happened. */
+  orphan(name: string): void {
+    for (const operation of this.pending) {
+      if (operation.process === name) this.#settle(operation, { kind: 'unknown' });
+    }
+  }
+
+  #seq(): number {
+    const { state, account } = this.#around;
+    return state.head(account.id).seq;
+  }
+
+  #settle(operation: Operation, result: Result): void {
+    operation.result = result;
+    operation.seqAfter = this.#seq();
+    if (result.kind !== 'answered' || result.answer.kind !== 'applied') return;
+    const { id, type, snapshot } = result.answer.record;
+    const isNew = operation.request.kind === 'charge' || operation.request.kind === 'transfer';
+    const { amount } = snapshot.context as { amount: number };
+    if (isNew) this.#transactions.push({ id, type, amount });
+  }
+
+  /** What was asked before, word for word: a client that got no answer, or one that doesn't believe it. */
+  #again(): Request | null {
+    const { random } = this.#around.world;
+    if (!random.perMille(200) || this.operations.length === 0) return null;
+    const { request } = random.pick(this.operations.slice(-60));
+    const tag = `op-${this.operations.length}`;
+    return request.kind === 'charge' || request.kind === 'transfer' ? { ...request, tag } : request;
+  }
+
+  #request(): Request | null {
+    const { random } = this.#around.world;
+    const tag = `op-${this.operations.length}`;
+    const kind = random.weighted({ charge: 20, transfer: 25, message: 60, adjust: 5 });
+    switch (kind) {
+      case 'charge':
+        return { kind, tag, amount: 100 + random.int(20_000), expiresIn: random.pick([null, 60, 61, 90]) };
+      case 'transfer':
+        return {
+          kind,
+          tag,
+          amount: 1 + random.int(12_000),
+          key: random.perMille(700) ? random.pick(KEYS) + random.int(8) : null,
+        };
+      case 'adjust':
+        return {
+          kind,
+          id: `a${random.int(40)}`,
+          amount: random.int(12_000) - 4_000,
+          allowNegative: random.perMille(100),
+        };
+      case 'message':
+        return this.#transactions.length === 0 ? null : this.#message();
+    }
+  }
+
+  #message(): Request {
+    const { random } = this.#around.world;
+    const { id: transaction, type: kind, amount } = random.pick(this.#transactions.slice(-25));
+    const types: readonly string[] =
+      kind === 'pix-in' ? [...PIX_IN_TYPES, 'PAY', 'PAY', 'PAY', 'HOLD'] : CASHOUT_TYPES;
+    const type = random.perMille(20) ? 'NONSENSE' : random.pick(types);
+    const data: Record<string, unknown> = {};
+    if (type === 'PAY' || type === 'HOLD') {
+      data.endToEndId = this.#endToEndId();
+      data.paidAt = new Date(this.#around.world.now).toISOString();
+      data.amount = random.perMille(100) ? amount + 1 : amount;
+    } else if (kind === 'cashout' && random.perMille(800)) {
+      data.endToEndId = this.#endToEndId();
+      if (type === 'SETTLE') data.paidAt = new Date(this.#around.world.now).toISOString();
+    } else if ((type === 'REFUND' || type === 'CHARGEBACK') && random.perMille(300)) {
+      data.amount = random.pick([amount, 1]);
+    }
+    if (random.perMille(100)) data.unknown = { constructor: random.int(3) };
+    return {
+      kind: 'message',
+      transaction,
+      id: random.pick(IDS),
+      type,
+      data,
+      door: random.pick(['bank', 'sandbox', 'ops']),
+    };
+  }
+
+  /** Mostly a new one; now and then one that was told before, perhaps of another charge. */
+  #endToEndId(): string {
+    const { random, now } = this.#around.world;
+    if (random.perMille(750)) this.#payments += 1;
+    const n = random.perMille(700) ? this.#payments : random.int(this.#payments + 1);
+    return composeEndToEndId('11111111', now - (now % 86_400_000), String(n).padStart(11, '0'));
+  }
+
+  async #perform(process: Process, request: Request): Promise<Result> {
+    try {
+      return await this.#call(process, request);
+    } catch (error) {
+      if (error instanceof BankRefused) return { kind: 'bankRefused' };
+      // A mailbox that gave up after too many stale tries decided nothing that was kept.
+      if (error instanceof Overloaded) return { kind: 'overloaded' };
+      if (error instanceof StoreUnavailable) return { kind: 'unknown' };
+      throw error;
+    }
+  }
+
+  async #call(process: Process, request: Request): Promise<Result> {
+    const { account } = this.#around;
+    const rest = { description: null, metadata: {} };
+    switch (request.kind) {
+      case 'charge': {
+        const { amount, expiresIn, tag: externalRef } = request;
+        const charge = { amount, expiresIn, externalRef, additionalInfo: null, customer: null, ...rest };
+        return { kind: 'answered', answer: await process.payments.createCharge(account, charge, {}) };
+      }
+      case 'transfer': {
+        const { amount, key: idempotencyKey, tag: externalRef } = request;
+        const key = { pixKeyType: 'EMAIL', pixKey: 'someone@example.com' } as const;
+        const transfer = { amount, idempotencyKey, externalRef, ...key, ...rest };
+        return { kind: 'answered', answer: await process.payments.createTransfer(account, transfer, {}) };
+      }
+      case 'adjust': {
+        const { id, amount, allowNegative } = request;
+        const given = { id, amount, allowNegative, reason: 'simulated' };
+        return { kind: 'answered', answer: await adjust(process.engine, account.id, given) };
+      }
+      case 'message': {
+        const { transaction, id, type, data, door } = request;
+        const record = await process.store.transaction(transaction);
+        if (record === null) throw new Error(`a transaction that was answered is gone: ${transaction}`);
+        const answer = await process.payments.message(record, { id, type, data }, door);
+        return answer.kind === 'malformed' ? { kind: 'malformed' } : { kind: 'answered', answer };
+      }
+    }
+  }
+}

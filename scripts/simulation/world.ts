@@ -1,0 +1,120 @@
+/**
+ * The simulation's time and order of events. While it is installed, `setTimeout` and `setImmediate` are its own:
+ * nothing waits for real time, and which of the things that may happen now is next, its random stream decides.
+ *
+ * 1. One thing happens at a time, and all that follows from it at once (microtasks) happens before the next.
+ * 2. Time only moves to the next timer, and only when nothing else can happen, or when it is told to.
+ */
+import type { Random } from './random.ts';
+
+/** Whose event it is: what a process that died still had to do never happens. */
+export type Owner = string | null;
+
+interface Waiting {
+  owner: Owner;
+  run: () => void;
+}
+
+interface Timer {
+  at: number;
+  order: number;
+  run: () => void;
+  owner: Owner;
+}
+
+const realImmediate = setImmediate;
+
+export class World {
+  /** Milliseconds since 1970. */
+  now: number;
+  readonly random: Random;
+  #ready: Waiting[] = [];
+  #timers: Timer[] = [];
+  #order = 0;
+
+  constructor(random: Random, now: number) {
+    this.random = random;
+    this.now = now;
+  }
+
+  /** Takes over the timers of this process; the function that is returned gives them back. */
+  install(): () => void {
+    const real = { setTimeout, clearTimeout, setImmediate };
+    const later = (run: () => void, delayMs = 0): Timer => this.after(delayMs, run);
+    Object.assign(globalThis, {
+      setTimeout: later,
+      clearTimeout: (timer: Timer) => {
+        this.#timers = this.#timers.filter((each) => each !== timer);
+        // One whose time has come, but not its turn, doesn't run either.
+        this.#ready = this.#ready.filter((each) => each !== timer);
+      },
+      setImmediate: (run: () => void) => this.soon(null, run),
+    });
+    return () => void Object.assign(globalThis, real);
+  }
+
+  /** May happen from now on. */
+  soon(owner: Owner, run: () => void): void {
+    this.#ready.push({ owner, run });
+  }
+
+  /** Happens once so much time has passed. */
+  after(delayMs: number, run: () => void, owner: Owner = null): Timer {
+    this.#order += 1;
+    const timer = { at: this.now + delayMs, order: this.#order, run, owner };
+    this.#timers.push(timer);
+    return timer;
+  }
+
+  /** What this owner still had to do never happens. */
+  drop(owner: string): void {
+    this.#ready = this.#ready.filter((each) => each.owner !== owner);
+    this.#timers = this.#timers.filter((each) => each.owner !== owner);
+  }
+
+  /** Time passes; what becomes due meanwhile may happen from now on. */
+  advance(ms: number): void {
+    this.now += ms;
+    const due = this.#timers
+      .filter(({ at }) => at <= this.now)
+      .sort((a, b) => a.at - b.at || a.order - b.order);
+    this.#timers = this.#timers.filter(({ at }) => at > this.now);
+    this.#ready.push(...due);
+  }
+
+  /** Lets one thing happen; false where there is none. */
+  async turn(): Promise<boolean> {
+    if (this.#ready.length === 0) {
+      const next = Math.min(...this.#timers.map(({ at }) => at));
+      if (next === Number.POSITIVE_INFINITY) return false;
+      this.advance(Math.max(0, next - this.now));
+    }
+    const [chosen] = this.#ready.splice(this.random.int(this.#ready.length), 1);
+    chosen?.run();
+    await new Promise<void>((resolve) => realImmediate(resolve));
+    return true;
+  }
+
+  /** Lets things happen until this is settled; throws where nothing more can happen, or far too much does. */
+  async until<Value>(promise: Promise<Value>): Promise<Value> {
+    let isSettled = false;
+    const settled = promise.finally(() => {
+      isSettled = true;
+    });
+    settled.catch(() => {});
+    for (let turns = 0; !isSettled; turns += 1) {
+      await new Promise<void>((resolve) => realImmediate(resolve));
+      if (isSettled) break;
+      if (turns > 100_000) throw new Error('no end is in sight');
+      if (!(await this.turn()) && !isSettled) throw new Error('it waits for what never happens');
+    }
+    return settled;
+  }
+
+  /** Lets everything happen that can. */
+  async calm(): Promise<void> {
+    for (let turns = 0; await this.turn(); turns += 1) {
+      if (turns > 200_000) throw new Error('it never comes to rest');
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** What is decided about time and events: expiry, its timer, deliveries. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import {
+  adjustment,
+  charge,
+  due,
+  EXPIRY,
+  endToEndId,
+  message,
+  pay,
+  START,
+  transfer,
+  uuid,
+} from './support.ts';
+import { given } from './support-scenario.ts';
+
+const s = suite('decide: the clock');
+
+const [A, B] = [uuid(1), uuid(2)];
+
+s('a charge starts its timer for the time that it shows, and credits nothing', () => {
+  const { ledger, entries } = given()
+    .when(charge(A))
+    .gives({
+      answers: ['applied'],
+      states: { [A]: 'waiting_payment' },
+      available: 0,
+      events: ['pix-in.waiting_payment'],
+      orders: [],
+    });
+  const at = new Date(START + 3_600_000).toISOString();
+  assert.equal(entries[0]?.timers, [{ name: EXPIRY, at }]);
+  assert.is((ledger.record(A).snapshot.context as { expiresAt: string }).expiresAt, at);
+});
+
+s('the bank that wants to be woken about a charge is', () => {
+  const { entries } = given()
+    .when({ ...charge(A), wakeInMs: 500 })
+    .gives({ orders: ['wake'] });
+  assert.equal(entries[0]?.orders, [{ kind: 'wake', step: 0, at: new Date(START + 500).toISOString() }]);
+});
+
+const EXPIRES = START + 3_600_000;
+
+s('a timer never fires before its time', () => {
+  given(charge(A))
+    .at(EXPIRES - 1)
+    .when(due(A, EXPIRY, EXPIRES))
+    .gives({ answers: ['repeated'], states: { [A]: 'waiting_payment' }, entries: 0 });
+});
+
+s('a due timer expires the charge once', () => {
+  given(charge(A))
+    .at(EXPIRES)
+    .when(due(A, EXPIRY, EXPIRES), due(A, EXPIRY, EXPIRES))
+    .gives({
+      answers: ['applied', 'repeated'],
+      states: { [A]: 'expired' },
+      events: ['pix-in.expired'],
+      available: 0,
+      entries: 1,
+    });
+});
+
+s('a timer only changes a charge that still waits', () => {
+  for (const command of [
+    pay(A, 1),
+    message(A, 'HOLD', { endToEndId: endToEndId(1) }),
+    message(A, 'CANCEL'),
+  ]) {
+    given(charge(A), command)
+      .at(EXPIRES)
+      .when(due(A, EXPIRY, EXPIRES))
+      .gives({ answers: ['repeated'], entries: 0 });
+  }
+});
+
+s('a timer that nobody started, or of nobody, changes nothing', () => {
+  given(charge(A))
+    .at(EXPIRES)
+    .when(due(A, 'xstate.after.retry.webhook-delivery.retrying', EXPIRES), due(B, EXPIRY, EXPIRES))
+    .gives({ answers: ['repeated', 'unknown'], states: { [A]: 'waiting_payment' }, entries: 0 });
+});
+
+s("the clock's entries take no message id: a message may have the timer's name", () => {
+  given(charge(A), message(A, 'CANCEL', {}, { id: EXPIRY }))
+    .at(EXPIRES)
+    .when(due(A, EXPIRY, EXPIRES))
+    .gives({ answers: ['repeated'], states: { [A]: 'canceled' } });
+  const { ledger } = given(charge(A))
+    .at(EXPIRES)
+    .when(due(A, EXPIRY, EXPIRES))
+    .gives({ entries: 1 });
+  assert.equal(ledger.record(A).messages, {});
+});
+
+s('a payment is taken while the charge waits, even past its expiry', () => {
+  given(charge(A))
+    .at(EXPIRES + 60_000)
+    .when(pay(A, 1), due(A, EXPIRY, EXPIRES))
+    .gives({ answers: ['applied', 'repeated'], states: { [A]: 'paid' }, available: 9_900 });
+});
+
+const webhook = (url: string, events: string[] | null) => ({ url, events, secrets: [] });
+
+s('every status change has one event, and one delivery for each URL that wants it', () => {
+  const webhooks = [
+    webhook('https://a', null),
+    webhook('https://b', ['pix-in.paid']),
+    webhook('https://c', ['pix-in.*', 'cashout.completed']),
+  ];
+  const { entries } = given(adjustment(5_000))
+    .with({ webhooks })
+    .when(charge(A), pay(A, 1), transfer(B), message(B, 'SETTLE'))
+    .gives({
+      events: [
+        'pix-in.waiting_payment',
+        'pix-in.paid',
+        'cashout.pending',
+        'cashout.processing',
+        'cashout.completed',
+      ],
+    });
+  const events = entries.flatMap((entry) => entry.events);
+  assert.equal(
+    events.map(({ deliveries }) => deliveries.map(({ url }) => url.at(-1)).join('')),
+    ['ac', 'abc', 'a', 'a', 'ac'],
+  );
+  const ids = [...events.map(({ id }) => id), ...events.flatMap((e) => e.deliveries.map(({ id }) => id))];
+  assert.is(new Set(ids).size, ids.length);
+});
+
+s("a delivery names its URL's delivery before it, over filters and entries", () => {
+  const webhooks = [
+    webhook('https://a', null),
+    webhook('https://b', ['cashout.pending', 'cashout.completed']),
+  ];
+  const { ledger } = given(adjustment(5_000))
+    .with({ webhooks })
+    .and(transfer(A))
+    .when(message(A, 'SETTLE'))
+    .gives({ entries: 1 });
+  const chain = (url: string) =>
+    ledger.entries.flatMap(({ entry }) =>
+      entry.events.flatMap((e) => e.deliveries.filter((d) => d.url === url)),
+    );
+  for (const [url, count] of [
+    ['https://a', 3],
+    ['https://b', 2],
+  ] as const) {
+    const deliveries = chain(url);
+    assert.is(deliveries.length, count);
+    assert.equal(
+      deliveries.map(({ after }) => after),
+      [null, ...deliveries.slice(0, -1).map(({ id }) => id)],
+    );
+  }
+});
+
+s.run();

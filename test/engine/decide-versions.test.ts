@@ -1,0 +1,105 @@
+/** What is decided about snapshots that are of an older version, or that nobody can read. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
+import {
+  adjustment,
+  charge,
+  due,
+  EXPIRY,
+  type Ledger,
+  message,
+  pay,
+  payment,
+  START,
+  transfer,
+  uuid,
+  withMigration,
+} from './support.ts';
+import { given } from './support-scenario.ts';
+
+const s = suite('decide: versions');
+
+const [A, B] = [uuid(1), uuid(2)];
+
+const opened = () => given(adjustment(10_000), transfer(A));
+
+function alter(parts: Partial<TransactionRecord['snapshot']>): (ledger: Ledger) => void {
+  return (ledger) => {
+    const record = ledger.record(A);
+    ledger.plant({ ...record, snapshot: { ...record.snapshot, ...parts } });
+  };
+}
+
+s('an unreadable snapshot quarantines its own messages and timers, and nobody else', () => {
+  for (const parts of [{ version: '0' }, { value: 'lost' }, { machine: 'pix-out' }]) {
+    const { decisions } = given(charge(A), charge(B))
+      .but(alter(parts))
+      .at(START + 3_600_000)
+      .but((ledger) => {
+        const answers = ledger
+          .commit(pay(A, 1), due(A, EXPIRY, START), pay(B, 2))
+          .map(({ answer }) => answer.kind);
+        assert.equal(answers, ['quarantined', 'quarantined', 'applied']);
+        ledger.plant({
+          ...ledger.record(A),
+          snapshot: {
+            ...ledger.record(A).snapshot,
+            machine: 'pix-in',
+            version: '1',
+            value: 'waiting_payment',
+          },
+        });
+      })
+      .when(pay(A, 1))
+      .gives({ answers: ['applied'], available: 19_800 });
+    assert.is(decisions.length, 1);
+  }
+});
+
+/** A version before the present one, whose first states had other names. */
+const RENAMED: Record<string, string> = { open: 'waiting_payment', started: 'pending' };
+
+function inOlderVersion(machine: 'pix-in' | 'cashout', body: () => void): void {
+  withMigration(
+    `${machine}@0`,
+    (old) => ({ ...old, version: '1', value: RENAMED[old.value] ?? old.value }),
+    body,
+  );
+}
+
+s('a payment of a charge that is stored in an older version is judged by its present state', () => {
+  inOlderVersion('pix-in', () => {
+    given(charge(A))
+      .but(alter({ version: '0', value: 'open' }))
+      .but((ledger) => {
+        const [decision] = ledger.commit(pay(A, 1));
+        assert.is(decision?.answer.kind, 'applied');
+        assert.equal([ledger.status(A), ledger.balances.available], ['paid', 9_900]);
+      });
+  });
+});
+
+s('a submit of a cashout that is stored in an older version is judged by its present state', () => {
+  inOlderVersion('cashout', () => {
+    opened()
+      .but(alter({ version: '0', value: 'started' }))
+      .but((ledger) => {
+        assert.is(ledger.commit({ kind: 'submit', transaction: A })[0]?.answer.kind, 'applied');
+      });
+  });
+});
+
+s('a refusal in an older version tells what the present state takes', () => {
+  inOlderVersion('cashout', () => {
+    opened()
+      .but(alter({ version: '0', value: 'started' }))
+      .but((ledger) => {
+        const answer = ledger.commit(message(A, 'PAY', payment(1)))[0]?.answer;
+        const allowed = answer?.kind === 'refused' ? [...answer.allowed].sort() : [];
+        assert.equal(allowed, ['CANCEL', 'FAIL', 'REJECT', 'SETTLE', 'START']);
+      });
+  });
+});
+
+s.run();

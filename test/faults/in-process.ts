@@ -1,0 +1,192 @@
+/**
+ * The engine in this process, on a clock that the test sets, with a bank that can be asked and can fail. It is
+ * no sandbox: what is submitted is submitted once, and what became of it is the bank's to say.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Account } from '../../src/accounts/account.ts';
+import { Directory } from '../../src/accounts/directory.ts';
+import { Accounts } from '../../src/accounts/manage.ts';
+import { Sealer } from '../../src/accounts/sealing.ts';
+import { Desk } from '../../src/bank/desk.ts';
+import { adjust } from '../../src/engine/adjust.ts';
+import type { Awakening, Bank, BankMessage, ChargeToRegister } from '../../src/engine/bank.ts';
+import type { Answer } from '../../src/engine/commands.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
+import { Payments } from '../../src/engine/payments.ts';
+import type { Store } from '../../src/engine/store.ts';
+import { freshWork } from '../../src/jobs/fresh-work.ts';
+import { sweeps } from '../../src/jobs/sweeps.ts';
+import type { MemoryState } from '../../src/store/memory-state.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
+import type { WebhookSender } from '../../src/webhooks/sender-port.ts';
+
+/** A clock that stands still until it is moved; ms since 1970. */
+export interface SetClock {
+  ms: number;
+}
+
+type Doing<Given, Result> = (given: Given) => Promise<Result>;
+
+/** A bank whose every side can be told what to do; it keeps what it was asked. */
+export class TestBank implements Bank {
+  readonly name = 'test';
+  readonly sandbox = false;
+  readonly submitted: string[] = [];
+  readonly queried: string[] = [];
+  readonly givenBack: string[] = [];
+  whenRegistered: Doing<ChargeToRegister, void> = async () => {};
+  whenChecked: () => Promise<void> = async () => {};
+  whenSubmitted: Doing<string, void> = async () => {};
+  whenQueried: Doing<string, BankMessage[] | null> = async () => [];
+  whenGivenBack: Doing<string, void> = async () => {};
+
+  async register(charge: ChargeToRegister): Promise<{ qrcode: string; wakeInMs: null }> {
+    await this.whenRegistered(charge);
+    return { qrcode: `00020126${charge.id}`, wakeInMs: null };
+  }
+
+  check(): Promise<void> {
+    return this.whenChecked();
+  }
+
+  async submit({ id }: TransactionRecord): Promise<{ wakeInMs: null }> {
+    this.submitted.push(id);
+    await this.whenSubmitted(id);
+    return { wakeInMs: null };
+  }
+
+  async giveBack({ endToEndId }: { endToEndId: string }): Promise<void> {
+    this.givenBack.push(endToEndId);
+    await this.whenGivenBack(endToEndId);
+  }
+
+  query({ id }: TransactionRecord): Promise<BankMessage[] | null> {
+    this.queried.push(id);
+    return this.whenQueried(id);
+  }
+
+  async wake(): Promise<Awakening> {
+    return { messages: [], wakeInMs: null };
+  }
+
+  fillIn(_transaction: TransactionRecord, message: BankMessage): Record<string, unknown> {
+    return message.data;
+  }
+}
+
+const SILENT_AFTER_MS = 5_000;
+const NO_SENDER: WebhookSender = {
+  send: () => {},
+  onResults: () => {},
+  inFlight: 0,
+  close: async () => {},
+};
+
+/** One process, as `main.ts` wires it, without doors and without a clock of its own. */
+export interface Process {
+  store: Store;
+  engine: Engine;
+  payments: Payments;
+  /** What went wrong and will be tried again. */
+  troubles: unknown[];
+  /** One turn of the sweep over bank orders and timers. */
+  sweep(): Promise<void>;
+  /** A sign of life, as the clock gives one every second. */
+  beat(): Promise<void>;
+}
+
+export interface ProcessOptions {
+  state: MemoryState;
+  clock: SetClock;
+  bank: Bank;
+  /** Takes up orders right after their commit, as a server does; else only sweeps do. */
+  fresh?: boolean;
+}
+
+/** What seals webhook secrets in these tests. */
+export function seal(): Sealer {
+  return new Sealer(Buffer.alloc(32, 7));
+}
+
+/** Opens a process on a state that it may share with others. */
+export function openProcess({ state, clock, bank, fresh = false }: ProcessOptions): Process {
+  const now = (): number => clock.ms;
+  const store = new MemoryStore({ state, incarnation: randomUUID(), now, silentAfterMs: SILENT_AFTER_MS });
+  const settings = (id: string): Promise<Account | null> => store.account(id);
+  const newBatchId = (): string => randomUUID();
+  const engine = new Engine({ store, sandbox: bank.sandbox, now, newBatchId, settings });
+  const payments = new Payments({ engine, bank, now, newId: () => randomUUID(), chargeExpiryS: 86_400 });
+  const troubles: unknown[] = [];
+  const onTrouble = (error: unknown): void => {
+    troubles.push(error);
+  };
+  const directory = new Directory(store, seal(), now);
+  const dispatcher = new Dispatcher({ store, directory, sender: NO_SENDER, now, retryScale: 1, onTrouble });
+  const desk = new Desk({ engine, payments, bank, now, onTrouble });
+  if (fresh) engine.takeFreshWork(freshWork(store, desk, dispatcher, onTrouble));
+  const jobs = sweeps({ engine, payments, bank, desk, dispatcher, now, onTrouble });
+  const job = (name: string) => async (): Promise<void> => {
+    const found = jobs.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`no job ${name}`);
+    await found.run();
+  };
+  return { store, engine, payments, troubles, sweep: job('bank-and-timers'), beat: job('heartbeat') };
+}
+
+/** A state with an account in it that has so much. */
+export async function openAccount(process: Process, clock: SetClock, balance: number): Promise<Account> {
+  const { accountId } = await new Accounts(process.store, seal(), () => clock.ms).create({
+    name: 'Merchant',
+    webhooks: [],
+    allowedIps: ['127.0.0.1'],
+    fees: null,
+    expiresIn: null,
+    maxAmount: null,
+    pixKey: null,
+    merchantName: null,
+    merchantCity: null,
+  });
+  if (balance > 0) {
+    const opening = { id: 'opening', amount: balance, reason: 'opening balance', allowNegative: false };
+    await adjust(process.engine, accountId, opening);
+  }
+  const account = await process.store.account(accountId);
+  if (account === null) throw new Error('the account is not there');
+  return account;
+}
+
+/** Asks for a charge of 100.00. */
+export function createCharge(
+  { payments }: Process,
+  account: Account,
+  expiresIn: number | null = null,
+): Promise<Answer> {
+  const nothing = { externalRef: null, description: null, additionalInfo: null, customer: null };
+  return payments.createCharge(account, { amount: 10_000, metadata: {}, expiresIn, ...nothing }, {});
+}
+
+/** Asks for a transfer of 10.00, which costs 10.50. */
+export function createTransfer(
+  { payments }: Process,
+  account: Account,
+  idempotencyKey: string | null = null,
+): Promise<Answer> {
+  const nothing = { externalRef: null, description: null, metadata: {} };
+  const to = { pixKeyType: 'CPF', pixKey: '12345678909' } as const;
+  return payments.createTransfer(account, { amount: 1_000, idempotencyKey, ...nothing, ...to }, {});
+}
+
+/** The record of an answer that applied something. */
+export function applied(answer: Answer | { kind: 'malformed' }): TransactionRecord {
+  if (answer.kind !== 'applied') throw new Error(`answered ${JSON.stringify(answer)}`);
+  return answer.record;
+}
+
+/** A transaction as it is stored now. */
+export async function stored({ store }: Process, id: string): Promise<TransactionRecord> {
+  const record = await store.transaction(id);
+  if (record === null) throw new Error(`no transaction ${id}`);
+  return record;
+}

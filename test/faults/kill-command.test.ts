@@ -1,0 +1,65 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openTables, type Tables } from '../../src/store/lmdb-tables.ts';
+import { cliJson } from '../support/cli.ts';
+import { merchant } from '../support/client.ts';
+import { at, text, whole } from '../support/json.ts';
+import { spawnNode } from '../support/process.ts';
+import { sleep, until } from '../support/wait.ts';
+import { accountsOf, expectVerified, randomOf, withServer } from './scene.ts';
+
+const test = suite('kill -9 of a command');
+
+const SEED = 20_260_205;
+
+function countOf(tables: Tables): number {
+  tables.root.resetReadTxn();
+  return tables.accounts.getCount();
+}
+
+test('a command in the middle of 200 accounts: the server beside it goes on, each account is whole', async () => {
+  await withServer({}, async (server) => {
+    const random = randomOf(SEED);
+    const client = await merchant(server);
+    const tables = openTables(server.dataDir);
+    try {
+      let running = true;
+      const statuses: number[] = [];
+      const writers = Array.from({ length: 4 }, async () => {
+        while (running) statuses.push((await client.post('/pix-in', { amount: 10_000 })).status);
+      });
+      const args = ['dist/src/cli/pixstate.js', 'account', 'create', '--count', '200', '--balance', '1000'];
+      for (let round = 0; round < 6; round += 1) {
+        const before = countOf(tables);
+        const command = spawnNode([...args, '--json'], server.env);
+        // Half of them die as soon as the first account is there, the others whenever.
+        if (round % 2 === 0) {
+          const ended = command.ended.then(() => true);
+          await Promise.race([ended, until(() => countOf(tables) > before, 10_000, 'the first account')]);
+        } else await sleep(200 + random() * 400);
+        command.child.kill('SIGKILL');
+        await command.ended;
+      }
+      running = false;
+      await Promise.all(writers);
+      assert.ok(statuses.length > 0);
+      assert.equal([...new Set(statuses)], [201], 'the server beside it was disturbed');
+      const all = await accountsOf(server);
+      assert.is(all.length, countOf(tables));
+      const balances = all
+        .filter((account) => text(account, 'name') === 'Merchant')
+        .map((one) => whole(one, 'balance'));
+      assert.ok(
+        balances.every((balance) => balance === 0 || balance === 1_000),
+        'an opening balance by halves',
+      );
+      const one = await cliJson(server, ['account', 'create', '--balance', '7']);
+      assert.is(typeof at(one, 'clientSecret'), 'string');
+      await expectVerified(server);
+    } finally {
+      await tables.root.close();
+    }
+  });
+});
+
+test.run();

@@ -1,0 +1,54 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { startReceiver } from '../support/receiver.ts';
+import { sleep, until } from '../support/wait.ts';
+import { loadOn } from './load.ts';
+import { accountsOf, expectVerified, RESUMED_MS, randomOf, withServer } from './scene.ts';
+
+const test = suite('kill -9');
+
+const SEED = 20_260_201;
+
+test('in rounds under load: nothing that was answered is lost, and what was due goes on', async () => {
+  const random = randomOf(SEED);
+  const receiver = await startReceiver();
+  const moody = randomOf(SEED + 1);
+  receiver.answer('/hook', () => ({ status: moody() < 0.02 ? 500 : 200 }));
+  try {
+    await withServer({}, async (server) => {
+      const load = await loadOn(server, receiver.url('/hook'), random);
+      for (let round = 1; round <= 6; round += 1) {
+        const before = load.plans.length;
+        const stop = load.start(8);
+        await sleep(100 + random() * 800);
+        await server.kill();
+        await stop();
+        await server.restart();
+        const readyAt = performance.now();
+        assert.equal(load.unexpected, [], `round ${round}`);
+        const fresh = load.openSince(before);
+        assert.ok(
+          fresh.some(({ created }) => created !== null),
+          `round ${round}: nothing was answered before the end`,
+        );
+        await load.settle(fresh);
+        // Every other round the next one dies upon what this one has left open.
+        if (round % 2 === 0)
+          await load.expectEnds(() => Math.max(1, RESUMED_MS - (performance.now() - readyAt)));
+      }
+      await load.settle(load.plans);
+      assert.equal(load.unexpected, []);
+      await until(() => load.isDelivered(receiver.requests), RESUMED_MS, 'every event at the receiver');
+      // Retries and repeats that are still under way change nothing of the first arrivals.
+      load.expectEvents(receiver.requests);
+      await load.expectBalance();
+      assert.is((await accountsOf(server)).length, 3, 'the demo account, and the two of this test');
+      await expectVerified(server);
+      assert.is(await server.terminate(), 0);
+    });
+  } finally {
+    await receiver.close();
+  }
+});
+
+test.run();
