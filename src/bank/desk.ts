@@ -11,6 +11,7 @@ import { type Bank, BankOutcomeUnknown, BankRefused } from '../engine/bank.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer, Payments } from '../engine/payments.ts';
+import { settleSurely } from '../engine/settle.ts';
 import type { Claim, Due, Settlement } from '../engine/store.ts';
 
 type BankDue = Due & { kind: 'bank' };
@@ -61,8 +62,7 @@ export class Desk {
       else settlements.push({ claim, next: outcome.next });
     };
     await Promise.all(orders.map(settle));
-    if (settlements.length > 0) await store.settle(settlements);
-    if (parked.length > 0) await store.park(parked);
+    await settleSurely(store, settlements, parked);
   }
 
   async #outcome(due: BankDue, fresh: TransactionRecord | null): Promise<Outcome> {

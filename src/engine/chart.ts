@@ -106,6 +106,25 @@ export function begin(name: MachineName, context: object): Step {
   return toStep(snapshot, collector.actions);
 }
 
+/** More versions than any chart will have: a migration that leads in a circle ends here. */
+const MAX_MIGRATIONS = 1_000;
+
+function migrated(snapshot: Snapshot, machine: AnyStateMachine, steps: number): Snapshot {
+  const from = `${snapshot.machine} ${snapshot.version}`;
+  const migrate = migrations[`${snapshot.machine}@${snapshot.version}`];
+  if (!migrate) throw new UnreadableSnapshot(`no migration from ${from} to ${machine.version}`);
+  let next: Snapshot | undefined;
+  try {
+    next = migrate(snapshot);
+  } catch (error) {
+    throw new UnreadableSnapshot(`the migration from ${from} failed: ${String(error)}`);
+  }
+  const isSound = typeof next === 'object' && next !== null && next.machine === snapshot.machine;
+  if (!isSound || steps >= MAX_MIGRATIONS)
+    throw new UnreadableSnapshot(`the migration from ${from} leads nowhere`);
+  return next;
+}
+
 /**
  * Brings a stored snapshot up to the present version of its machine.
  * @throws UnreadableSnapshot where machine, version or state are unknown, or a migration fails.
@@ -114,19 +133,8 @@ export function upToDate(snapshot: Snapshot): Snapshot {
   let current = snapshot;
   const machine: AnyStateMachine | undefined = machines[snapshot.machine as MachineName];
   if (!machine) throw new UnreadableSnapshot(`no statechart is called ${snapshot.machine}`);
-  while (current.version !== machine.version) {
-    const migrate = migrations[`${current.machine}@${current.version}`];
-    if (!migrate) {
-      throw new UnreadableSnapshot(
-        `no migration from ${current.machine} ${current.version} to ${machine.version}`,
-      );
-    }
-    try {
-      current = migrate(current);
-    } catch (error) {
-      throw new UnreadableSnapshot(`the migration from version ${current.version} failed: ${String(error)}`);
-    }
-  }
+  for (let steps = 0; current.version !== machine.version; steps++)
+    current = migrated(current, machine, steps);
   if (typeof current.value !== 'string' || !Object.hasOwn(machine.root.states, current.value)) {
     throw new UnreadableSnapshot(
       `${current.machine} ${current.version} has no state ${String(current.value)}`,
@@ -160,6 +168,22 @@ export function take(snapshot: Snapshot, event: { type: string }): Step | null {
       `the statechart failed: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
+}
+
+/** Timers of a state as the present chart has them, counted from when the state was entered. */
+export function timersOf(snapshot: Snapshot): ChartTimer[] {
+  const { machine, resolved } = restore(snapshot);
+  const { delays } = machine.implementations;
+  return resolved._nodes.flatMap((node) =>
+    node.after.map(({ delay, eventType }) => {
+      const named = typeof delay === 'string' ? delays[delay] : delay;
+      const ms =
+        typeof named === 'function'
+          ? named({ context: snapshot.context } as never, undefined as never)
+          : named;
+      return { name: eventType, delayMs: Number(ms) };
+    }),
+  );
 }
 
 /** Message types that a state takes, in the statechart's order; timers of `after` are not among them. */

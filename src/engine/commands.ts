@@ -42,6 +42,8 @@ export type Answer =
   | { kind: 'repeated'; record: TransactionRecord }
   | { kind: 'refused'; record: TransactionRecord; reason: string; allowed: string[] }
   | { kind: 'invalid'; reason: string }
+  /** A timer that came before its time (ms): to be sent again then. */
+  | { kind: 'notYet'; at: number }
   | { kind: 'unknown' }
   | { kind: 'duplicateKey'; transaction: string }
   | { kind: 'insufficientBalance'; available: number }

@@ -6,7 +6,7 @@ import type { PaymentData, ReasonData, TransferData } from '../domain/messages.t
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { allowedTypes, take, upToDate } from './chart.ts';
 import type { Answer, SentMessage } from './commands.ts';
-import { answered, type Circumstances, type Decision, done, entryOf, remark } from './entries.ts';
+import { answered, type Circumstances, type Decision, done, entryOf, presentOf, remark } from './entries.ts';
 import type { AttentionNote, Entry, JournalMessage, TransactionRecord } from './journal.ts';
 import { refusalKey } from './project.ts';
 import type { Workspace } from './workspace.ts';
@@ -84,10 +84,13 @@ function refuse(
   const allowed = allowedTypes(record.snapshot.machine, record.snapshot.value);
   const { reason } = refusal;
   const answer: Answer = { kind: 'refused', record, reason, allowed };
-  if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
-  const parts: Partial<Entry> = { refusal: reason };
   const { endToEndId, amount } = sent.data as PaymentData;
-  if (refusal.giveBack === true && endToEndId !== undefined) {
+  const givesBack = refusal.giveBack === true && endToEndId !== undefined;
+  // Recorded once; but a payment that was refused without a return before may call for one now.
+  const isRecorded = workspace.lookup('refusal', refusalKey(record.id, sent)) !== null;
+  if (isRecorded && !givesBack) return answered(answer);
+  const parts: Partial<Entry> = { refusal: reason };
+  if (givesBack) {
     const given = amount ?? (record.snapshot.context as Charge).amount;
     parts.orders = [{ kind: 'return', endToEndId, amount: given, reason }];
     parts.attention = {
@@ -153,6 +156,12 @@ function objection(record: TransactionRecord, sent: SentMessage, c: Circumstance
   return null;
 }
 
+function isLateStart(record: TransactionRecord, sent: SentMessage): boolean {
+  return (
+    record.type === 'cashout' && sent.type === 'START' && (record.snapshot.context as Transfer).startImplied
+  );
+}
+
 /** Why the statechart doesn't take a message, in words; where money is missing, in loud ones. */
 function untaken(record: TransactionRecord, sent: SentMessage): string {
   const { value } = record.snapshot;
@@ -163,10 +172,11 @@ function untaken(record: TransactionRecord, sent: SentMessage): string {
   return `a ${record.type} that is ${value} does not take ${sent.type}`;
 }
 
+/** Decides a message to a transaction. */
 export function message(workspace: Workspace, sent: SentMessage, c: Circumstances): Decision {
-  const record = workspace.record(sent.transaction);
-  if (record === null) return answered({ kind: 'unknown' });
-  upToDate(record.snapshot);
+  const stored = workspace.record(sent.transaction);
+  if (stored === null) return answered({ kind: 'unknown' });
+  const record = presentOf(stored);
   if (sent.invalid !== undefined) return invalid(workspace, record, sent, c, sent.invalid);
   const applied = Object.hasOwn(record.messages, sent.id) ? record.messages[sent.id] : undefined;
   // I9; before anything else is looked at.
@@ -176,13 +186,7 @@ export function message(workspace: Workspace, sent: SentMessage, c: Circumstance
       reason: 'this message id was applied with another type or data',
     });
   }
-  if (
-    record.type === 'cashout' &&
-    sent.type === 'START' &&
-    (record.snapshot.context as Transfer).startImplied
-  ) {
-    return lateStart(workspace, record, sent, c);
-  }
+  if (isLateStart(record, sent)) return lateStart(workspace, stored, sent, c);
   if (record.type === 'pix-in' && (sent.type === 'PAY' || sent.type === 'HOLD')) {
     const verdict = judgePayment(workspace, record, sent);
     if (verdict === 'repeated') return answered({ kind: 'repeated', record });
@@ -190,8 +194,8 @@ export function message(workspace: Workspace, sent: SentMessage, c: Circumstance
   }
   const objected = objection(record, sent, c);
   if (objected !== null) return refuse(workspace, record, sent, c, objected);
-  const event = { type: sent.type, at: c.at, data: sent.data };
-  const step = take(record.snapshot, event);
+  const step = take(record.snapshot, { type: sent.type, at: c.at, data: sent.data } as { type: string });
   if (step === null) return refuse(workspace, record, sent, c, { reason: untaken(record, sent) });
-  return done(workspace, entryOf(step, { id: record.id, type: record.type, record }, messageOf(sent), c));
+  const target = { id: record.id, type: record.type, record: stored };
+  return done(workspace, entryOf(step, target, messageOf(sent), c));
 }

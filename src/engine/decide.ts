@@ -6,7 +6,7 @@ import type { Charge, Transfer } from '../domain/transactions.ts';
 import { begin, take, timerEvent, UnreadableSnapshot } from './chart.ts';
 import type { Command } from './commands.ts';
 import { message } from './decide-message.ts';
-import { answered, type Circumstances, type Decision, done, entryOf, remark } from './entries.ts';
+import { answered, type Circumstances, type Decision, done, entryOf, presentOf, remark } from './entries.ts';
 import type { BankOrder, Entry, JournalMessage } from './journal.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -86,19 +86,27 @@ function createTransfer(
 function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Circumstances): Decision {
   const record = workspace.record(command.transaction);
   if (record === null) return answered({ kind: 'unknown' });
-  const waiting = record.timers.find((t) => t.name === command.name && Date.parse(t.at) <= c.now);
-  if (waiting === undefined) return answered({ kind: 'repeated', record });
-  const step = take(record.snapshot, timerEvent(command.name));
-  // A name that a newer statechart doesn't know is nothing to wait for; its migration derived timers anew.
+  if (!record.timers.some(({ name }) => name === command.name)) return answered({ kind: 'repeated', record });
+  const present = presentOf(record);
+  // After a migration the old name stands for the timers that were derived anew.
+  const waited =
+    present === record ? record.timers.filter(({ name }) => name === command.name) : present.timers;
+  const earliest = waited.map(({ at }) => Date.parse(at)).sort((a, b) => a - b)[0];
+  if (earliest === undefined) return answered({ kind: 'repeated', record });
+  const due = waited.find(({ at }) => Date.parse(at) === earliest && earliest <= c.now);
+  if (due === undefined) return answered({ kind: 'notYet', at: earliest });
+  const step = take(present.snapshot, timerEvent(due.name));
+  // A name that a newer statechart doesn't know is nothing to wait for.
   if (step === null) return answered({ kind: 'repeated', record });
-  const said: JournalMessage = { id: command.name, type: 'EXPIRE', data: {}, door: 'clock', digest: '' };
+  const said: JournalMessage = { data: {}, digest: '', door: 'clock', id: command.name, type: 'EXPIRE' };
   return done(workspace, entryOf(step, { id: record.id, type: record.type, record }, said, c));
 }
 
 function submit(workspace: Workspace, command: Command & { kind: 'submit' }, c: Circumstances): Decision {
   const record = workspace.record(command.transaction);
   if (record === null) return answered({ kind: 'unknown' });
-  if (record.submitted || record.snapshot.value !== 'pending') return answered({ kind: 'repeated', record });
+  if (record.submitted || presentOf(record).snapshot.value !== 'pending')
+    return answered({ kind: 'repeated', record });
   const said: JournalMessage = { id: '', type: 'SUBMIT', data: {}, door: 'clock', digest: '' };
   return done(workspace, remark(record, said, c.at, {}));
 }

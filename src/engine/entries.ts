@@ -5,7 +5,7 @@ import type { Account } from '../accounts/account.ts';
 import { deliveryId, eventId, isWanted } from '../domain/events.ts';
 import type { Posting } from '../domain/money.ts';
 import type { TransactionType } from '../domain/transactions.ts';
-import { type Step, upToDate, versionOf } from './chart.ts';
+import { type Step, timersOf, upToDate, versionOf } from './chart.ts';
 import type { Answer } from './commands.ts';
 import type { Entry, JournalEvent, JournalMessage, TransactionRecord } from './journal.ts';
 import { changedParts } from './project.ts';
@@ -64,11 +64,28 @@ function eventsOf(
   return events;
 }
 
-function timersOf(step: Step, record: TransactionRecord | null, now: number): Entry['timers'] {
-  if (step.started.length === 0 && step.ended.length === 0) return null;
+/**
+ * A record as the present charts see it. One of an older version is migrated, and its timers are derived anew
+ * from when it changed last; what is stored stays as it is until the next entry.
+ */
+export function presentOf(record: TransactionRecord): TransactionRecord {
+  const snapshot = upToDate(record.snapshot);
+  if (snapshot === record.snapshot) return record;
+  const entered = Date.parse(record.updatedAt);
+  const timers = timersOf(snapshot).map(({ name, delayMs }) => ({
+    at: new Date(entered + delayMs).toISOString(),
+    name,
+  }));
+  return { ...record, snapshot, timers };
+}
+
+function timersAfter(step: Step, record: TransactionRecord | null, now: number): Entry['timers'] {
+  const before = record === null ? null : presentOf(record);
+  if (step.started.length === 0 && step.ended.length === 0)
+    return before === record ? null : (before?.timers ?? null);
   const isOver = (name: string): boolean =>
     step.ended.includes(name) || step.started.some((timer) => timer.name === name);
-  const timers = (record?.timers ?? []).filter(({ name }) => !isOver(name));
+  const timers = (before?.timers ?? []).filter(({ name }) => !isOver(name));
   for (const { name, delayMs } of step.started)
     timers.push({ at: new Date(now + delayMs).toISOString(), name });
   return timers;
@@ -95,7 +112,7 @@ export function entryOf(
     snapshot: { context, machine: type, value: step.value, version: versionOf(type) },
     postings: postingsOf(step),
     events: eventsOf(step, id, record, circumstances.webhooks),
-    timers: timersOf(step, record, circumstances.now),
+    timers: timersAfter(step, record, circumstances.now),
     orders: step.actions.some((action) => action.type === 'orderPayout') ? [{ kind: 'payout' }] : [],
     attention: null,
   };

@@ -6,6 +6,7 @@ import { backoffMs, type Desk } from '../bank/desk.ts';
 import type { Bank } from '../engine/bank.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Payments } from '../engine/payments.ts';
+import { settleSurely } from '../engine/settle.ts';
 import type { Claim, Due, Settlement } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { RecurringJob } from './agenda-clock.ts';
@@ -60,8 +61,7 @@ class TimerSweep {
         else settlements.push({ claim, next: outcome });
       }),
     );
-    if (settlements.length > 0) await store.settle(settlements);
-    if (parked.length > 0) await store.park(parked);
+    await settleSurely(store, settlements, parked);
   }
 
   /** Null: done with; a due: later; `park`: the transaction is quarantined. */
@@ -71,6 +71,7 @@ class TimerSweep {
       await this.#askBank(due.transaction);
       const command = { kind: 'timer', transaction: due.transaction, name: due.name, at: due.at } as const;
       const answer = await engine.send(due.account, command);
+      if (answer.kind === 'notYet') return { ...due, at: answer.at };
       return answer.kind === 'quarantined' ? 'park' : null;
     } catch (error) {
       onTrouble(error, due);

@@ -11,6 +11,7 @@ import type { Directory } from '../accounts/directory.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/account-actor.ts';
 import { deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
+import { settleSurely } from '../engine/settle.ts';
 import type { AttentionItem, Claim, DeliveryRecord, Due, Settlement, Store } from '../engine/store.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import type { Attempted, Send, SendResult, WebhookSender } from './sender-port.ts';
@@ -260,7 +261,7 @@ export class Dispatcher {
       const settlements = this.#settlements;
       this.#settlements = [];
       try {
-        await this.#options.store.settle(settlements);
+        await settleSurely(this.#options.store, settlements, []);
       } catch (error) {
         // The claims stay in the store: whoever comes next attempts again, at least once.
         this.#options.onTrouble(error);

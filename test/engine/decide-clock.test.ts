@@ -47,7 +47,7 @@ s('a timer never fires before its time', () => {
   given(charge(A))
     .at(EXPIRES - 1)
     .when(due(A, EXPIRY, EXPIRES))
-    .gives({ answers: ['repeated'], states: { [A]: 'waiting_payment' }, entries: 0 });
+    .gives({ answers: ['notYet'], states: { [A]: 'waiting_payment' }, entries: 0 });
 });
 
 s('a due timer expires the charge once', () => {

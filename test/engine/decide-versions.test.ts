@@ -102,4 +102,25 @@ s('a refusal in an older version tells what the present state takes', () => {
   });
 });
 
+s('a timer of an older version stands for the timers that its migration derives anew', () => {
+  inOlderVersion('pix-in', () => {
+    const old = 'xstate.after.patience.pix-in.open';
+    given(charge(A))
+      .but((ledger) => {
+        const record = ledger.record(A);
+        const timers = record.timers.map(({ at }) => ({ name: old, at }));
+        ledger.plant({ ...record, timers, snapshot: { ...record.snapshot, version: '0', value: 'open' } });
+      })
+      .at(START + 3_599_999)
+      .but((ledger) => {
+        const answer = ledger.commit(due(A, old, START))[0]?.answer;
+        assert.equal(answer, { kind: 'notYet', at: START + 3_600_000 });
+        assert.is(ledger.commit(due(A, EXPIRY, START))[0]?.answer.kind, 'repeated');
+      })
+      .at(START + 3_600_000)
+      .when(due(A, old, START))
+      .gives({ answers: ['applied'], states: { [A]: 'expired' }, events: ['pix-in.expired'] });
+  });
+});
+
 s.run();
