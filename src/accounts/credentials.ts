@@ -31,9 +31,13 @@ export function hashSecret(secret: string): string {
 
 const NOBODY = Buffer.from(hashSecret(randomBytes(32).toString('hex')), 'hex');
 
+/** The SHA-256 of a secret in bytes: what `isDigest` compares. */
+export function secretDigest(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
+}
+
 /** In constant time, for unknown clients too: pass null for their hash. */
-export function isSecret(secret: string, secretHash: string | null): boolean {
+export function isDigest(digest: Buffer, secretHash: string | null): boolean {
   const expected = secretHash === null ? NOBODY : Buffer.from(secretHash, 'hex');
-  const equal = timingSafeEqual(hash('sha256', secret, 'buffer'), expected);
-  return equal && secretHash !== null;
+  return timingSafeEqual(digest, expected) && secretHash !== null;
 }

@@ -11,6 +11,7 @@ import { readBalance, readDeliveries } from './account-endpoints.ts';
 import { authenticate } from './auth.ts';
 import { takeCallbacks } from './callbacks.ts';
 import type { ApiRouter, ApiServices, Context, RequestState } from './context.ts';
+import { Deadlines } from './deadlines.ts';
 import { ApiError, unavailable } from './errors.ts';
 import { openApiDocument } from './openapi.ts';
 import { BURST, RATE_PER_SECOND, RateLimit } from './rate-limit.ts';
@@ -68,19 +69,23 @@ function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
 }
 
 /** Ends a request after 29 s; what isn't decided by then is dropped. */
-async function withinTime(ctx: Koa.Context, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+function withinTime(ctx: Koa.Context, deadlines: Deadlines, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const deadline = deadlines.add(() => {
       ctx.state.timedOut = true;
       reject(new ApiError('TIMEOUT', 'The request took too long. A repeat with the same key is safe.'));
-    }, TIMEOUT_MS);
+    });
+    work.then(
+      () => {
+        deadline.done = true;
+        resolve();
+      },
+      (error: unknown) => {
+        deadline.done = true;
+        reject(error);
+      },
+    );
   });
-  try {
-    await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function routes(options: ApiOptions): ApiRouter {
@@ -88,8 +93,8 @@ function routes(options: ApiOptions): ApiRouter {
   const limit = new RateLimit(options.now);
   const limited = (ctx: Context, next: () => Promise<void>): Promise<void> => {
     const left = limit.take(ctx.state.account.id);
-    ctx.set('RateLimit-Policy', RATE_POLICY);
-    ctx.set('RateLimit', `"account";r=${Math.max(0, left)};t=1`);
+    ctx.res.setHeader('RateLimit-Policy', RATE_POLICY);
+    ctx.res.setHeader('RateLimit', `"account";r=${Math.max(0, left)};t=1`);
     if (left < 0) throw new ApiError('RATE_LIMITED', 'Too many requests.', {}, { 'Retry-After': '1' });
     return next();
   };
@@ -147,6 +152,7 @@ export function createApp(options: ApiOptions): Koa {
   const app = new Koa();
   const router = routes(options);
   const routed = router.routes();
+  const deadlines = new Deadlines(TIMEOUT_MS, options.now);
   const document = openApiDocument(options.sandbox, options.bankCallbackSecret !== null);
 
   const handle = async (ctx: Koa.Context): Promise<void> => {
@@ -161,13 +167,13 @@ export function createApp(options: ApiOptions): Koa {
 
   app.use(async (ctx) => {
     const started = performance.now();
-    const given = ctx.get('X-Request-Id');
-    const requestId = REQUEST_ID.test(given) ? given : options.newRequestId();
+    const given = ctx.req.headers['x-request-id'];
+    const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newRequestId();
     ctx.state.requestId = requestId;
     ctx.state.timedOut = false;
-    ctx.set('X-Request-Id', requestId);
+    ctx.res.setHeader('X-Request-Id', requestId);
     try {
-      await withinTime(ctx, handle(ctx));
+      await withinTime(ctx, deadlines, handle(ctx));
     } catch (error) {
       fail(ctx, error, options);
     }

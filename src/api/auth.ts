@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv4 } from 'node:net';
 import type { Account } from '../accounts/account.ts';
-import { isSecret } from '../accounts/credentials.ts';
+import { isDigest, secretDigest } from '../accounts/credentials.ts';
 import type { Directory } from '../accounts/directory.ts';
 import { ApiError } from './errors.ts';
 
@@ -16,7 +16,8 @@ function invalidCredentials(message: string): ApiError {
 
 interface Credentials {
   clientId: string;
-  clientSecret: string;
+  /** SHA-256 of the secret: the secret itself is kept nowhere. */
+  digest: Buffer;
 }
 
 /** What a well-formed header carries; null for any other. The secret may contain colons. */
@@ -25,7 +26,7 @@ function parseBasic(header: string): Credentials | null {
   if (match === null) return null;
   const text = Buffer.from(match[1] as string, 'base64').toString('utf8');
   const colon = text.indexOf(':');
-  return colon < 0 ? null : { clientId: text.slice(0, colon), clientSecret: text.slice(colon + 1) };
+  return colon < 0 ? null : { clientId: text.slice(0, colon), digest: secretDigest(text.slice(colon + 1)) };
 }
 
 /**
@@ -61,7 +62,7 @@ export async function authenticate(
   }
   const account = await directory.client(credentials.clientId);
   // Unknown clients cost the same as wrong secrets.
-  if (!isSecret(credentials.clientSecret, account?.secretHash ?? null) || account === null) {
+  if (!isDigest(credentials.digest, account?.secretHash ?? null) || account === null) {
     throw invalidCredentials('Invalid credentials.');
   }
   if (account.userStatus !== 'active') throw new ApiError('USER_INACTIVE', 'User is inactive or suspended.');

@@ -77,8 +77,9 @@ const CRC_TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
 /** CRC-16/CCITT-FALSE (polynomial 0x1021, start 0xFFFF) of the UTF-8 bytes, as four upper-case hex digits. */
 export function crc16(text: string): string {
   let crc = 0xffff;
-  for (const byte of Buffer.from(text)) {
-    crc = ((crc << 8) & 0xffff) ^ (CRC_TABLE[(crc >> 8) ^ byte] ?? 0);
+  const bytes = Buffer.from(text);
+  for (let i = 0; i < bytes.length; i++) {
+    crc = ((crc << 8) & 0xffff) ^ (CRC_TABLE[(crc >> 8) ^ (bytes[i] ?? 0)] ?? 0);
   }
   return crc.toString(16).toUpperCase().padStart(CRC_LENGTH, '0');
 }
@@ -99,12 +100,20 @@ const FOLDS: Record<string, string> = {
  * Never longer than `max`, perhaps empty.
  */
 export function foldText(text: string, max: number): string {
-  const plain = text
+  // Most names are plain already.
+  const plain = PLAIN.test(text) ? text : folded(text);
+  return plain.slice(0, Math.max(0, max)).trimEnd();
+}
+
+/** Printable ASCII without a space at either end or two in a row. */
+const PLAIN = /^(?! )(?:[\x21-\x7e]| (?! |$))*$/;
+
+function folded(text: string): string {
+  return text
     .normalize('NFKD')
     .replace(/[^\x20-\x7e]/gu, (char) => FOLDS[char] ?? (/\s/u.test(char) ? ' ' : ''))
     .replace(/ +/g, ' ')
     .trim();
-  return plain.slice(0, Math.max(0, max)).trimEnd();
 }
 
 /**

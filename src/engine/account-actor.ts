@@ -13,7 +13,7 @@ import type { Answer, Command } from './commands.ts';
 import { decide } from './decide.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
 import { attentionOf, dueOf } from './project.ts';
-import { type Append, type Claim, type Store, StoreUnavailable } from './store.ts';
+import { type Append, type Claim, type Reads, type Store, StoreUnavailable } from './store.ts';
 import { Workspace, wantsOfAll } from './workspace.ts';
 
 /** The mailbox is full, or the store doesn't take writes: nothing was decided, or nobody knows. */
@@ -57,6 +57,7 @@ const BATCH_COMMANDS = 512;
 const BATCH_WEIGHT = 2 * 1024 * 1024;
 const STALE_TRIES = 12;
 const WRITE_TIMEOUT_MS = 5_000;
+const NOTHING_READ: Reads = { transactions: [], lookups: [] };
 
 interface Decided {
   append: Append | null;
@@ -102,8 +103,6 @@ export class AccountActor {
   }
 
   async #run(): Promise<void> {
-    // Everything that arrives in this turn of the event loop shares the first batch.
-    await new Promise(setImmediate);
     while (this.#mailbox.length > 0) {
       this.#inHand = this.#nextTickets();
       try {
@@ -170,10 +169,10 @@ export class AccountActor {
     const { store, sandbox } = this.#host;
     const wants = wantsOfAll(tickets.map((ticket) => ticket.command));
     const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
-    const [settings, reads] = await Promise.all([
-      this.#host.settings(this.#account),
-      nothing ? { transactions: [], lookups: [] } : store.read(this.#account, wants),
-    ]);
+    const settled = this.#host.settings(this.#account);
+    const [settings, reads] = nothing
+      ? [await settled, NOTHING_READ]
+      : await Promise.all([settled, store.read(this.#account, wants)]);
     // Times of an account's entries never go back, whichever clock wrote the one before.
     const now = Math.max(this.#host.now(), head.seq === 0 ? 0 : Date.parse(head.at));
     const at = new Date(now).toISOString();

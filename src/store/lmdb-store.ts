@@ -91,6 +91,7 @@ class LmdbStore implements Store {
     this.#due = new LmdbDue(this.#tables, options);
     this.#queue = new WriteQueue(
       () => this.#startGroup(),
+      (issue) => this.#tables.root.batch(issue),
       (error) => this.#fatal(error),
     );
   }

@@ -25,11 +25,21 @@ const GROUP_OPERATIONS = 2048;
 export class WriteQueue {
   readonly #onFatal: (error: Error) => void;
   readonly #startGroup: () => WriteGroup;
+  readonly #batch: (issue: () => void) => Promise<unknown>;
   #waiting: WriteOperation[] = [];
-  #running: Promise<void> | null = null;
+  readonly #underWay = new Set<Promise<void>>();
+  /** How many operations the last group had. */
+  #size = 0;
+  #scheduled = false;
   #closed = false;
+  #failed = false;
 
-  constructor(startGroup: () => WriteGroup, onFatal: (error: Error) => void) {
+  constructor(
+    startGroup: () => WriteGroup,
+    batch: (issue: () => void) => Promise<unknown>,
+    onFatal: (error: Error) => void,
+  ) {
+    this.#batch = batch;
     this.#startGroup = startGroup;
     this.#onFatal = onFatal;
   }
@@ -40,32 +50,61 @@ export class WriteQueue {
       return;
     }
     this.#waiting.push(operation);
-    this.#running ??= this.#run();
+    this.#schedule();
   }
 
   /** Writes what waits; takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#running;
+    while (!this.#failed && (this.#waiting.length > 0 || this.#underWay.size > 0)) {
+      this.#send();
+      await Promise.all(this.#underWay);
+    }
   }
 
-  async #run(): Promise<void> {
-    await new Promise(setImmediate);
-    while (this.#waiting.length > 0) {
-      const operations = this.#waiting.splice(0, GROUP_OPERATIONS);
-      try {
-        const group = this.#startGroup();
+  /** Everything that arrives in this turn of the event loop shares a group. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    if (this.#failed || this.#waiting.length === 0) return;
+    // A second group is handed over while the first is being written, so that the disk needn't wait for us; but
+    // not a small one, which would only keep others from sharing a flush.
+    const isBusy = this.#underWay.size > 0;
+    if (isBusy && (this.#underWay.size > 1 || this.#waiting.length < this.#size / 2)) return;
+    const operations = this.#waiting.splice(0, GROUP_OPERATIONS);
+    this.#size = operations.length;
+    const group = this.#write(operations).finally(() => {
+      this.#underWay.delete(group);
+      this.#send();
+    });
+    this.#underWay.add(group);
+  }
+
+  async #write(operations: readonly WriteOperation[]): Promise<void> {
+    try {
+      const group = this.#startGroup();
+      // One LMDB transaction: what is issued within the batch is written together or not at all.
+      const written = this.#batch(() => {
         for (const operation of operations) operation.issue(group);
         for (const issue of group.last) issue();
-        await Promise.all(group.promises);
-      } catch (error) {
-        this.#closed = true;
-        this.#onFatal(error instanceof Error ? error : new Error(String(error)));
-        // Nobody is answered: the process stops, and what the disk holds is found at the next start.
-        return;
-      }
-      for (const operation of operations) operation.done();
+      });
+      await Promise.all([written, ...group.promises]);
+    } catch (error) {
+      if (this.#failed) return;
+      this.#failed = true;
+      this.#closed = true;
+      this.#onFatal(error instanceof Error ? error : new Error(String(error)));
+      // Nobody is answered: the process stops, and what the disk holds is found at the next start.
+      return;
     }
-    this.#running = null;
+    if (this.#failed) return;
+    for (const operation of operations) operation.done();
   }
 }

@@ -8,14 +8,17 @@ import type { DeliveryAttempt, DeliveryRecord, DeliveryStatus } from '../engine/
 
 const MACHINE = 'webhook-delivery';
 
+/** Where the statechart begins; it is the same for every delivery, so it is asked once. */
+let initialStatus: DeliveryStatus | null = null;
+
 /** A delivery before its first attempt. */
 export function newDelivery(id: string, account: string, transaction: string): DeliveryRecord {
-  const { value } = begin(MACHINE, { failures: 0, retryAfterMs: 0, scale: 1 });
+  initialStatus ??= begin(MACHINE, { failures: 0, retryAfterMs: 0, scale: 1 }).value as DeliveryStatus;
   return {
     id,
     account,
     transaction,
-    status: value as DeliveryStatus,
+    status: initialStatus,
     failures: 0,
     attempts: [],
     nextAttemptAt: null,
