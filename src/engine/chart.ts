@@ -143,10 +143,20 @@ export function upToDate(snapshot: Snapshot): Snapshot {
   return current;
 }
 
+/** Restored snapshots by machine and state: finding a state's nodes is most of what restoring costs. */
+const templates = new Map<string, AnyMachineSnapshot>();
+
 function restore(snapshot: Snapshot): { machine: AnyStateMachine; resolved: AnyMachineSnapshot } {
   const current = upToDate(snapshot);
   const machine: AnyStateMachine = machines[current.machine as MachineName];
-  return { machine, resolved: machine.resolveState({ value: current.value, context: current.context }) };
+  const key = `${current.machine} ${current.value}`;
+  let template = templates.get(key);
+  if (template === undefined) {
+    template = machine.resolveState({ value: current.value, context: {} });
+    templates.set(key, template);
+  }
+  // Of a restored snapshot only the context is its own.
+  return { machine, resolved: { ...template, context: current.context } };
 }
 
 /**
@@ -156,13 +166,11 @@ function restore(snapshot: Snapshot): { machine: AnyStateMachine; resolved: AnyM
 export function take(snapshot: Snapshot, event: { type: string }): Step | null {
   const { machine, resolved } = restore(snapshot);
   try {
-    const taken = machine.getTransitionData(resolved, event) as unknown[];
-    if (taken.length === 0) return null;
     const collector = collectorOf(machine, snapshot.context);
-    return toStep(
-      machine.transition(resolved, event, collector.scope) as AnyMachineSnapshot,
-      collector.actions,
-    );
+    const next = machine.transition(resolved, event, collector.scope) as AnyMachineSnapshot;
+    // A message that isn't taken leaves the very same snapshot, and asks for nothing.
+    if (next === resolved && collector.actions.length === 0) return null;
+    return toStep(next, collector.actions);
   } catch (error) {
     throw new UnreadableSnapshot(
       `the statechart failed: ${error instanceof Error ? error.message : String(error)}`,
