@@ -21,13 +21,13 @@ import { attentionList } from './engine/attention.ts';
 import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
-import type { Due, Store } from './engine/store.ts';
+import { type Due, type Store, StoreUnavailable } from './engine/store.ts';
 import { JobClock } from './jobs/agenda-clock.ts';
 import { freshWork } from './jobs/fresh-work.ts';
 import { MemoryBackend } from './jobs/memory-backend.ts';
 import { sweeps } from './jobs/sweeps.ts';
 import { OperatorError } from './operator-error.ts';
-import { FolderHeld, lockFolder } from './store/folder-lock.ts';
+import { expectUnheld, FolderHeld, lockFolder } from './store/folder-lock.ts';
 import { openLmdbStore } from './store/lmdb-store.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { openWebhookSender } from './webhooks/sender.ts';
@@ -50,11 +50,25 @@ export interface Core {
   dataDir: string;
 }
 
+export interface CoreOptions {
+  /** Nothing will be written: the store is opened without waiting for a writer. */
+  readOnly: boolean;
+}
+
+/** What is told before a process ends because its store could not write. */
+export function writeFailure(error: Error): string {
+  return `the store could not write (${error.message}): is there space on the disk?`;
+}
+
 /**
  * Opens store, engine and all that both need; nothing runs yet.
  * @throws OperatorError
  */
-export async function openCore(config: Config, onFatal: (error: Error) => void): Promise<Core> {
+export async function openCore(
+  config: Config,
+  onFatal: (error: Error) => void,
+  { readOnly }: CoreOptions = { readOnly: false },
+): Promise<Core> {
   const dataDir = openFolder(config.dataDir);
   const sealer = new Sealer(openSecretsKey(config.secretsKey, dataDir));
   const incarnation = newIncarnation();
@@ -63,6 +77,7 @@ export async function openCore(config: Config, onFatal: (error: Error) => void):
     incarnation,
     now,
     silentAfterMs: SILENT_AFTER_MS,
+    readOnly,
     onFatal,
   }).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
@@ -96,10 +111,14 @@ interface Running {
   close(): Promise<void>;
 }
 
+/** Requests that had been sent by the time of the signal, though not read yet, are served. */
+const GRACE_MS = 150;
 const HTTP_DRAIN_MS = 4_000;
 const MAILBOX_DRAIN_MS = 2_000;
 const JOBS_STOP_MS = 1_000;
 const SENDER_CLOSE_MS = 1_500;
+/** The whole of a shutdown, whatever a write waits for. */
+const STOP_MS = 9_000;
 
 function openLog(level: string): pino.Logger {
   const redact = ['req.headers.authorization', '*.clientSecret', '*.secret', '*.pixKey', '*.document'];
@@ -172,6 +191,7 @@ function openMetrics({ config, engine, store }: Core, log: pino.Logger): Metrics
 /** Whether the server takes requests, and why not. */
 class Readiness {
   closing = false;
+  draining = false;
   started = false;
   readonly #core: Core;
 
@@ -183,7 +203,12 @@ class Readiness {
     if (this.closing) return 'shutting down';
     if (!this.started) return 'starting';
     if (!this.#core.engine.writable) return 'the store does not take writes';
-    await this.#core.store.ping();
+    try {
+      await this.#core.store.ping();
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return `the store does not take writes: ${error.message}`;
+      throw error;
+    }
     return null;
   }
 }
@@ -227,6 +252,7 @@ async function openDoors(
 
 /** Starts everything that a server has; whatever was started is closed again where one part can't be. */
 async function start(config: Config, log: pino.Logger, onFatal: (error: Error) => void): Promise<Running> {
+  await expectUnheld(openFolder(config.dataDir), now(), SILENT_AFTER_MS);
   const core = await openCore(config, onFatal);
   const { engine, store, bank, incarnation, dataDir } = core;
   const lock = await lockFolder(dataDir, incarnation, now(), SILENT_AFTER_MS);
@@ -244,12 +270,14 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
   });
   const port = doors[0]?.port ?? config.port;
   await store.unpark(now());
-  const welcome = bank.sandbox ? await createDemoAccount(core.accounts, engine, port) : null;
-  if (welcome !== null) process.stdout.write(welcome);
+  if (bank.sandbox)
+    await createDemoAccount(core.accounts, engine, port, (text) => process.stdout.write(text));
   await clock.start();
   state.started = true;
   const close = async (): Promise<void> => {
     state.closing = true;
+    await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
+    state.draining = true;
     await Promise.all(doors.map((door) => door.drain(HTTP_DRAIN_MS)));
     await clock.stop();
     await engine.drain(MAILBOX_DRAIN_MS);
@@ -259,11 +287,20 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
   return { core, port, close };
 }
 
+/** A shutdown that doesn't end: a write waits for another process. */
+function endAtOnce(): void {
+  process.stderr.write(
+    `pixstate stops: not all has ended within ${STOP_MS / 1000} s; what was answered is kept\n`,
+  );
+  // Not `process.exit`: it joins the thread that waits inside the write, and never ends.
+  process.kill(process.pid, 'SIGKILL');
+}
+
 /** Runs the server until SIGTERM or SIGINT; the process ends with it. */
 export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel);
   const onFatal = (error: Error): void => {
-    process.stderr.write(`pixstate stops: the store could not write: ${error.message}\n`);
+    process.stderr.write(`pixstate stops: ${writeFailure(error)}\n`);
     process.exit(1);
   };
   let running: Running;
@@ -282,6 +319,7 @@ export async function serve(config: Config): Promise<void> {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'shutting down');
+    setTimeout(endAtOnce, STOP_MS);
     running.close().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -1,6 +1,17 @@
 /** The data folder: made where it isn't there, and the key in it that seals webhook secrets. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../operator-error.ts';
 import { parseKey } from './sealing.ts';
@@ -34,17 +45,41 @@ export function openFolder(folder: string): string {
   return dataDir;
 }
 
+function syncToDisk(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Makes the key whole or not at all: what was sealed with half a key, or a lost one, nobody opens again. */
+function makeKey(path: string, dataDir: string): void {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(temporary, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 });
+    syncToDisk(temporary);
+    linkSync(temporary, path);
+    syncToDisk(dataDir);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Of two processes that start at once one was first, and both read its key.
+    if (code !== 'EEXIST')
+      throw new OperatorError(
+        `the key ${path} can't be written (${code ?? String(error)}): is there space on the disk?`,
+      );
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
 /** The key that seals webhook secrets: the configuration's, else the data folder's own, made on first start. */
 export function openSecretsKey(given: string | null, dataDir: string): Buffer {
   const known = given === null ? null : parseKey(given);
   if (known !== null) return known;
   const path = join(dataDir, 'secrets.key');
-  try {
-    // `wx`: of two processes that start at once, one makes the key and both read it.
-    writeFileSync(path, randomBytes(32).toString('base64'), { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+  if (!existsSync(path)) makeKey(path, dataDir);
   const key = parseKey(readFileSync(path, 'utf8').trim());
   if (key === null) throw new OperatorError(`${path} is no key of 32 bytes in base64`);
   return key;

@@ -65,6 +65,13 @@ export class Accounts {
   }
 
   async create(wanted: NewAccount): Promise<IssuedAccount> {
+    const { account, issued } = this.prepare(wanted);
+    await this.insert(account);
+    return issued;
+  }
+
+  /** An account with its secrets, in memory only; `insert` puts it in the store. */
+  prepare(wanted: NewAccount): { account: Account; issued: IssuedAccount } {
     const secret = newClientSecret();
     const webhooks = wanted.webhooks.map((target) => ({ target, secret: newWebhookSecret() }));
     const account: Account = {
@@ -85,13 +92,17 @@ export class Accounts {
       merchantCity: wanted.merchantCity ?? 'SAO PAULO',
       createdAt: new Date(this.#now()).toISOString(),
     };
-    if (!(await this.#store.putAccount(account))) throw new AccountBusy('the new account id is taken');
-    return {
+    const issued: IssuedAccount = {
       accountId: account.id,
       clientId: account.clientId,
       clientSecret: secret,
       webhooks: webhooks.map(({ target, secret }) => ({ url: target.url, secret })),
     };
+    return { account, issued };
+  }
+
+  async insert(account: Account): Promise<void> {
+    if (!(await this.#store.putAccount(account))) throw new AccountBusy('the new account id is taken');
   }
 
   #webhook(target: WebhookTarget, secret: string): Webhook {

@@ -28,7 +28,10 @@ const RATE_POLICY = `"account";q=${RATE_PER_SECOND};w=1;burst=${BURST}`;
 export interface ServerState {
   /** Null: ready. Else why not. */
   notReady(): Promise<string | null>;
+  /** The end has begun: requests are still served, and connections end with their answers. */
   readonly closing: boolean;
+  /** Nothing is begun any more. */
+  readonly draining: boolean;
 }
 
 /** An answer in short, for metrics and the log. */
@@ -158,7 +161,7 @@ export function createApp(options: ApiOptions): Koa {
   const handle = async (ctx: Koa.Context): Promise<void> => {
     const isBelowBase = ctx.path === BASE_PATH || ctx.path.startsWith(`${BASE_PATH}/`);
     if (!isBelowBase) return outside(ctx, options, document);
-    if (options.state.closing) throw unavailable('The service is shutting down.');
+    if (options.state.draining) throw unavailable('The service is shutting down.');
     // The bank has no Basic credentials: its signature is checked by the endpoint, and without one it isn't there.
     if (ctx.path !== CALLBACKS_PATH)
       ctx.state.account = await authenticate(ctx.req, options.directory, options.trustedProxyHops);

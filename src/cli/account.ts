@@ -144,7 +144,7 @@ async function createOne(core: Core, wanted: NewAccount, balance: number): Promi
 }
 
 async function listAll(shell: Shell): Promise<Outcome> {
-  const accounts = await shell.withCore(shell.config(), async (core) => {
+  const accounts = await shell.reading(shell.config(), async (core) => {
     const all = await core.store.accounts();
     return Promise.all(all.map((account) => shown(core, account)));
   });

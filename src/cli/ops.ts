@@ -27,7 +27,7 @@ function itemText({ kind, id, since, what, next }: AttentionItem): string {
 
 async function attention(shell: Shell): Promise<Outcome> {
   const config = shell.config();
-  const found = await shell.withCore(config, ({ store }) => attentionList(store, ruleOf(config)));
+  const found = await shell.reading(config, ({ store }) => attentionList(store, ruleOf(config)));
   const items = found.map(({ kind, id, since, what, next }) => ({ kind, id, since, what, next }));
   const text = items.length === 0 ? 'Nothing needs a person.' : items.map(itemText).join('\n\n');
   return { document: { items }, text };
@@ -55,7 +55,7 @@ function reportText(report: VerifyReport): string {
 
 async function verify(shell: Shell, options: VerifyOptions): Promise<Outcome> {
   const wanted = { heads: options.heads === true, decide: options.decide === true };
-  const report = await shell.withCore(shell.config(), ({ store, bank }) =>
+  const report = await shell.reading(shell.config(), ({ store, bank }) =>
     verifyStore(store, { ...wanted, sandbox: bank.sandbox }),
   );
   return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };

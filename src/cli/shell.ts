@@ -1,6 +1,6 @@
 /** What every command works in: the configuration, the core beside a running server, and what it has to say. */
 import { type Config, readConfig } from '../config.ts';
-import { type Core, openCore } from '../main.ts';
+import { type Core, type CoreOptions, openCore, writeFailure } from '../main.ts';
 import { OperatorError } from '../operator-error.ts';
 import type { Outcome, Output } from './output.ts';
 
@@ -20,8 +20,21 @@ export class Shell {
   }
 
   /** Opens the core for one piece of work; all that it wrote is durable when this resolves. */
-  async withCore<Result>(config: Config, work: (core: Core) => Promise<Result>): Promise<Result> {
-    const core = await this.#open(config);
+  withCore<Result>(config: Config, work: (core: Core) => Promise<Result>): Promise<Result> {
+    return this.#within(config, { readOnly: false }, work);
+  }
+
+  /** Opens the core for work that only reads: it waits for no writer, not even for a frozen one. */
+  reading<Result>(config: Config, work: (core: Core) => Promise<Result>): Promise<Result> {
+    return this.#within(config, { readOnly: true }, work);
+  }
+
+  async #within<Result>(
+    config: Config,
+    options: CoreOptions,
+    work: (core: Core) => Promise<Result>,
+  ): Promise<Result> {
+    const core = await this.#open(config, options);
     try {
       return await work(core);
     } finally {
@@ -30,9 +43,9 @@ export class Shell {
     }
   }
 
-  async #open(config: Config): Promise<Core> {
+  async #open(config: Config, options: CoreOptions): Promise<Core> {
     try {
-      return await openCore(config, (error) => this.#fatal(error));
+      return await openCore(config, (error) => this.#fatal(error), options);
     } catch (error) {
       if (error instanceof OperatorError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
@@ -42,7 +55,7 @@ export class Shell {
 
   /** A write failed: what the disk holds is not known, and nobody waits for an answer that never comes. */
   #fatal(error: Error): never {
-    this.output.failure(new OperatorError(`the store failed to write: ${error.message}`));
+    this.output.failure(new OperatorError(writeFailure(error)));
     process.exit(1);
   }
 

@@ -85,7 +85,7 @@ function timeline(
 }
 
 async function inspect(shell: Shell, id: string): Promise<Outcome> {
-  return shell.withCore(shell.config(), async ({ store }) => {
+  return shell.reading(shell.config(), async ({ store }) => {
     const record = await find(store, id);
     const [history, deliveries] = await Promise.all([historyOf(store, record), deliveryList(store, record)]);
     const { snapshot, timers } = record;

@@ -4,7 +4,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { openTables, type Tables } from './lmdb-tables.ts';
+import { openTables, openToRead, type Tables } from './lmdb-tables.ts';
 
 /** Who serves a folder, and how to tell whether it still lives. */
 export interface Holder {
@@ -74,9 +74,27 @@ function isAlive(holder: Holder, tables: Tables, now: number, silentAfterMs: num
   return beat !== undefined && beat >= now - silentAfterMs;
 }
 
+function livingHolder(tables: Tables, now: number, silentAfterMs: number): Holder | null {
+  const holder = holderOf(tables);
+  return holder !== null && isAlive(holder, tables, now, silentAfterMs) ? holder : null;
+}
+
 function holderOf(tables: Tables): Holder | null {
   const text = tables.lock.get(KEY);
   return text === undefined ? null : JSON.parse(text);
+}
+
+/**
+ * Looks who serves the folder, without waiting for anybody: to open it for writing waits for a writer that is
+ * frozen, and that may be the holder.
+ * @throws FolderHeld
+ */
+export async function expectUnheld(folder: string, now: number, silentAfterMs: number): Promise<void> {
+  const tables = await openToRead(folder);
+  if (tables === null) return;
+  const holder = livingHolder(tables, now, silentAfterMs);
+  await tables.root.close();
+  if (holder !== null) throw new FolderHeld(folder, holder);
 }
 
 /**
@@ -97,10 +115,7 @@ export async function lockFolder(
     place: here(),
     since: new Date(now).toISOString(),
   };
-  const living = (): Holder | null => {
-    const holder = holderOf(tables);
-    return holder !== null && isAlive(holder, tables, now, silentAfterMs) ? holder : null;
-  };
+  const living = (): Holder | null => livingHolder(tables, now, silentAfterMs);
   // Looked at before the write transaction: a holder that is frozen inside one would stop us there.
   const before = living();
   if (before !== null) throw new FolderHeld(folder, before);

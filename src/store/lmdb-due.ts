@@ -182,6 +182,11 @@ export class LmdbDue {
     });
   }
 
+  /** Claims that nobody got: what they are of is free again. */
+  drop(claims: readonly Claim[]): void {
+    for (const claim of claims) this.#letGo(claim);
+  }
+
   async park(claims: readonly Claim[]): Promise<void> {
     const { beats, due, parked } = this.#tables;
     await parked.transaction(() => {

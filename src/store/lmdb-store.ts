@@ -3,6 +3,7 @@
  *
  * - A batch and its projections are one conditional block of one LMDB transaction: all or nothing.
  * - An append resolves once its transaction is flushed to disk (I5). The first failed write is fatal.
+ * - An append is waited for to its end. Whoever waits for another write is told after 5 s; the write goes on.
  * - Due things lie in rows of a group; a row belongs to one incarnation at a time and goes when all of its
  *   things are settled. A thing of a row that is taken over may have been done already: it is a hint.
  */
@@ -33,8 +34,9 @@ import {
   type Wants,
 } from '../engine/store.ts';
 import { type Issued, LmdbDue } from './lmdb-due.ts';
-import { openTables, type Tables } from './lmdb-tables.ts';
+import { openTables, openToRead, type Tables } from './lmdb-tables.ts';
 import { type WriteGroup, WriteQueue } from './write-queue.ts';
+import { WriteWatch } from './write-watch.ts';
 
 export interface LmdbStoreOptions {
   /** The data folder; it must exist. */
@@ -44,6 +46,8 @@ export interface LmdbStoreOptions {
   now(): number;
   /** An incarnation without a heartbeat for so long has fallen silent. */
   silentAfterMs: number;
+  /** Nothing will be written: opening doesn't wait for a writer then, even a frozen one. */
+  readOnly?: boolean;
   /** A write or flush failed: the process must stop. */
   onFatal(error: Error): void;
 }
@@ -80,15 +84,16 @@ class LmdbStore implements Store {
   readonly #due: LmdbDue;
   readonly #queue: WriteQueue;
   readonly #options: LmdbStoreOptions;
+  readonly #watch = new WriteWatch();
   /** The last batch of accounts that this process appended. */
   readonly #appended = new Map<string, number>();
   #rows = 0;
   #closed = false;
 
-  constructor(options: LmdbStoreOptions) {
+  constructor(options: LmdbStoreOptions, tables: Tables) {
     this.#options = options;
-    this.#tables = openTables(options.folder);
-    this.#due = new LmdbDue(this.#tables, options);
+    this.#tables = tables;
+    this.#due = new LmdbDue(tables, options);
     this.#queue = new WriteQueue(
       () => this.#startGroup(),
       (issue) => this.#tables.root.batch(issue),
@@ -155,6 +160,10 @@ class LmdbStore implements Store {
   }
 
   append(append: Append): Promise<AppendResult> {
+    return this.#watch.follow(this.#append(append));
+  }
+
+  #append(append: Append): Promise<AppendResult> {
     return new Promise((resolve, reject) => {
       let appended: Promise<boolean> = Promise.resolve(false);
       let applied = false;
@@ -277,16 +286,16 @@ class LmdbStore implements Store {
 
   async beat(now: number): Promise<void> {
     this.#check();
-    await this.#due.beat(now);
+    await this.#watch.bound(this.#due.beat(now));
   }
 
   async claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
     this.#check();
-    return this.#due.claim(kind, now, limit);
+    return this.#watch.bound(this.#due.claim(kind, now, limit), (claims) => this.#due.drop(claims));
   }
 
   settle(settlements: Settlement[]): Promise<boolean[]> {
-    return new Promise((resolve, reject) => {
+    const settled = new Promise<boolean[]>((resolve, reject) => {
       let results: boolean[] = [];
       this.#queue.add({
         issue: (group) => {
@@ -305,6 +314,7 @@ class LmdbStore implements Store {
         reject,
       });
     });
+    return this.#watch.bound(settled);
   }
 
   /** An item that is known stays as it is, done or not. */
@@ -317,12 +327,12 @@ class LmdbStore implements Store {
 
   async park(claims: Claim[]): Promise<void> {
     this.#check();
-    await this.#due.park(claims);
+    await this.#watch.bound(this.#due.park(claims));
   }
 
   async unpark(now: number): Promise<number> {
     this.#check();
-    return this.#due.unpark(now);
+    return this.#watch.bound(this.#due.unpark(now));
   }
 
   async deliveries(transaction: string): Promise<DeliveryRecord[]> {
@@ -344,7 +354,7 @@ class LmdbStore implements Store {
   }
 
   note(items: AttentionItem[]): Promise<void> {
-    return new Promise((resolve, reject) => {
+    const noted = new Promise<void>((resolve, reject) => {
       this.#queue.add({
         issue: (group) => {
           for (const item of items) group.promises.push(this.#putAttention(item));
@@ -353,11 +363,15 @@ class LmdbStore implements Store {
         reject,
       });
     });
+    return this.#watch.bound(noted);
   }
 
   /** A write that reads first, in one transaction; for what is rare. */
   async #transaction<Result>(body: (tables: Tables) => Result): Promise<Result> {
-    const tables = this.#check();
+    return this.#watch.bound(this.#transact(this.#check(), body));
+  }
+
+  async #transact<Result>(tables: Tables, body: (tables: Tables) => Result): Promise<Result> {
     try {
       return await tables.root.transaction(() => body(tables));
     } catch (error) {
@@ -419,7 +433,7 @@ class LmdbStore implements Store {
       if (kept.length === 0) writes.push(open.remove(key));
       else if (kept.length < ids.length) writes.push(open.put(key, JSON.stringify(kept)));
     }
-    await Promise.all(writes);
+    await this.#watch.bound(Promise.all(writes));
   }
 
   async account(id: string): Promise<Account | null> {
@@ -450,6 +464,7 @@ class LmdbStore implements Store {
 
   async ping(): Promise<void> {
     this.#check().accounts.doesExist('');
+    this.#watch.check();
   }
 
   async close(): Promise<void> {
@@ -462,5 +477,6 @@ class LmdbStore implements Store {
 
 /** Opens the embedded store in a folder. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
-  return new LmdbStore(options);
+  const tables = options.readOnly === true ? await openToRead(options.folder) : null;
+  return new LmdbStore(options, tables ?? openTables(options.folder));
 }

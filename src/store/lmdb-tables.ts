@@ -1,4 +1,5 @@
 /** The tables of the embedded store: one LMDB environment in the data folder, values readable as JSON text. */
+import { statSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Due } from '../engine/store.ts';
 
@@ -34,10 +35,18 @@ export interface Tables {
   lock: Database<string, string>;
 }
 
+/** A file with all tables is never smaller, with pages of 4096 bytes. */
+const WHOLE_BYTES = 16_384;
+
+function fileIn(folder: string): string {
+  return `${folder}/pixstate.lmdb`;
+}
+
 /** Opens the environment in a folder, which must exist. */
-export function openTables(folder: string): Tables {
+export function openTables(folder: string, { readOnly = false } = {}): Tables {
   const root = open({
-    path: `${folder}/pixstate.lmdb`,
+    path: fileIn(folder),
+    readOnly,
     noSubdir: true,
     maxDbs: 16,
     // With overlapping syncs a failed fsync leaves the write visible; without, a commit is durable once it resolves.
@@ -63,4 +72,25 @@ export function openTables(folder: string): Tables {
     beats: root.openDB({ name: 'beats', encoding: 'json' }),
     lock: root.openDB({ name: 'lock', ...text }),
   };
+}
+
+/**
+ * Opens the environment only to read: that never waits for a writer, even one frozen inside a transaction.
+ * Null where the file isn't there or whole yet, or is older and lacks a table: only a writer can make them.
+ */
+export async function openToRead(folder: string): Promise<Tables | null> {
+  // lmdb crashes on a file whose maker died before its first pages were there.
+  if ((statSync(fileIn(folder), { throwIfNoEntry: false })?.size ?? 0) < WHOLE_BYTES) return null;
+  let tables: Tables;
+  try {
+    tables = openTables(folder, { readOnly: true });
+  } catch {
+    // Whoever opens it for writing says what is wrong with it, or mends it.
+    return null;
+  }
+  // lmdb gives no database, against its types, where there is none.
+  const all: (Database | undefined)[] = Object.values(tables);
+  if (all.every((table) => table !== undefined)) return tables;
+  await tables.root.close();
+  return null;
 }

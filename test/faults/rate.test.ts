@@ -45,7 +45,7 @@ async function withApp(
     trustedProxyHops: 0,
     sandbox: false,
     bankCallbackSecret: null,
-    state: { closing: false, notReady: async () => null },
+    state: { closing: false, draining: false, notReady: async () => null },
     onFailure: (error) => failures.push(error),
   });
   const server = await listen(app.callback(), '127.0.0.1', 0);
