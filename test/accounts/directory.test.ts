@@ -1,0 +1,85 @@
+/** Settings as requests see them: not older than half a second, and secrets that sign as long as they may. */
+import { randomBytes } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Directory } from '../../src/accounts/directory.ts';
+import { Accounts, ROTATION_MS } from '../../src/accounts/manage.ts';
+import { Sealer } from '../../src/accounts/sealing.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+
+const s = suite('directory');
+
+const URL = 'https://shop.example/hook';
+const NEW = {
+  name: 'Merchant',
+  webhooks: [{ url: URL, events: null }],
+  allowedIps: ['127.0.0.1'],
+  fees: null,
+  expiresIn: null,
+  maxAmount: null,
+  pixKey: null,
+  merchantName: null,
+  merchantCity: null,
+};
+
+async function opened() {
+  const clock = { ms: 1_800_000_000_000 };
+  const now = (): number => clock.ms;
+  const store = new MemoryStore({ incarnation: 'a', now, silentAfterMs: 5_000 });
+  const sealer = new Sealer(randomBytes(32));
+  const accounts = new Accounts(store, sealer, now);
+  const issued = await accounts.create(NEW);
+  return { clock, store, accounts, issued, directory: new Directory(store, sealer, now) };
+}
+
+s('two secrets sign for 24 h after a rotation, then the new one alone', async () => {
+  const { accounts, clock, directory, issued } = await opened();
+  const old = issued.webhooks[0]?.secret;
+  assert.equal(await directory.secrets(issued.accountId, URL), [old]);
+  const rotated = await accounts.rotateWebhookSecret(issued.accountId, URL);
+  if (!rotated) throw new Error('the URL is there');
+  clock.ms += 1_000;
+  assert.equal(await directory.secrets(issued.accountId, URL), [rotated.secret, old]);
+  clock.ms += ROTATION_MS - 1_001;
+  assert.equal(await directory.secrets(issued.accountId, URL), [rotated.secret, old]);
+  clock.ms += 1;
+  assert.equal(await directory.secrets(issued.accountId, URL), [rotated.secret]);
+});
+
+s('a URL that is taken off has no secret, and one that stays keeps its own', async () => {
+  const { accounts, clock, directory, issued } = await opened();
+  const kept = await directory.secrets(issued.accountId, URL);
+  const other = 'https://shop.example/other';
+  await accounts.set(issued.accountId, {
+    webhooks: [
+      { url: URL, events: ['pix-in.*'] },
+      { url: other, events: null },
+    ],
+  });
+  clock.ms += 1_000;
+  assert.equal(await directory.secrets(issued.accountId, URL), kept);
+  assert.is((await directory.secrets(issued.accountId, other)).length, 1);
+  await accounts.set(issued.accountId, { webhooks: [{ url: other, events: null }] });
+  clock.ms += 1_000;
+  assert.equal(await directory.secrets(issued.accountId, URL), []);
+});
+
+s('a change is seen within a second, and the old client id is nobody then', async () => {
+  const { accounts, clock, directory, issued } = await opened();
+  assert.is((await directory.client(issued.clientId))?.status, 'active');
+  await accounts.set(issued.accountId, { status: 'inactive' });
+  const pair = await accounts.rotateSecret(issued.accountId);
+  clock.ms += 999;
+  assert.is(await directory.client(issued.clientId), null);
+  const account = await directory.client(pair?.clientId ?? '');
+  assert.equal([account?.id, account?.status], [issued.accountId, 'inactive']);
+});
+
+s('secrets lie sealed in the store', async () => {
+  const { store, issued } = await opened();
+  const text = JSON.stringify(await store.accounts());
+  assert.not.ok(text.includes(issued.webhooks[0]?.secret.slice('whsec_'.length) ?? ''));
+  assert.not.ok(text.includes(issued.clientSecret));
+});
+
+s.run();
