@@ -138,11 +138,12 @@ async function takeAll(
   const results: ResultEntry[] = [];
   const chains = new Map<string, Promise<void>>();
   messages.forEach((message, index) => {
-    const before = chains.get(message.transactionId) ?? Promise.resolve();
+    const key = message.transactionId.toLowerCase();
+    const before = chains.get(key) ?? Promise.resolve();
     const next = before.then(async () => {
       results[index] = await take(services, ctx, message);
     });
-    chains.set(message.transactionId, next);
+    chains.set(key, next);
   });
   await Promise.all(chains.values());
   return results;

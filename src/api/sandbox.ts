@@ -1,4 +1,5 @@
 /** The sandbox's endpoints (design, "Sandbox scenarios"): the merchant plays the bank. */
+import type { FieldError } from '../domain/message-data.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { IncomingMessage, MessageAnswer } from '../engine/payments.ts';
 import { readObject, readOptionalObject } from './body.ts';
@@ -33,6 +34,15 @@ function answered(answer: MessageAnswer): object {
   }
 }
 
+/** Here the parts of the payment are the body's own fields. */
+function withoutPrefix(error: ApiError): ApiError {
+  const details = error.extra.details as FieldError[] | undefined;
+  if (details === undefined) return error;
+  return validationError(
+    details.map(({ field, message }) => ({ field: field.replace(/^data\./, ''), message })),
+  );
+}
+
 async function send(
   services: ApiServices,
   ctx: Context,
@@ -62,6 +72,10 @@ export function pay(services: ApiServices) {
     const record = await ownTransaction(services, ctx, ctx.params.id ?? '', 'pix-in');
     const result = check(PaySchema, body);
     if (!result.ok) throw validationError(result.details);
-    await send(services, ctx, record, { id: null, type: 'PAY', data: result.value });
+    try {
+      await send(services, ctx, record, { id: null, type: 'PAY', data: result.value });
+    } catch (error) {
+      throw error instanceof ApiError ? withoutPrefix(error) : error;
+    }
   };
 }

@@ -19,6 +19,24 @@ function errorAnswer(status: string, code: string, message: string): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`;
 }
 
+/** What node would answer by itself, without a body, or not at all. */
+function answerUnusual(server: Server): void {
+  server.on('checkExpectation', (_req, res) => {
+    const body = JSON.stringify({
+      error: 'INVALID_REQUEST',
+      message: 'The Expect header asks for something unknown.',
+    });
+    res
+      .writeHead(400, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': randomUUID() })
+      .end(body);
+  });
+  server.on('connect', (_req, socket) => {
+    socket.end(
+      errorAnswer('405 Method Not Allowed', 'METHOD_NOT_ALLOWED', 'The method is not allowed here.'),
+    );
+  });
+}
+
 /** What node's parser turned down never reaches the application: it gets the error object all the same. */
 function answerUnparsable(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -45,10 +63,13 @@ export function listen(listener: RequestListener, host: string, port: number): P
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      // HTTP/1.1 without a Host is answered as any other request is.
+      requireHostHeader: false,
     },
     listener,
   );
   answerUnparsable(server);
+  answerUnusual(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {

@@ -1,8 +1,9 @@
 /** POST and GET of /pix-in and /cashout. */
 
-import type { TransactionType } from '../domain/transactions.ts';
+import type { Metadata, TransactionType } from '../domain/transactions.ts';
 import type { Answer } from '../engine/commands.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
+import { lookupKey } from '../engine/project.ts';
 import type { Lookup, LookupName } from '../engine/store.ts';
 import { readObject } from './body.ts';
 import { type ApiServices, type Context, isUuidV4, queryValue, sendOptions } from './context.ts';
@@ -15,6 +16,11 @@ function aboveMaximum(ctx: Context, body: Record<string, unknown>): { field: str
   const { maxAmount } = ctx.state.account;
   if (maxAmount === null || typeof body.amount !== 'number' || body.amount <= maxAmount) return [];
   return [{ field: 'amount', message: `must be at most ${maxAmount} cents for this account` }];
+}
+
+/** Keys in the journal's order: what is sent, shown and sent again is the same to the byte. */
+function inOrder(metadata: Metadata): Metadata {
+  return Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function checked<Output>(
@@ -58,7 +64,7 @@ export function createCharge({ payments }: ApiServices) {
       description: request.description ?? null,
       additionalInfo: request.additionalInfo ?? null,
       customer: toCustomer(request.customer),
-      metadata: request.metadata ?? {},
+      metadata: inOrder(request.metadata ?? {}),
       expiresIn: request.expiresIn ?? null,
     };
     created(ctx, await payments.createCharge(ctx.state.account, charge, sendOptions(ctx)));
@@ -73,7 +79,7 @@ export function createTransfer({ payments }: ApiServices) {
       idempotencyKey: request.idempotencyKey ?? null,
       externalRef: request.externalRef ?? null,
       description: request.description ?? null,
-      metadata: request.metadata ?? {},
+      metadata: inOrder(request.metadata ?? {}),
       pixKeyType: request.pix.pixKeyType,
       pixKey: request.pix.pixKey,
     };
@@ -117,7 +123,7 @@ export function lookUp(
     if ((id === null) === (key === null))
       throw invalidRequest(`Give either the query parameter id or ${other}.`);
     if (key !== null) {
-      ctx.body = represent(await found(services, ctx, { name: other, key }));
+      ctx.body = represent(await found(services, ctx, { name: other, key: lookupKey(key) }));
       return;
     }
     if (!isUuidV4(id ?? '')) throw validationError([{ field: 'id', message: 'must be a UUID v4' }]);

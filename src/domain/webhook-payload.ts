@@ -1,9 +1,18 @@
 /** The webhook's JSON, to the letter (contract, "Envelope", "`data` for PIX IN events", "... cashout events"). */
+
+import type { Customer } from './customer.ts';
 import { statusOf, typeOf } from './events.ts';
 import type { Charge, Fee, Transfer } from './transactions.ts';
 
 function feeData(fee: Fee): { total_fee: number; net_amount: number } {
   return { total_fee: fee.totalFee, net_amount: fee.netAmount };
+}
+
+/** Members in a fixed order, whoever made the object: a retry sends the same bytes. */
+function customerData(customer: Customer | null): Customer | null {
+  if (customer === null) return null;
+  const { name, document, email, phone } = customer;
+  return { name, document: document && { type: document.type, number: document.number }, email, phone };
 }
 
 function chargeData(id: string, status: string, charge: Charge): object {
@@ -15,7 +24,7 @@ function chargeData(id: string, status: string, charge: Charge): object {
     fee: status === 'expired' ? null : feeData(charge.fee),
     paid_at: charge.paidAt,
     created_at: charge.createdAt,
-    customer: charge.customer,
+    customer: customerData(charge.customer),
     pix: {
       end_to_end_id: charge.endToEndId,
       qrcode: status === 'refunded' ? null : charge.qrcode,

@@ -95,8 +95,8 @@ function refuse(
     parts.orders = [{ kind: 'return', endToEndId, amount: given, reason }];
     parts.attention = {
       kind: 'return',
-      id: endToEndId,
-      what: `a payment of ${given} cents to pix-in ${record.id} is given back: ${reason}`,
+      id: `ret_${refusalKey(record.id, sent)}`,
+      what: `payment ${endToEndId} of ${given} cents to pix-in ${record.id} is given back: ${reason}`,
       next: `npx pixstate inspect ${record.id}`,
     };
   } else if (refusal.known !== true) {

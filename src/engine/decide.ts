@@ -8,6 +8,7 @@ import type { Command } from './commands.ts';
 import { message } from './decide-message.ts';
 import { answered, type Circumstances, type Decision, done, entryOf, presentOf, remark } from './entries.ts';
 import type { BankOrder, Entry, JournalMessage } from './journal.ts';
+import { lookupKey } from './project.ts';
 import type { Workspace } from './workspace.ts';
 
 function createCharge(
@@ -55,7 +56,7 @@ function createTransfer(
 ): Decision {
   const key = command.transfer.idempotencyKey;
   // I4; before the balance, so that a retry after the money went down still gets its 409.
-  const existing = key === null ? null : workspace.lookup('idempotencyKey', key);
+  const existing = key === null ? null : workspace.lookup('idempotencyKey', lookupKey(key));
   if (existing !== null) return answered({ kind: 'duplicateKey', transaction: existing });
   const { amount, fee } = command.transfer;
   const { available } = workspace.balances;
@@ -113,7 +114,7 @@ function submit(workspace: Workspace, command: Command & { kind: 'submit' }, c: 
 
 function adjust(workspace: Workspace, command: Command & { kind: 'adjust' }, c: Circumstances): Decision {
   const balance = workspace.balances.available;
-  const applied = workspace.lookup('adjustment', command.id);
+  const applied = workspace.lookup('adjustment', lookupKey(command.id));
   if (applied === command.digest) return answered({ kind: 'adjusted', balance, applied: false });
   if (applied !== null) {
     return answered({ kind: 'notAdjusted', balance, reason: 'this id was applied with another amount' });

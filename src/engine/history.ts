@@ -1,6 +1,6 @@
 /** A transaction's entries, read from the journal, each with the record as of it. */
 import { webhookPayload } from '../domain/webhook-payload.ts';
-import type { Entry, TransactionRecord } from './journal.ts';
+import type { Batch, Entry, TransactionRecord } from './journal.ts';
 import { project } from './project.ts';
 import type { Store } from './store.ts';
 
@@ -10,8 +10,31 @@ export interface HistoryEntry {
   record: TransactionRecord;
 }
 
+/** Reads batches, each once: neighbours in a batch share what it costs to read. */
+export class BatchReader {
+  readonly #store: Store;
+  readonly #read = new Map<string, Promise<Batch[]>>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
+    const read = (seq: number): Promise<Batch[]> => {
+      const key = `${account} ${seq}`;
+      const known = this.#read.get(key) ?? this.#store.batches(account, [seq]);
+      this.#read.set(key, known);
+      return known;
+    };
+    return (await Promise.all(seqs.map(read))).flat();
+  }
+}
+
 /** All entries of a transaction in order. */
-export async function historyOf(store: Store, transaction: TransactionRecord): Promise<HistoryEntry[]> {
+export async function historyOf(
+  store: Pick<Store, 'batches'>,
+  transaction: TransactionRecord,
+): Promise<HistoryEntry[]> {
   const history: HistoryEntry[] = [];
   let record: TransactionRecord | null = null;
   for (const batch of await store.batches(transaction.account, transaction.seqs)) {

@@ -13,6 +13,7 @@ import type { Bank } from './bank.ts';
 import type { Answer, SentMessage } from './commands.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import { type Door, digestOf, type TransactionRecord } from './journal.ts';
+import { lookupKey } from './project.ts';
 
 export interface ChargeRequest {
   amount: number;
@@ -110,7 +111,7 @@ export class Payments {
   /** The transfer that has the key already. */
   async #transferOf(account: Account, key: string | null): Promise<string | null> {
     if (key === null) return null;
-    const wants = { transactions: [], lookups: [{ name: 'idempotencyKey', key } as const] };
+    const wants = { transactions: [], lookups: [{ name: 'idempotencyKey', key: lookupKey(key) } as const] };
     return (await this.#options.engine.store.read(account.id, wants)).lookups[0] ?? null;
   }
 
@@ -134,7 +135,9 @@ export class Payments {
       ? checkMessageData(record.type, type, data)
       : [{ field: 'type', message: `must be one of ${known.join(', ')}` }];
     // What the bank says is recorded even where it can't be taken; a merchant or ops are simply told.
-    if (details.length > 0 && door !== 'bank') return { kind: 'malformed', details };
+    // An id that was applied is looked at before the data: with other content it is refused, whatever that is.
+    const isRepeat = known.includes(type) && Object.hasOwn(record.messages, id);
+    if (details.length > 0 && door !== 'bank' && !isRepeat) return { kind: 'malformed', details };
     const isSound = details.length === 0 && problem === null;
     const parts = isSound ? knownParts(record.type, type, data) : {};
     if (isSound && (type === 'PAY' || type === 'HOLD')) {
@@ -148,7 +151,7 @@ export class Payments {
       type,
       data: parts,
       kept: data,
-      digest: digestOf(type, given),
+      digest: digestOf(type, withoutNulls(given)),
     };
     if (problem !== null) command.invalid = problem;
     else if (details.length > 0)

@@ -3,6 +3,7 @@
  * journal gives the same bytes.
  */
 import type { Snapshot } from '../../machines/index.ts';
+import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { isFinal } from './chart.ts';
 import { type AttentionNote, type Entry, sha256, type TransactionRecord } from './journal.ts';
@@ -13,7 +14,9 @@ export function changedParts(before: object, after: object): object {
   const changes: Record<string, unknown> = {};
   const old = before as Record<string, unknown>;
   for (const [name, value] of Object.entries(after)) {
-    if (old[name] !== value) changes[name] = value;
+    // Two objects that say the same are the same: which of them it is depends on who read them.
+    const isSame = old[name] === value || canonicalJson(old[name]) === canonicalJson(value);
+    if (!Object.hasOwn(old, name) || !isSame) changes[name] = value;
   }
   return changes;
 }
@@ -73,7 +76,7 @@ export function lookupsOf(entry: Entry): LookupRow[] {
   const rows: LookupRow[] = [];
   const id = entry.transaction;
   if (id === null) {
-    rows.push({ name: 'adjustment', key: entry.message.id, value: entry.message.digest });
+    rows.push({ name: 'adjustment', key: lookupKey(entry.message.id), value: entry.message.digest });
     return rows;
   }
   for (const order of entry.orders) {
@@ -86,17 +89,29 @@ export function lookupsOf(entry: Entry): LookupRow[] {
   } else if (entry.type === 'pix-in') {
     const charge = entry.snapshot.context as Charge;
     if (entry.from === null && charge.externalRef !== null) {
-      rows.push({ name: 'externalRef', key: charge.externalRef, value: id });
+      rows.push({ name: 'externalRef', key: lookupKey(charge.externalRef), value: id });
     }
     for (const key of paymentIds(charge)) if (key) rows.push({ name: 'payment', key, value: id });
   } else {
     const transfer = entry.snapshot.context as Transfer;
     if (entry.from === null && transfer.idempotencyKey !== null) {
-      rows.push({ name: 'idempotencyKey', key: transfer.idempotencyKey, value: id });
+      rows.push({ name: 'idempotencyKey', key: lookupKey(transfer.idempotencyKey), value: id });
     }
     if (transfer.reference) rows.push({ name: 'reference', key: transfer.reference, value: id });
   }
   return rows;
+}
+
+const LONGEST_KEY_BYTES = 512;
+const DIGEST_TIMES = 4;
+
+/**
+ * What a text is found by: itself, or its digest where it is longer than an index takes (255 code points may be
+ * thousands of bytes). The digest is written four times: 256 characters, which no text of 255 can be.
+ */
+export function lookupKey(text: string): string {
+  const isShort = text.length <= LONGEST_KEY_BYTES / 4 || Buffer.byteLength(text) <= LONGEST_KEY_BYTES;
+  return isShort ? text : sha256(text).repeat(DIGEST_TIMES);
 }
 
 /** What tells one refusal from another: the same id, type and data to the same transaction is the same one. */

@@ -35,6 +35,7 @@ export type LookupName =
 
 export interface Lookup {
   name: LookupName;
+  /** Of at most 512 bytes: `lookupKey` sees to that. */
   key: string;
 }
 
@@ -107,6 +108,7 @@ export interface Settlement {
   claim: Claim | null;
   next: Due | null;
   record?: DeliveryRecord;
+  /** Replaces the item of its id and kind, done or not: what happens again is news again. */
   attention?: AttentionItem;
 }
 

@@ -5,7 +5,7 @@
 import { applyPostings, type Balances } from '../domain/money.ts';
 import type { Command } from './commands.ts';
 import type { Entry, TransactionRecord } from './journal.ts';
-import { lookupsOf, project, refusalKey } from './project.ts';
+import { lookupKey, lookupsOf, project, refusalKey } from './project.ts';
 import type { Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
 
 function dataPart(command: { data: object }, name: string): unknown {
@@ -17,7 +17,7 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
   switch (command.kind) {
     case 'createTransfer':
       if (command.transfer.idempotencyKey !== null) {
-        wants.lookups.push({ name: 'idempotencyKey', key: command.transfer.idempotencyKey });
+        wants.lookups.push({ name: 'idempotencyKey', key: lookupKey(command.transfer.idempotencyKey) });
       }
       break;
     case 'message': {
@@ -34,7 +34,7 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
       wants.transactions.add(command.transaction);
       break;
     case 'adjust':
-      wants.lookups.push({ name: 'adjustment', key: command.id });
+      wants.lookups.push({ name: 'adjustment', key: lookupKey(command.id) });
       break;
     case 'createCharge':
       break;

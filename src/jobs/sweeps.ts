@@ -24,6 +24,8 @@ export interface SweepOptions {
 /** What is due is looked for so often; a step comes at most 250 ms late on an idle machine. */
 const TICK_MS = 100;
 const BATCH = 500;
+/** Each is read from the journal: fewer at a time. */
+const DELIVERIES = 100;
 /** Batches of one drain: a backlog yields to the other jobs now and then. */
 const ROUNDS = 40;
 const UNPARK_MS = 60_000;
@@ -114,7 +116,7 @@ export function sweeps(options: SweepOptions): RecurringJob[] {
       name: 'deliveries',
       everyMs: TICK_MS,
       run: async () => {
-        const limit = (): number => Math.min(BATCH, dispatcher.room);
+        const limit = (): number => Math.min(DELIVERIES, dispatcher.room);
         const claim = async (): Promise<Claim[]> =>
           limit() === 0 ? [] : store.claim('delivery', now(), limit());
         await drain(claim, (claims) => dispatcher.takeClaimed(claims));

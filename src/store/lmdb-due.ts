@@ -158,6 +158,20 @@ export class LmdbDue {
     return false;
   }
 
+  /** The first free rows that hold as much as is wanted; what lies behind them isn't read. */
+  #freeRows(rows: Iterable<{ key: DueKey; value: string }>, limit: number): { key: DueKey; row: DueRow }[] {
+    const free: { key: DueKey; row: DueRow }[] = [];
+    let items = 0;
+    for (const { key, value } of rows) {
+      if (!this.#isFree(key, value)) continue;
+      const row: DueRow = JSON.parse(value);
+      free.push({ key, row });
+      items += row.items.length;
+      if (items >= limit) break;
+    }
+    return free;
+  }
+
   /** Claims what is due, earliest first. A row that holds more than the limit is split. */
   async claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
     const { due, beats } = this.#tables;
@@ -166,10 +180,8 @@ export class LmdbDue {
     if (!this.#hasFree(due.getRange(range))) return [];
     return due.transaction(() => {
       const claims: Claim[] = [];
-      for (const { key, value } of [...due.getRange(range)]) {
+      for (const { key, row } of this.#freeRows(due.getRange(range), limit)) {
         if (claims.length >= limit) break;
-        if (!this.#isFree(key, value)) continue;
-        const row: DueRow = JSON.parse(value);
         if (row.owner !== null && row.owner !== this.#options.incarnation) void beats.put(row.owner, FENCED);
         const items = row.items.filter((item) => item !== null);
         const rest = items.splice(limit - claims.length);

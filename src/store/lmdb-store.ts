@@ -56,6 +56,7 @@ const LAST = Number.MAX_SAFE_INTEGER;
 /** How long a cashout must be open before `tidy` looks at it. */
 const TIDY_AFTER_MS = 60_000;
 const HASH_LENGTH = 64;
+const LONGEST_ID = 200;
 const MAX_REMEMBERED = 50_000;
 const ENTRIES = ',"entries":[';
 
@@ -77,6 +78,11 @@ function batchOf(value: string): Batch {
 function openedCashouts(append: Append): string[] {
   const opened = (entry: Entry): boolean => entry.type === 'cashout' && entry.from === null;
   return append.batch.entries.filter(opened).map((entry) => entry.transaction ?? '');
+}
+
+/** What may be looked for at all: LMDB's keys are bounded, and what callers name is not. */
+function isId(text: string): boolean {
+  return text.length <= LONGEST_ID;
 }
 
 class LmdbStore implements Store {
@@ -231,7 +237,8 @@ class LmdbStore implements Store {
   }
 
   async transaction(id: string): Promise<TransactionRecord | null> {
-    const text = this.#check().transactions.get(id);
+    const { transactions } = this.#check();
+    const text = isId(id) ? transactions.get(id) : undefined;
     return text === undefined ? null : JSON.parse(text);
   }
 
@@ -306,7 +313,11 @@ class LmdbStore implements Store {
             if (record !== undefined) {
               group.promises.push(deliveries.put([record.transaction, record.id], JSON.stringify(record)));
             }
-            if (attention !== undefined) group.promises.push(this.#putAttention(attention));
+            // What happens again is news again, also where somebody was done with it.
+            if (attention !== undefined) {
+              const value = JSON.stringify({ item: attention, done: false });
+              group.promises.push(this.#tables.attention.put([attention.id, attention.kind], value));
+            }
             return true;
           });
         },
@@ -380,7 +391,8 @@ class LmdbStore implements Store {
     }
   }
 
-  dismiss(id: string): Promise<boolean> {
+  async dismiss(id: string): Promise<boolean> {
+    if (!isId(id)) return false;
     return this.#transaction(({ attention }) => {
       let found = false;
       for (const { key, value } of [...attention.getRange({ start: [id, ''] })]) {
@@ -437,12 +449,14 @@ class LmdbStore implements Store {
   }
 
   async account(id: string): Promise<Account | null> {
-    const text = this.#check().accounts.get(id);
+    const { accounts } = this.#check();
+    const text = isId(id) ? accounts.get(id) : undefined;
     return text === undefined ? null : JSON.parse(text);
   }
 
   async accountByClientId(clientId: string): Promise<Account | null> {
-    const id = this.#check().clients.get(clientId);
+    const { clients } = this.#check();
+    const id = isId(clientId) ? clients.get(clientId) : undefined;
     return id === undefined ? null : this.account(id);
   }
 

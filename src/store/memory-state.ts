@@ -108,7 +108,7 @@ export class MemoryState {
     if (claim !== null && !this.due.end(claim.token)) return false;
     if (next) this.due.add(next);
     if (record) this.#deliveries.set(record.id, record);
-    if (attention) this.note([attention]);
+    if (attention) this.#attention.set(`${attention.kind}:${attention.id}`, { item: attention, done: false });
     return true;
   }
 

@@ -10,7 +10,7 @@
 import type { Directory } from '../accounts/directory.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/account-actor.ts';
-import { deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
+import { BatchReader, deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
 import { settleSurely } from '../engine/settle.ts';
 import type { AttentionItem, Claim, DeliveryRecord, Due, Settlement, Store } from '../engine/store.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
@@ -110,9 +110,12 @@ export class Dispatcher {
       if (own === undefined) byTransaction.set(claim.due.transaction, [claim]);
       else own.push(claim);
     }
+    const reader = new BatchReader(this.#options.store);
     for (const [transaction, own] of byTransaction) {
+      // Others get their turn: what was claimed may be a backlog.
+      await new Promise(setImmediate);
       try {
-        await this.#takeOf(transaction, own);
+        await this.#takeOf(transaction, own, reader);
       } catch (error) {
         this.#options.onTrouble(error);
         for (const claim of own) this.#putOff(claim, 1_000 * (claim.due.tries + 1));
@@ -120,10 +123,10 @@ export class Dispatcher {
     }
   }
 
-  async #takeOf(transaction: string, claims: readonly Claim[]): Promise<void> {
+  async #takeOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
     const { store, now } = this.#options;
     const record = await store.transaction(transaction);
-    const named = record === null ? [] : deliveriesOf(await historyOf(store, record));
+    const named = record === null ? [] : deliveriesOf(await historyOf(reader, record));
     const progress = new Map(
       (await store.deliveries(transaction)).map((delivery) => [delivery.id, delivery]),
     );

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Metadata } from '../../src/domain/transactions.ts';
 import { type Batch, contentOf, sha256, ZERO_HASH } from '../../src/engine/journal.ts';
+import { lookupKey } from '../../src/engine/project.ts';
 import type { Lookup } from '../../src/engine/store.ts';
 import { adjusted, cashoutCreated, chargeCreated, chargePaid, grow, refused } from './builders.ts';
 import { type ContractContext, contractPart, first, recordsOf, same, sameSet } from './harness.ts';
@@ -106,7 +107,7 @@ export function bytesContract(context: ContractContext): void {
       const cashouts = ODD_KEYS.map((key) => cashoutCreated(now(), { idempotencyKey: key }));
       await grow(store, account, [adjusted(now(), 10_000_000), ...charges]);
       const { append } = await grow(store, account, cashouts);
-      const lookups = ODD_KEYS.flatMap((key): Lookup[] => [
+      const lookups = ODD_KEYS.map(lookupKey).flatMap((key): Lookup[] => [
         { name: 'externalRef', key },
         { name: 'idempotencyKey', key },
         { name: 'reference', key },
@@ -127,7 +128,7 @@ export function bytesContract(context: ContractContext): void {
         );
       }
       const absent = [WIDE.repeat(253), 'x'.repeat(253), 'E\u0301', '', '\u00e9 '].map(
-        (key): Lookup => ({ name: 'externalRef', key }),
+        (key): Lookup => ({ name: 'externalRef', key: lookupKey(key) }),
       );
       const none = await store.read(account, { transactions: [], lookups: absent });
       same(

@@ -71,7 +71,6 @@ export function opsContract(context: ContractContext): void {
         ['other'],
       );
       await a.note([item(odd, now() + 9)]);
-      await a.settle([{ claim: null, next: null, attention: item(odd, now() + 9) }]);
       const entry = chargeCreated(now(), {
         attention: { kind: 'stuck', id: odd, what: 'again', next: 'look' },
       });
@@ -93,7 +92,10 @@ export function opsContract(context: ContractContext): void {
       same(await store.attention(), [{ ...note, since: iso(now()) }, dead]);
       const again = { ...dead, what: 'later' };
       await store.settle([{ claim: null, next: null, attention: again }]);
-      same((await store.attention())[1], dead);
+      same((await store.attention())[1], again, 'what happens again is news again');
+      assert.is(await store.dismiss('dlv_1'), true);
+      await store.settle([{ claim: null, next: null, attention: dead }]);
+      same((await store.attention())[1], dead, 'also where somebody was done with it');
     });
 
     test('open cashouts are those that are not final and have not changed since', async ({
