@@ -154,7 +154,7 @@ export class Payments {
       digest: digestOf(type, withoutNulls(given)),
     };
     if (problem !== null) command.invalid = problem;
-    else if (details.length > 0)
+    else if (details.length > 0 && !isRepeat)
       command.invalid = details.map(({ field, message }) => `${field} ${message}`).join('; ');
     return engine.send(record.account, command, options);
   }

@@ -2,7 +2,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Deadlines } from '../../src/api/deadlines.ts';
-import { merchant } from '../support/client.ts';
+import { cli } from '../support/cli.ts';
+import { basic, merchant, raw } from '../support/client.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { startServer } from '../support/server.ts';
 import { until } from '../support/wait.ts';
 
@@ -25,6 +27,112 @@ s(
     }
   },
 );
+
+const hangul = '\u1112\u1161\u11ab'.repeat(255);
+
+s('255 code points after NFC may be thousands of bytes, in every key', async () => {
+  const server = await startServer();
+  try {
+    const client = await merchant(server, ['--balance', '100000']);
+    const charge = { amount: 1_000, externalRef: hangul };
+    const { id } = (await client.post('/pix-in', charge)).body as { id: string };
+    const found = await client.get(`/pix-in?externalRef=${encodeURIComponent(hangul)}`);
+    assert.is((found.body as { id: string }).id, id);
+    const transfer = { amount: 100, idempotencyKey: hangul, pix: { pixKeyType: 'EMAIL', pixKey: 'a@b.com' } };
+    const first = await client.post('/cashout', transfer);
+    assert.is(first.status, 201);
+    const again = await client.post('/cashout', transfer);
+    assert.equal(
+      [again.status, (again.body as { transactionId: string }).transactionId],
+      [409, (first.body as { id: string }).id],
+    );
+    assert.is((await client.get(`/pix-in?externalRef=${'x'.repeat(9_000)}`)).status, 404);
+    const nobody = await client.request('GET', '/balance', undefined, {
+      authorization: basic('c'.repeat(5_000), 's'),
+    });
+    assert.equal([nobody.status, (nobody.body as { error: string }).error], [401, 'INVALID_CREDENTIALS']);
+    const adjusted = await cli(server, [
+      'account',
+      'adjust',
+      client.accountId,
+      '1',
+      '--reason',
+      'x',
+      '--id',
+      hangul,
+    ]);
+    assert.is(adjusted.code, 0);
+  } finally {
+    await server.stop();
+  }
+});
+
+s('a charge with a customer that is paid without a payer decides the same again', async () => {
+  const server = await startServer();
+  try {
+    const client = await merchant(server);
+    const charge = { amount: 1_000, customer: { name: 'Zé', phone: '+5511987654321' } };
+    const { id } = (await client.post('/pix-in', charge)).body as { id: string };
+    assert.is((await client.post(`/sandbox/pix-in/${id}/pay`, {})).status, 200);
+    const wrong = await client.post(`/sandbox/pix-in/${id}/pay`, { endToEndId: 'E1' });
+    assert.is((wrong.body as { details: { field: string }[] }).details[0]?.field, 'endToEndId');
+    const refund = await client.post(`/sandbox/transactions/${id}/messages`, {
+      type: 'REFUND',
+      id: '3',
+      data: { amount: null },
+    });
+    assert.is((refund.body as { applied: boolean }).applied, true);
+    const again = await client.post(`/sandbox/transactions/${id}/messages`, { type: 'REFUND', id: '3' });
+    assert.is((again.body as { applied: boolean }).applied, false);
+    const other = { type: 'REFUND', id: '3', data: { reason: 5 } };
+    assert.is((await client.post(`/sandbox/transactions/${id}/messages`, other)).status, 409);
+    assert.is((await cli(server, ['verify', '--decide', '--json'])).code, 0);
+  } finally {
+    await server.stop();
+  }
+});
+
+s('a retry sends the same bytes, whatever the order in which they were given', async () => {
+  const receiver = await startReceiver();
+  receiver.answer('/hook', (nth) => ({ status: nth <= 2 ? 500 : 200 }));
+  const server = await startServer();
+  try {
+    const client = await merchant(server, ['--webhook-url', receiver.url('/hook')]);
+    const metadata = { b: 1, a: 'x', 10: true, 9: false };
+    const customer = {
+      phone: '+5511987654321',
+      name: 'Zé',
+      document: { type: 'CPF', number: '12345678909' },
+    };
+    await client.post('/pix-in', { amount: 1_000, metadata, customer });
+    await until(() => receiver.requests.length >= 3, 10_000, 'three attempts');
+    const bodies = receiver.requests.map(({ rawBody }) => rawBody.toString());
+    assert.is(new Set(bodies).size, 1, bodies.join('\n'));
+  } finally {
+    await server.stop();
+    await receiver.close();
+  }
+});
+
+s('what node would answer by itself has the error object and a request id', async () => {
+  const server = await startServer();
+  try {
+    const noHost = await raw(server.port, 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n');
+    assert.match(noHost, /^HTTP\/1\.1 200 /);
+    for (const [request, status] of [
+      ['GET /livez HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n', 400],
+      ['CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+      ['GET /livez HTTP/1.1\r\nbroken header\r\n\r\n', 400],
+    ] as const) {
+      const answer = await raw(server.port, request);
+      assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(answer, /x-request-id: \S+/i);
+      assert.match(answer, /"error":"[A-Z_]+"/);
+    }
+  } finally {
+    await server.stop();
+  }
+});
 
 s('a request that takes longer than it may is told so once, one that ended is not', async () => {
   const clock = { ms: 0 };
