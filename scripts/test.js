@@ -1,10 +1,11 @@
 /**
  * Runs the test files, each in a process of its own, a few at a time, and prints `N passed, N failed` last.
  *
- *   node scripts/test.js [--only PATTERN] [--jobs N]
+ *   node scripts/test.js [--only PATTERN] [--jobs N] [--coverage]
  */
-import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -28,14 +29,35 @@ function count(output, label) {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
+const coverage = process.argv.includes('--coverage')
+  ? mkdtempSync(join(tmpdir(), 'pixstate-coverage-'))
+  : null;
+const environment = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' };
+// The servers and commands that tests start inherit it, so what they run counts as well.
+if (coverage !== null) environment.NODE_V8_COVERAGE = coverage;
+
+/** Prints what of the sources the tests ran. */
+function reportCoverage() {
+  const c8 = join(root, 'node_modules', 'c8', 'bin', 'c8.js');
+  const options = [
+    '--temp-directory',
+    coverage,
+    '--reporter',
+    'text-summary',
+    '--exclude',
+    'test/**',
+    '--exclude',
+    'scripts/**',
+  ];
+  spawnSync(process.execPath, [c8, 'report', ...options], { cwd: root, stdio: 'inherit' });
+  rmSync(coverage, { recursive: true, force: true });
+}
+
 function run(file) {
   return new Promise((resolve) => {
     const started = Date.now();
     // A file that skips what it should have run counts as failed: uvu itself would not say so.
-    const child = spawn(process.execPath, ['--import', 'tsx', file], {
-      cwd: root,
-      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' },
-    });
+    const child = spawn(process.execPath, ['--import', 'tsx', file], { cwd: root, env: environment });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8');
@@ -82,5 +104,6 @@ if (files.length === 0) {
   totals.failed += 1;
 }
 await Promise.all(Array.from({ length: jobs }, worker));
+if (coverage !== null) reportCoverage();
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode = totals.failed === 0 ? 0 : 1;
