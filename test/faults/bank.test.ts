@@ -242,10 +242,8 @@ test('a payment that can not be credited is given back once, however often the b
   await sweeps(scene, 3, MINUTE_MS);
   assert.is(bank.givenBack.length, 4);
   const items = (await process.store.attention()).filter(({ kind }) => kind === 'return');
-  assert.equal(
-    items.map((item) => item.id),
-    [second.data.endToEndId],
-  );
+  assert.is(items.length, 1);
+  assert.ok(items[0]?.what.includes(String(second.data.endToEndId)), items[0]?.what);
   assert.is(await balanceOf(scene), BALANCE + 9_900);
 });
 
