@@ -1,108 +1,28 @@
-/**
- * Wires everything: the only file that knows all rooms. Run by itself it serves; the CLI uses `openCore`.
- */
+/** Wires the server: the only file that knows all rooms. Run by itself it serves. */
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
-import { openFolder, openSecretsKey } from './accounts/data-folder.ts';
-import { Directory } from './accounts/directory.ts';
-import { Accounts } from './accounts/manage.ts';
-import { Sealer } from './accounts/sealing.ts';
+import { openFolder } from './accounts/data-folder.ts';
 import { Metrics } from './admin/metrics.ts';
 import { createApp } from './api/app.ts';
 import { createDemoAccount } from './api/demo-account.ts';
 import { bind, listen, type RunningServer } from './api/server.ts';
 import { Desk } from './bank/desk.ts';
-import { SandboxBank } from './bank/sandbox.ts';
-import { batchIds, newIncarnation, newTransactionId, now } from './clock.ts';
+import { now } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
+import { type Core, openCore, SILENT_AFTER_MS, writeFailure } from './core.ts';
 import { attentionList } from './engine/attention.ts';
-import type { Bank } from './engine/bank.ts';
-import { Engine } from './engine/engine.ts';
-import { Payments } from './engine/payments.ts';
-import { type Due, type Store, StoreUnavailable } from './engine/store.ts';
+import { type Due, StoreUnavailable } from './engine/store.ts';
 import { JobClock } from './jobs/agenda-clock.ts';
 import { freshWork } from './jobs/fresh-work.ts';
 import { MemoryBackend } from './jobs/memory-backend.ts';
 import { sweeps } from './jobs/sweeps.ts';
 import { OperatorError } from './operator-error.ts';
 import { expectUnheld, FolderHeld, lockFolder } from './store/folder-lock.ts';
-import { openLmdbStore } from './store/lmdb-store.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { openWebhookSender } from './webhooks/sender.ts';
 import type { WebhookSender } from './webhooks/sender-port.ts';
-
-/** An incarnation without a heartbeat for so long has fallen silent. */
-export const SILENT_AFTER_MS = 5_000;
-
-/** What the server and every command work with. */
-export interface Core {
-  config: Config;
-  incarnation: string;
-  store: Store;
-  directory: Directory;
-  accounts: Accounts;
-  bank: Bank;
-  engine: Engine;
-  payments: Payments;
-  /** The absolute path of the data folder. */
-  dataDir: string;
-}
-
-export interface CoreOptions {
-  /** Nothing will be written: the store is opened without waiting for a writer. */
-  readOnly: boolean;
-}
-
-/** What is told before a process ends because its store could not write. */
-export function writeFailure(error: Error): string {
-  return `the store could not write (${error.message}): is there space on the disk?`;
-}
-
-/**
- * Opens store, engine and all that both need; nothing runs yet.
- * @throws OperatorError
- */
-export async function openCore(
-  config: Config,
-  onFatal: (error: Error) => void,
-  { readOnly }: CoreOptions = { readOnly: false },
-): Promise<Core> {
-  const dataDir = openFolder(config.dataDir);
-  const sealer = new Sealer(openSecretsKey(config.secretsKey, dataDir));
-  const incarnation = newIncarnation();
-  const store = await openLmdbStore({
-    folder: dataDir,
-    incarnation,
-    now,
-    silentAfterMs: SILENT_AFTER_MS,
-    readOnly,
-    onFatal,
-  }).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new OperatorError(`the store in ${dataDir} can't be opened: ${reason}`);
-  });
-  const directory = new Directory(store, sealer, now);
-  const bank = new SandboxBank(config.sandboxDelayMs);
-  const settings = (id: string) => directory.account(id);
-  const engine = new Engine({
-    store,
-    sandbox: bank.sandbox,
-    now,
-    newBatchId: batchIds(incarnation),
-    settings,
-  });
-  const payments = new Payments({
-    engine,
-    bank,
-    now,
-    newId: newTransactionId,
-    chargeExpiryS: config.chargeExpiryS,
-  });
-  const accounts = new Accounts(store, sealer, now);
-  return { config, incarnation, store, directory, accounts, bank, engine, payments, dataDir };
-}
 
 /** What `serve` adds to the core: doors, clock and workers. */
 interface Running {

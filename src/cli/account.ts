@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { Account } from '../accounts/account.ts';
 import type { AccountChanges, IssuedAccount, NewAccount } from '../accounts/manage.ts';
+import type { Core } from '../core.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
 import { adjust } from '../engine/adjust.ts';
-import type { Core } from '../main.ts';
 import { addAdjustCommand } from './adjust.ts';
 import { accountNotFound, Failure, wrongUsage } from './failure.ts';
 import { collect, Values } from './options.ts';

@@ -1,6 +1,6 @@
 /** What every command works in: the configuration, the core beside a running server, and what it has to say. */
 import { type Config, readConfig } from '../config.ts';
-import { type Core, type CoreOptions, openCore, writeFailure } from '../main.ts';
+import { type Core, type CoreOptions, openCore, writeFailure } from '../core.ts';
 import { OperatorError } from '../operator-error.ts';
 import type { Outcome, Output } from './output.ts';
 

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { represent } from '../api/representation.ts';
 import { now } from '../clock.ts';
+import type { Core } from '../core.ts';
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
 import { deliveryList } from '../engine/delivery-list.ts';
@@ -9,7 +10,6 @@ import { deliveriesOf, type HistoryEntry, historyOf } from '../engine/history.ts
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import type { DeliveryRecord, Settlement, Store } from '../engine/store.ts';
-import type { Core } from '../main.ts';
 import { revived } from '../webhooks/delivery.ts';
 import { Failure, invalidValues, transactionNotFound } from './failure.ts';
 import { transactionId, Values } from './options.ts';

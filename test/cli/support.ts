@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config.ts';
-import { type Core, openCore } from '../../src/main.ts';
+import { type Core, openCore } from '../../src/core.ts';
 import { type CliResult, cli } from '../support/cli.ts';
 import { type Json, object, parseJson, text } from '../support/json.ts';
 import type { Env } from '../support/process.ts';

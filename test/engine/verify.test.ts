@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config.ts';
+import { type Core, openCore } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { adjust } from '../../src/engine/adjust.ts';
 import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
 import { type VerifyReport, verifyStore } from '../../src/engine/verify.ts';
-import { type Core, openCore } from '../../src/main.ts';
 import { openTables, type Tables } from '../../src/store/lmdb-tables.ts';
 
 const test = suite('verify');
