@@ -1,4 +1,5 @@
 /** Configuration: the only file that reads the environment. All mistakes are listed at once. */
+import { parseKey } from './accounts/sealing.ts';
 import { isWebhookSecret } from './domain/webhook-signature.ts';
 
 export interface Config {
@@ -81,11 +82,6 @@ class Reader {
   }
 }
 
-function isKey(text: string): boolean {
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.length === 32 && bytes.toString('base64') === text;
-}
-
 function isMongoUri(text: string): boolean {
   return /^mongodb(\+srv)?:\/\/[^\s/]+/.test(text);
 }
@@ -111,7 +107,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     'false',
   ] as const);
   const mongodbUri = reader.secret('MONGODB_URI', isMongoUri, 'a MongoDB connection string (mongodb://...)');
-  const secretsKey = reader.secret('SECRETS_KEY', isKey, '32 bytes in base64');
+  const secretsKey = reader.secret('SECRETS_KEY', (text) => parseKey(text) !== null, '32 bytes in base64');
   if (mongodbUri !== null)
     reader.mistakes.push('MONGODB_URI is set, but this version has the embedded store only');
   const callbackSecret = 'a Standard Webhooks secret: whsec_ and 24 to 64 bytes in base64';

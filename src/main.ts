@@ -89,12 +89,11 @@ function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Workers {
 }
 
 function openMetrics({ config, engine, store }: Core, log: pino.Logger): Metrics {
-  const rule = { now: 0, stuckAfterMs: config.stuckAfterS * 1000 };
   const metrics = new Metrics({
     activeAccounts: () => engine.activeAccounts,
     attention: async () => {
       const counts: Record<string, number> = {};
-      const items = await attentionList(store, { ...rule, now: now() });
+      const items = await attentionList(store, { now: now(), stuckAfterMs: config.stuckAfterS * 1000 });
       for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
       return counts;
     },

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { OperatorError } from '../operator-error.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
 
 export interface RunningServer {
   port: number;
@@ -14,21 +15,21 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_MS = 65_000;
 
-function errorAnswer(status: string, code: string, message: string): string {
-  const body = JSON.stringify({ error: code, message });
+function errorBody(code: ErrorCode, message: string): string {
+  return JSON.stringify(new ApiError(code, message).body);
+}
+
+function errorAnswer(status: string, code: ErrorCode, message: string): string {
+  const body = errorBody(code, message);
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`;
 }
 
 /** What node would answer by itself, without a body, or not at all. */
 function answerUnusual(server: Server): void {
   server.on('checkExpectation', (_req, res) => {
-    const body = JSON.stringify({
-      error: 'INVALID_REQUEST',
-      message: 'The Expect header asks for something unknown.',
-    });
-    res
-      .writeHead(400, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': randomUUID() })
-      .end(body);
+    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': randomUUID() };
+    const body = errorBody('INVALID_REQUEST', 'The Expect header asks for something unknown.');
+    res.writeHead(400, headers).end(body);
   });
   server.on('connect', (_req, socket) => {
     socket.end(

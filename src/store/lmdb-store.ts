@@ -80,6 +80,10 @@ function openedCashouts(append: Append): string[] {
   return append.batch.entries.filter(opened).map((entry) => entry.transaction ?? '');
 }
 
+function attentionValue(item: AttentionItem, done = false): string {
+  return JSON.stringify({ item, done });
+}
+
 /** What may be looked for at all: LMDB's keys are bounded, and what callers name is not. */
 function isId(text: string): boolean {
   return text.length <= LONGEST_ID;
@@ -93,6 +97,8 @@ class LmdbStore implements Store {
   readonly #watch = new WriteWatch();
   /** The last batch of accounts that this process appended. */
   readonly #appended = new Map<string, number>();
+  /** Cashouts that the group being issued opens. */
+  #opened: string[] = [];
   #rows = 0;
   #closed = false;
 
@@ -115,18 +121,16 @@ class LmdbStore implements Store {
   }
 
   #startGroup(): WriteGroup {
-    const group: WriteGroup & { opened: string[] } = { promises: [], last: [], opened: [] };
+    const group: WriteGroup = { promises: [], last: [] };
     this.#due.startGroup(group);
+    this.#opened = [];
     group.last.push(() => {
-      if (group.opened.length === 0) return;
+      if (this.#opened.length === 0) return;
       const key: [number, string] = [this.#options.now(), this.#rowId()];
-      group.promises.push(this.#tables.open.put(key, JSON.stringify(group.opened)));
+      group.promises.push(this.#tables.open.put(key, JSON.stringify(this.#opened)));
     });
-    this.#opened = group.opened;
     return group;
   }
-
-  #opened: string[] = [];
 
   #rowId(): string {
     this.#rows += 1;
@@ -231,7 +235,7 @@ class LmdbStore implements Store {
       // Neither `noOverwrite` nor a condition of its own holds inside a conditional block of lmdb 3.5.6.
       for (const item of append.attention) {
         const key: [string, string] = [item.id, item.kind];
-        if (!attention.doesExist(key)) void attention.put(key, JSON.stringify({ item, done: false }));
+        if (!attention.doesExist(key)) void attention.put(key, attentionValue(item));
       }
     });
   }
@@ -315,8 +319,8 @@ class LmdbStore implements Store {
             }
             // What happens again is news again, also where somebody was done with it.
             if (attention !== undefined) {
-              const value = JSON.stringify({ item: attention, done: false });
-              group.promises.push(this.#tables.attention.put([attention.id, attention.kind], value));
+              const key: [string, string] = [attention.id, attention.kind];
+              group.promises.push(this.#tables.attention.put(key, attentionValue(attention)));
             }
             return true;
           });
@@ -330,10 +334,9 @@ class LmdbStore implements Store {
 
   /** An item that is known stays as it is, done or not. */
   #putAttention(item: AttentionItem): Promise<boolean> {
-    const value = JSON.stringify({ item, done: false });
     // The option is there; lmdb's types don't know it.
     const options = { noOverwrite: true } as unknown as number;
-    return this.#tables.attention.put([item.id, item.kind], value, options);
+    return this.#tables.attention.put([item.id, item.kind], attentionValue(item), options);
   }
 
   async park(claims: Claim[]): Promise<void> {
@@ -399,7 +402,7 @@ class LmdbStore implements Store {
         if (key[0] !== id) break;
         const { item, done } = JSON.parse(value) as { item: AttentionItem; done: boolean };
         found ||= !done;
-        void attention.put(key, JSON.stringify({ item, done: true }));
+        void attention.put(key, attentionValue(item, true));
       }
       return found;
     });

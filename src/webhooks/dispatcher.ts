@@ -63,10 +63,6 @@ export class Dispatcher {
     options.sender.onResults((results) => this.#results(results));
   }
 
-  get inHand(): number {
-    return this.#jobs.size;
-  }
-
   hasRoom(): boolean {
     return !this.#closed && this.#jobs.size < MAX_IN_HAND;
   }
