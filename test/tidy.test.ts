@@ -53,6 +53,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   jobs: ['engine', 'bank', 'webhooks'],
   api: ['domain', 'engine', 'accounts', 'operator-error.ts'],
   admin: ['api'],
+  migration: ['domain', 'engine', 'accounts'],
 };
 
 test('there is something to look at', () => {
@@ -133,6 +134,7 @@ test('no file is longer than 300 lines without a reason', () => {
   const reasons: Record<string, string> = {
     'src/main.ts': 'wires everything, in one place',
     'src/store/lmdb-store.ts': 'one port, one adapter',
+    'src/store/mongo-store.ts': 'one port, one adapter',
     'src/webhooks/dispatcher.ts': 'one owner of the deliveries in hand',
   };
   const long = sources

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { BankOrder, Timer } from '../../src/engine/journal.ts';
-import type { Store } from '../../src/engine/store.ts';
-import { chargeCreated, chargePaid, deliveryRecord, grow, iso } from './builders.ts';
+import type { Due, Store } from '../../src/engine/store.ts';
+import { cashoutCreated, chargeCreated, chargePaid, deliveryRecord, grow, iso } from './builders.ts';
 import {
   type ContractContext,
   contractPart,
@@ -204,6 +204,22 @@ export function dueContract(context: ContractContext): void {
       same(await store.deliveries(transaction), [record]);
       same(duesOf(await store.claim('delivery', now(), 10)), [next]);
       same(await store.settle([]), []);
+    });
+
+    test('what is due next may be another order of the same transaction', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const payout = cashoutCreated(now(), { orders: [{ kind: 'payout' }] });
+      await grow(store, account, [payout]);
+      const claim = first(await store.claim('bank', now(), 10));
+      const order = { kind: 'wake' as const, step: 0, at: iso(now() + 1_000) };
+      const next = { ...(claim.due as Due & { kind: 'bank' }), order, at: now() + 1_000, tries: 2 };
+      same(await store.settle([{ claim, next }]), [true]);
+      const woken = first(await store.claim('bank', now() + 1_000, 10));
+      same(woken.due, next);
+      const later = { ...next, order: { ...order, step: 1 } };
+      same(await store.settle([{ claim: woken, next: later }]), [true]);
+      same(duesOf(await drain(store, 'bank', now() + 1_000)), [later]);
     });
 
     test('a timer that was set again comes at the new time', async ({ open, now }) => {

@@ -1,0 +1,299 @@
+/**
+ * Owns the client: the connection, what is known of the server, and what an error means.
+ *
+ * 1. Whatever the network does becomes StoreUnavailable, in bounded time: nothing is known then.
+ * 2. While the database is away, callers are told so at once; one probe asks whether it is back.
+ * 3. A write that must come to its end is tried until its outcome is known, or the connection closes.
+ */
+import {
+  type Db,
+  type Document,
+  MongoClient,
+  type MongoClientOptions,
+  MongoError,
+  MongoServerError,
+  MongoWriteConcernError,
+} from 'mongodb';
+import { StoreUnavailable } from '../engine/store.ts';
+
+export interface ConnectionOptions {
+  uri: string;
+  /** What ops should know, in a sentence; told once each time it begins. */
+  onNotice(text: string): void;
+}
+
+/** The server can't be used, whatever one waits: a sentence for the operator. */
+export class UnusableServer extends Error {}
+
+const DEFAULT_DATABASE = 'pixstate';
+const OLDEST_VERSION = [6, 0] as const;
+const SELECTION_MS = 2_000;
+const SOCKET_MS = 5_000;
+const PROBE_MS = 200;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+/** By how much two clocks may drift apart between two measurements. */
+const DRIFT_MS = 0.5;
+/** A write that the majority does not confirm in so long is asked for again. */
+const MAJORITY_MS = 4_000;
+
+export const MAJORITY = { w: 'majority', j: true, wtimeout: MAJORITY_MS } as const;
+
+/** Bounds that the connection string doesn't set: the driver's own are half a minute, or none. */
+const BOUNDS: MongoClientOptions = {
+  maxPoolSize: 32,
+  waitQueueTimeoutMS: SELECTION_MS,
+  serverSelectionTimeoutMS: SELECTION_MS,
+  socketTimeoutMS: SOCKET_MS,
+  connectTimeoutMS: SELECTION_MS,
+  heartbeatFrequencyMS: 1_000,
+};
+
+/** Server codes that no waiting mends: wrong user, missing rights. */
+const HOPELESS = new Map([
+  [18, 'the database turns the user or password of MONGODB_URI down'],
+  [8000, 'the database turns the user or password of MONGODB_URI down'],
+  [13, 'the user of MONGODB_URI lacks rights on the database; it needs readWrite'],
+  [31, 'the user of MONGODB_URI is not known to the database'],
+]);
+
+function hopelessReason(error: unknown): string | null {
+  if (error instanceof UnusableServer) return error.message;
+  if (!(error instanceof MongoError)) return null;
+  if (error.name === 'MongoCompatibilityError') return `the database can't be used: ${causeOf(error)}`;
+  const code = typeof error.code === 'number' ? error.code : null;
+  const reason = code === null ? undefined : HOPELESS.get(code);
+  return reason === undefined ? null : `${reason} (${error.message})`;
+}
+
+function clientFor(uri: string): MongoClient {
+  const bounds = Object.entries(BOUNDS).filter(([name]) => !new RegExp(`[?&]${name}=`, 'i').test(uri));
+  return new MongoClient(uri, {
+    appName: 'pixstate',
+    // A lost answer is our own retry's: it knows what was written by its deterministic ids.
+    retryWrites: false,
+    retryReads: true,
+    readPreference: 'primary',
+    ...Object.fromEntries(bounds),
+  });
+}
+
+function databaseName(uri: string): string {
+  const path = /^mongodb(?:\+srv)?:\/\/[^/?]*(?:\/([^?]*))?/.exec(uri)?.[1] ?? '';
+  return path === '' ? DEFAULT_DATABASE : decodeURIComponent(path);
+}
+
+/** What went wrong, without what a connection string may hold. */
+export function causeOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\/\/[^@\s/]*@/g, '//').slice(0, 300);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/**
+ * A time around the given one, so that those who failed together don't come back together. The spread comes
+ * from the high-resolution clock: it is for chance, not for time.
+ */
+export function jittered(ms: number): number {
+  const spread = Number(process.hrtime.bigint() % 1_000n) / 1_000;
+  return ms * (0.5 + spread);
+}
+
+export class MongoConnection {
+  readonly client: MongoClient;
+  readonly db: Db;
+  /** A standalone server: what it confirms is on one disk, and no majority stands behind it. */
+  standalone = false;
+  readonly #onNotice: (text: string) => void;
+  #closed = false;
+  #away: string | null = null;
+  #probing: Promise<void> | null = null;
+  #offsetMs = 0;
+  #uncertainMs = Number.POSITIVE_INFINITY;
+
+  /** @throws UnusableServer where the connection string is none. */
+  constructor({ uri, onNotice }: ConnectionOptions) {
+    this.#onNotice = onNotice;
+    try {
+      this.client = clientFor(uri);
+      this.db = this.client.db(databaseName(uri));
+    } catch (error) {
+      throw new UnusableServer(`MONGODB_URI is no connection string that can be used: ${causeOf(error)}`);
+    }
+    // A poll that comes after the end emits an error, and nobody may be listening.
+    this.client.on('error', () => {});
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Why callers are turned away; null while the database answers. */
+  get away(): string | null {
+    return this.#away;
+  }
+
+  /** The database's clock, ms since 1970, as far as its last answer tells. */
+  now(local: number): number {
+    return Math.round(local + this.#offsetMs);
+  }
+
+  /**
+   * Connects, as often as it takes, and looks whether the server can be used.
+   * @throws UnusableServer
+   */
+  async connect(prepare: (db: Db) => Promise<void>, local: () => number): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      if (this.#closed) throw new StoreUnavailable('the store is closed');
+      try {
+        await this.client.connect();
+        await this.#inspect();
+        await prepare(this.db);
+        await this.measureClock(local);
+        this.#back();
+        return;
+      } catch (error) {
+        const reason = hopelessReason(error);
+        if (reason !== null) throw new UnusableServer(reason);
+        this.#leave(error);
+        await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
+      }
+    }
+  }
+
+  async #inspect(): Promise<void> {
+    const { version } = (await this.db.command({ buildInfo: 1 })) as unknown as { version: string };
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    const [oldestMajor, oldestMinor] = OLDEST_VERSION;
+    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+      const oldest = OLDEST_VERSION.join('.');
+      throw new UnusableServer(`MongoDB ${oldest} or newer is needed; the server is ${version}`);
+    }
+    const hello = await this.db.command({ hello: 1 });
+    this.standalone = hello.setName === undefined && hello.msg !== 'isdbgrid';
+  }
+
+  /**
+   * How far the database's clock is from this process's; half of the round trip is what it may be off. A
+   * measurement that says less than the one before is kept only where a clock must have been set.
+   */
+  async measureClock(local: () => number): Promise<void> {
+    const before = local();
+    const { localTime } = await this.db.command({ hello: 1 });
+    const after = local();
+    if (!(localTime instanceof Date)) return;
+    const offset = localTime.getTime() - (before + after) / 2;
+    const uncertain = (after - before) / 2 + 1;
+    // Clocks drift: what was known gets less certain each time.
+    this.#uncertainMs += DRIFT_MS;
+    const isSet = Math.abs(offset - this.#offsetMs) > uncertain + this.#uncertainMs;
+    if (uncertain > this.#uncertainMs && !isSet) return;
+    this.#offsetMs = offset;
+    this.#uncertainMs = uncertain;
+  }
+
+  /** A command on the primary. @throws StoreUnavailable, or MongoServerError where the command itself is wrong. */
+  async command(command: Document): Promise<Document> {
+    return this.run(() => this.db.command(command));
+  }
+
+  /** Any read or write that may be given up. @throws StoreUnavailable */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#closed) throw new StoreUnavailable('the store is closed');
+    if (this.#away !== null) throw new StoreUnavailable(`the database is away: ${this.#away}`);
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#understood(error);
+    }
+  }
+
+  /** Tries until it is done. @throws StoreUnavailable once the connection is closed; other errors at once. */
+  async surely<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 0; ; attempt++) {
+      if (this.#closed && attempt > 0) throw new StoreUnavailable('the store is closed');
+      try {
+        if (this.#away !== null) await this.#probing;
+        return await work();
+      } catch (error) {
+        const understood = this.#understood(error);
+        if (!(understood instanceof StoreUnavailable)) throw understood;
+        await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
+      }
+    }
+  }
+
+  #understood(error: unknown): Error {
+    if (error instanceof StoreUnavailable) return error;
+    // The driver lets some errors of its sockets through as they are.
+    if (isOfSocket(error)) return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
+    if (!(error instanceof MongoError)) return error instanceof Error ? error : new Error(String(error));
+    // What a server says about a command is not the network's fault, unless it says so itself.
+    const isServers = error instanceof MongoServerError;
+    const passes =
+      !isServers ||
+      error instanceof MongoWriteConcernError ||
+      error.hasErrorLabel('RetryableWriteError') ||
+      PASSING.has(Number(error.code));
+    if (!passes && hopelessReason(error) === null) return error;
+    if (isAway(error)) this.#leave(error);
+    return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
+  }
+
+  #leave(error: unknown): void {
+    if (this.#away === null && !this.#closed) {
+      this.#onNotice(`the database can't be reached, and is asked for until it is there: ${causeOf(error)}`);
+    }
+    this.#away = causeOf(error);
+    this.#probing ??= this.#probe();
+  }
+
+  #back(): void {
+    if (this.#away !== null) this.#onNotice('the database is there');
+    this.#away = null;
+  }
+
+  async #probe(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        await this.db.command({ ping: 1 });
+        break;
+      } catch {
+        await pause(jittered(PROBE_MS));
+      }
+    }
+    this.#probing = null;
+    this.#back();
+  }
+
+  /** Closes at once: what is under way fails. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.client.close();
+  }
+}
+
+/** Server codes that pass: elections, shutdowns, time-outs of the majority. */
+const PASSING = new Set([
+  ...[6, 7, 50, 64, 89, 91, 112, 189, 202, 262, 317, 358, 9001],
+  ...[10058, 10107, 11600, 11602, 13388, 13435, 13436, 134, 63, 150, 234, 9002],
+]);
+
+/** Node's own errors of a connection that ended: EPIPE, ECONNRESET and their like. */
+function isOfSocket(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof MongoError) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_\w+)$/.test(code);
+}
+
+/** Whether others would wait in vain as well: no server, or one that doesn't answer. */
+function isAway(error: MongoError): boolean {
+  return (
+    error.name === 'MongoServerSelectionError' ||
+    error.name === 'MongoNetworkTimeoutError' ||
+    error.name === 'MongoTopologyClosedError'
+  );
+}

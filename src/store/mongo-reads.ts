@@ -1,0 +1,245 @@
+/**
+ * Reads, those of many callers in one: what is asked for in one turn of the event loop travels together, so
+ * that a group of accounts costs one parallel read. All of them see only what a majority holds.
+ */
+import type { Document } from 'mongodb';
+import type { TransactionRecord } from '../engine/journal.ts';
+import { type Lookup, StoreUnavailable } from '../engine/store.ts';
+import type { MongoConnection } from './mongo-connection.ts';
+import {
+  type AccountDocument,
+  type AdjustmentDocument,
+  type JournalDocument,
+  type LookupElement,
+  recordOf,
+  type TransactionDocument,
+} from './mongo-documents.ts';
+
+export const READ = { readConcern: { level: 'majority' } } as const;
+
+/** What one command asks for at most. */
+const MOST_KEYS = 1_000;
+/** Reads under way; the rest of the connections is for writes. */
+const READS_AT_A_TIME = 20;
+/** Callers that may wait for reads: where more do, the database is too slow for them. */
+const MOST_WAITING = 20_000;
+
+interface Caller<Found> {
+  resolve(found: Found | null): void;
+  reject(error: Error): void;
+}
+
+/** Gathers what single callers want of one turn of the event loop into common questions. */
+export class Gathered<Key, Found> {
+  readonly #read: (keys: Key[]) => Promise<(Found | null)[]>;
+  readonly #bound: { waiting: number };
+  #wants: { key: Key; caller: Caller<Found> }[] = [];
+
+  constructor(bound: { waiting: number }, read: (keys: Key[]) => Promise<(Found | null)[]>) {
+    this.#bound = bound;
+    this.#read = read;
+  }
+
+  get(key: Key): Promise<Found | null> {
+    if (this.#bound.waiting >= MOST_WAITING)
+      return Promise.reject(new StoreUnavailable('too much waits for the database'));
+    this.#bound.waiting += 1;
+    return new Promise((resolve, reject) => {
+      if (this.#wants.push({ key, caller: { resolve, reject } }) === 1) setImmediate(() => this.#send());
+    });
+  }
+
+  #send(): void {
+    const wants = this.#wants;
+    this.#wants = [];
+    for (let start = 0; start < wants.length; start += MOST_KEYS) {
+      void this.#answer(wants.slice(start, start + MOST_KEYS));
+    }
+  }
+
+  async #answer(wants: readonly { key: Key; caller: Caller<Found> }[]): Promise<void> {
+    try {
+      const found = await this.#read(wants.map(({ key }) => key));
+      wants.forEach(({ caller }, index) => {
+        caller.resolve(found[index] ?? null);
+      });
+    } catch (error) {
+      const reason = error instanceof Error ? error : new Error(String(error));
+      for (const { caller } of wants) caller.reject(reason);
+    } finally {
+      this.#bound.waiting -= wants.length;
+    }
+  }
+}
+
+/** Lets so many in at a time: the driver's own queue for connections has a time limit, this one a length. */
+class Gate {
+  readonly #width: number;
+  readonly #waiting: (() => void)[] = [];
+  #inside = 0;
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#waiting.length >= MOST_WAITING) throw new StoreUnavailable('too much waits for the database');
+    if (this.#inside >= this.#width) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#inside += 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      // Who waited takes the place over.
+      if (next === undefined) this.#inside -= 1;
+      else next();
+    }
+  }
+}
+
+type Wanted = Lookup & { account: string };
+
+export class MongoReads {
+  readonly #connection: MongoConnection;
+  readonly #gate = new Gate(READS_AT_A_TIME);
+  readonly #transactions: Gathered<string, TransactionRecord>;
+  readonly #lookups: Gathered<Wanted, string>;
+  readonly #adjustments: Gathered<Wanted, string>;
+  readonly #accounts: Gathered<string, AccountDocument>;
+  readonly #heads: Gathered<string, JournalDocument>;
+
+  constructor(connection: MongoConnection) {
+    this.#connection = connection;
+    const bound = { waiting: 0 };
+    this.#transactions = new Gathered(bound, (ids) => this.#readTransactions(ids));
+    this.#lookups = new Gathered(bound, (wanted) => this.#readLookups(wanted));
+    this.#adjustments = new Gathered(bound, (wanted) => this.#readAdjustments(wanted));
+    this.#accounts = new Gathered(bound, (ids) => this.#byId<AccountDocument>('accounts', ids));
+    this.#heads = new Gathered(bound, (accounts) => this.#readHeads(accounts));
+  }
+
+  /** @throws StoreUnavailable */
+  find<Found extends Document>(
+    collection: string,
+    filter: Document,
+    options: Document = {},
+  ): Promise<Found[]> {
+    const read = (): Promise<unknown> =>
+      this.#connection.db
+        .collection(collection)
+        .find(filter, { ...READ, ...options })
+        .toArray();
+    return this.#gate.run(() => this.#connection.run(read) as Promise<Found[]>);
+  }
+
+  transaction(id: string): Promise<TransactionRecord | null> {
+    return this.#transactions.get(id);
+  }
+
+  /** An account's settings as they are stored. */
+  account(id: string): Promise<AccountDocument | null> {
+    return this.#accounts.get(id);
+  }
+
+  lookup(account: string, wanted: Lookup): Promise<string | null> {
+    if (wanted.name === 'externalRef') return this.#newest(account, wanted.key);
+    const gathered = wanted.name === 'adjustment' ? this.#adjustments : this.#lookups;
+    return gathered.get({ ...wanted, account });
+  }
+
+  /** An account's last batch, without its entries. */
+  lastBatch(account: string): Promise<JournalDocument | null> {
+    return this.#heads.get(account);
+  }
+
+  /** The index skips from account to account: what lies between isn't looked at. */
+  async #readHeads(accounts: string[]): Promise<(JournalDocument | null)[]> {
+    const first = (name: string): Document => ({ $first: `$${name}` });
+    const parts = ['seq', 'at', 'balances', 'hash'].map((name) => [name, first(name)]);
+    const pipeline = [
+      { $match: { account: { $in: [...new Set(accounts)] } } },
+      { $sort: { account: -1, seq: -1 } },
+      { $group: { _id: '$account', ...Object.fromEntries(parts) } },
+    ];
+    const found = await this.#connection.run(() =>
+      this.#connection.db.collection('journal').aggregate<JournalDocument>(pipeline, READ).toArray(),
+    );
+    const heads = new Map(found.map((head) => [head._id, head]));
+    return accounts.map((account) => heads.get(account) ?? null);
+  }
+
+  /** Batches by number, without their entries. */
+  batchesInShort(account: string, seqs: readonly number[]): Promise<JournalDocument[]> {
+    const projection = { seq: 1, id: 1, hash: 1 };
+    return this.find('journal', { account, seq: { $in: seqs } }, { projection });
+  }
+
+  async batchDocument(account: string, seq: number): Promise<JournalDocument | null> {
+    return (await this.find<JournalDocument>('journal', { account, seq }))[0] ?? null;
+  }
+
+  documents(ids: readonly string[]): Promise<TransactionDocument[]> {
+    return ids.length === 0 ? Promise.resolve([]) : this.find('transactions', { _id: { $in: ids } });
+  }
+
+  /** How many of these transactions have this batch, or a later one. */
+  async projectedTo(ids: readonly string[], seq: number): Promise<number> {
+    const filter = { _id: { $in: ids }, seq: { $gte: seq } };
+    return (await this.find('transactions', filter, { projection: { _id: 1 } })).length;
+  }
+
+  /** Which of these documents are there. */
+  async existing(collection: string, ids: readonly string[]): Promise<Set<string>> {
+    const found = await this.find<{ _id: string }>(
+      collection,
+      { _id: { $in: ids } },
+      { projection: { _id: 1 } },
+    );
+    return new Set(found.map(({ _id }) => _id));
+  }
+
+  async #byId<Found extends { _id: string }>(collection: string, ids: string[]): Promise<(Found | null)[]> {
+    const found = await this.find<Found>(collection, { _id: { $in: [...new Set(ids)] } });
+    const documents = new Map(found.map((document) => [document._id, document]));
+    return ids.map((id) => documents.get(id) ?? null);
+  }
+
+  async #readTransactions(ids: string[]): Promise<(TransactionRecord | null)[]> {
+    const documents = await this.#byId<TransactionDocument>('transactions', ids);
+    // Each caller gets a record of its own.
+    return documents.map((document) => (document === null ? null : recordOf(document)));
+  }
+
+  /** The charge with an external reference: the newest. */
+  async #newest(account: string, externalRef: string): Promise<string | null> {
+    const filter = { account, type: 'pix-in', externalRef };
+    const options = { sort: { order: -1 }, limit: 1, projection: { _id: 1 } };
+    return (await this.find<{ _id: string }>('transactions', filter, options))[0]?._id ?? null;
+  }
+
+  async #readLookups(wanted: Wanted[]): Promise<(string | null)[]> {
+    const keys = [...new Set(wanted.map(({ key }) => key))];
+    const accounts = [...new Set(wanted.map(({ account }) => account))];
+    const filter = { 'lookups.key': { $in: keys }, account: { $in: accounts } };
+    const projection = { account: 1, lookups: 1 };
+    const found = await this.find<{ _id: string; account: string; lookups: LookupElement[] }>(
+      'transactions',
+      filter,
+      { projection },
+    );
+    const best = new Map<string, { id: string; order: number }>();
+    for (const { _id, account, lookups } of found) {
+      for (const { name, key, order } of lookups) {
+        const place = `${account} ${name} ${key}`;
+        if ((best.get(place)?.order ?? -1) <= order) best.set(place, { id: _id, order });
+      }
+    }
+    return wanted.map(({ account, name, key }) => best.get(`${account} ${name} ${key}`)?.id ?? null);
+  }
+
+  async #readAdjustments(wanted: Wanted[]): Promise<(string | null)[]> {
+    const ids = wanted.map(({ account, key }) => `${account}:${key}`);
+    const found = await this.#byId<AdjustmentDocument>('adjustments', ids);
+    return found.map((document) => document?.digest ?? null);
+  }
+}
