@@ -1,15 +1,37 @@
 /**
  * Runs the test files, each in a process of its own, a few at a time, and prints `N passed, N failed` last.
  *
- *   node scripts/test.js [--only PATTERN] [--jobs N] [--coverage]
+ *   node scripts/test.js [--only PATTERN] [--jobs N] [--coverage] [--mongodb]
+ *
+ * With `--mongodb` those that say something about MongoDB, on the server of `MONGODB_TEST_URI`; without it, all
+ * that need none.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/**
+ * What runs on MongoDB: the tests of its own, and those that talk to servers and commands, which work on whatever
+ * store they are started with. Not here, of those that start servers too:
+ * - `faults/quarantine`: rewrites records in LMDB's tables;
+ * - `faults/disk`, `flush`, `frozen*`: full or broken disks and stopped writers of LMDB's own file;
+ * - `engine/verify`, `engine/several-processes`: open the embedded or the memory store themselves.
+ * `machines/` walks the charts without any store; `mongodb/paths` walks the same paths through an engine on one.
+ */
+const ON_MONGODB = [
+  /^test\/(mongodb|api|cli)\//,
+  /^test\/faults\/(kill|kill-start|kill-command|receivers|connections|overload)\.test\.ts$/,
+];
+const mongodb = process.argv.includes('--mongodb');
+
+/** Whether a file is part of this run. */
+function belongs(path) {
+  return mongodb ? ON_MONGODB.some((part) => part.test(path)) : !path.startsWith('test/mongodb/');
+}
 
 function option(name, otherwise) {
   const index = process.argv.indexOf(name);
@@ -33,6 +55,7 @@ const coverage = process.argv.includes('--coverage')
   ? mkdtempSync(join(tmpdir(), 'pixstate-coverage-'))
   : null;
 const environment = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' };
+if (!mongodb) delete environment.MONGODB_TEST_URI;
 // The servers and commands that tests start inherit it, so what they run counts as well.
 if (coverage !== null) environment.NODE_V8_COVERAGE = coverage;
 
@@ -53,11 +76,21 @@ function reportCoverage() {
   rmSync(coverage, { recursive: true, force: true });
 }
 
+const running = new Set();
+
+/** Ends the tests that run, which end what they have started, and this process with the signal's code. */
+function interrupt(signal) {
+  files.length = 0;
+  process.exitCode = 128 + constants.signals[signal];
+  for (const child of running) child.kill(signal);
+}
+
 function run(file) {
   return new Promise((resolve) => {
     const started = Date.now();
     // A file that skips what it should have run counts as failed: uvu itself would not say so.
     const child = spawn(process.execPath, ['--import', 'tsx', file], { cwd: root, env: environment });
+    running.add(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8');
@@ -66,6 +99,7 @@ function run(file) {
       });
     }
     child.on('close', (code) => {
+      running.delete(child);
       const total = count(output, 'Total');
       const passed = count(output, 'Passed');
       const failed = Math.max(total - passed, code === 0 && total > 0 ? 0 : 1);
@@ -82,7 +116,7 @@ const rank = (file) => {
   return index < 0 ? first.length : index;
 };
 const files = filesBelow(join(root, 'test'))
-  .filter((file) => pattern.test(relative(root, file)))
+  .filter((file) => belongs(relative(root, file)) && pattern.test(relative(root, file)))
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 const jobs = Number(option('--jobs', '3'));
 const totals = { passed: 0, failed: 0 };
@@ -99,11 +133,16 @@ async function worker() {
   }
 }
 
-if (files.length === 0) {
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, interrupt);
+if (mongodb && !process.env.MONGODB_TEST_URI) {
+  console.log('--mongodb needs a server: MONGODB_TEST_URI, or npm run test:mongodb, which starts one');
+  files.length = 0;
+  totals.failed += 1;
+} else if (files.length === 0) {
   console.log('no test file matches');
   totals.failed += 1;
 }
 await Promise.all(Array.from({ length: jobs }, worker));
 if (coverage !== null) reportCoverage();
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
-process.exitCode = totals.failed === 0 ? 0 : 1;
+process.exitCode ??= totals.failed === 0 ? 0 : 1;

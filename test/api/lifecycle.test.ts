@@ -22,6 +22,9 @@ import { sleep, until } from '../support/wait.ts';
 
 const test = suite('lifecycle');
 
+/** For what is about the data folder, whichever store the other tests are on. */
+const embedded: Env = { MONGODB_URI: '' };
+
 /** What was claimed by a process that died goes on within 5 seconds of readiness. */
 const resumedMs = 5_000;
 
@@ -100,14 +103,14 @@ test('a data folder that cannot be written ends the server with a word on it', a
     const file = join(folder, 'file');
     await writeFile(file, 'in the way');
     const below = join(file, 'data');
-    const { stdout, stderr } = await failsToStart(below, {}, 15_000);
+    const { stdout, stderr } = await failsToStart(below, embedded, 15_000);
     assert.ok(`${stderr}${stdout}`.includes(below), `${stderr}${stdout}`);
   });
 });
 
 test('a second server on a data folder exits at once and names the folder and the holder', async () => {
-  await withServer({}, async (server) => {
-    const { stdout, stderr } = await failsToStart(server.dataDir, {}, 10_000);
+  await withServer({ env: embedded }, async (server) => {
+    const { stdout, stderr } = await failsToStart(server.dataDir, embedded, 10_000);
     assert.ok(`${stderr}${stdout}`.includes(server.dataDir), `no folder in: ${stderr}${stdout}`);
     assert.match(`${stderr}${stdout}`, new RegExp(`\\b${server.pid}\\b`));
     assert.is((await fetchReply('GET', `${server.root}/readyz`)).status, 200);

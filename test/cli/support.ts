@@ -8,6 +8,7 @@ import { type Core, openCore } from '../../src/core.ts';
 import { type CliResult, cli } from '../support/cli.ts';
 import { type Json, object, parseJson, text } from '../support/json.ts';
 import type { Env } from '../support/process.ts';
+import { storeEnv } from '../support/store.ts';
 
 export class Folder {
   readonly path: string;
@@ -47,10 +48,12 @@ export class Folder {
 
   /** Works with a core of this process's own. */
   async withCore<Value>(work: (core: Core) => Promise<Value>): Promise<Value> {
-    const core = await openCore(readConfig({ DATA_DIR: this.path }), (error) => {
+    const onFatal = (error: Error): void => {
       throw error;
-    });
+    };
+    const core = await openCore(readConfig({ DATA_DIR: this.path, ...storeEnv(this.path) }), { onFatal });
     try {
+      await core.ready;
       return await work(core);
     } finally {
       await core.engine.drain(1_000);

@@ -69,7 +69,7 @@ test('every mistake of the environment is named', async () => {
 test('a folder that cannot be used is the machine’s fault', async () => {
   const path = join(folder.path, 'a-file');
   await writeFile(path, '');
-  const told = await folder.json(['account', 'list'], 1, { DATA_DIR: path });
+  const told = await folder.json(['account', 'list'], 1, { DATA_DIR: path, MONGODB_URI: '' });
   assert.is(text(told, 'error'), 'STORE_NOT_OPENED');
 });
 

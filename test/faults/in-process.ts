@@ -126,7 +126,8 @@ export function openProcess({ state, clock, bank, fresh = false }: ProcessOption
   const dispatcher = new Dispatcher({ store, directory, sender: NO_SENDER, now, retryScale: 1, onTrouble });
   const desk = new Desk({ engine, payments, bank, now, onTrouble });
   if (fresh) engine.takeFreshWork(freshWork(store, desk, dispatcher, onTrouble));
-  const jobs = sweeps({ engine, payments, bank, desk, dispatcher, now, onTrouble });
+  const { shared, local } = sweeps({ engine, payments, bank, desk, dispatcher, now, onTrouble });
+  const jobs = [...shared, ...local];
   const job = (name: string) => async (): Promise<void> => {
     const found = jobs.find((one) => one.name === name);
     if (found === undefined) throw new Error(`no job ${name}`);

@@ -1,27 +1,22 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openTables, type Tables } from '../../src/store/lmdb-tables.ts';
 import { cliJson } from '../support/cli.ts';
 import { merchant } from '../support/client.ts';
 import { at, text, whole } from '../support/json.ts';
 import { spawnNode } from '../support/process.ts';
 import { sleep, until } from '../support/wait.ts';
+import { openAccountCount } from './account-count.ts';
 import { accountsOf, expectVerified, randomOf, withServer } from './scene.ts';
 
 const test = suite('kill -9 of a command');
 
 const SEED = 20_260_205;
 
-function countOf(tables: Tables): number {
-  tables.root.resetReadTxn();
-  return tables.accounts.getCount();
-}
-
 test('a command in the middle of 200 accounts: the server beside it goes on, each account is whole', async () => {
   await withServer({}, async (server) => {
     const random = randomOf(SEED);
     const client = await merchant(server);
-    const tables = openTables(server.dataDir);
+    const accounts = await openAccountCount(server.dataDir);
     try {
       let running = true;
       const statuses: number[] = [];
@@ -30,12 +25,13 @@ test('a command in the middle of 200 accounts: the server beside it goes on, eac
       });
       const args = ['dist/src/cli/pixstate.js', 'account', 'create', '--count', '200', '--balance', '1000'];
       for (let round = 0; round < 6; round += 1) {
-        const before = countOf(tables);
+        const before = await accounts.now();
         const command = spawnNode([...args, '--json'], server.env);
         // Half of them die as soon as the first account is there, the others whenever.
         if (round % 2 === 0) {
           const ended = command.ended.then(() => true);
-          await Promise.race([ended, until(() => countOf(tables) > before, 10_000, 'the first account')]);
+          const grown = async () => (await accounts.now()) > before;
+          await Promise.race([ended, until(grown, 10_000, 'the first account')]);
         } else await sleep(200 + random() * 400);
         command.child.kill('SIGKILL');
         await command.ended;
@@ -45,7 +41,7 @@ test('a command in the middle of 200 accounts: the server beside it goes on, eac
       assert.ok(statuses.length > 0);
       assert.equal([...new Set(statuses)], [201], 'the server beside it was disturbed');
       const all = await accountsOf(server);
-      assert.is(all.length, countOf(tables));
+      assert.is(all.length, await accounts.now());
       const balances = all
         .filter((account) => text(account, 'name') === 'Merchant')
         .map((one) => whole(one, 'balance'));
@@ -57,7 +53,7 @@ test('a command in the middle of 200 accounts: the server beside it goes on, eac
       assert.is(typeof at(one, 'clientSecret'), 'string');
       await expectVerified(server);
     } finally {
-      await tables.root.close();
+      await accounts.close();
     }
   });
 });

@@ -1,6 +1,5 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openTables, type Tables } from '../../src/store/lmdb-tables.ts';
 import { basic, fetchReply, merchant } from '../support/client.ts';
 import { charge } from '../support/flows.ts';
 import { whole } from '../support/json.ts';
@@ -8,6 +7,7 @@ import { type Env, freePort, type Spawned, spawnNode } from '../support/process.
 import { startReceiver } from '../support/receiver.ts';
 import { serverEnv, startServer } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';
+import { openAccountCount } from './account-count.ts';
 import { loadOn } from './load.ts';
 import { accountsOf, expectVerified, RESUMED_MS, randomOf, withFolder, withServer } from './scene.ts';
 
@@ -27,15 +27,10 @@ async function killedAtStart(env: Env, afterMs: number): Promise<void> {
   await killed(spawned);
 }
 
-/** Resolves in the turn of the event loop in which it has come true. */
-async function atOnce(isSo: () => boolean): Promise<void> {
+/** Asks again at once until it has come true. */
+async function atOnce(isSo: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 15_000;
-  while (!isSo() && performance.now() < deadline) await new Promise(setImmediate);
-}
-
-function countOf(tables: Tables): number {
-  tables.root.resetReadTxn();
-  return tables.accounts.getCount();
+  while (!(await isSo()) && performance.now() < deadline) await new Promise(setImmediate);
 }
 
 test('again and again while it starts, on a new folder: the demo account is made once', async () => {
@@ -58,12 +53,12 @@ test('while it makes the demo account: the next start leaves one that somebody c
   await withFolder(async (folder) => {
     const env = serverEnv(folder, await freePort(), await freePort());
     const spawned = spawnNode(['dist/src/main.js'], env);
-    const tables = openTables(folder);
+    const accounts = await openAccountCount(folder);
     try {
-      await atOnce(() => countOf(tables) > 0 || spawned.child.exitCode !== null);
+      await atOnce(async () => (await accounts.now()) > 0 || spawned.child.exitCode !== null);
     } finally {
       await killed(spawned);
-      await tables.root.close();
+      await accounts.close();
     }
     const server = await startServer({ dataDir: folder });
     try {

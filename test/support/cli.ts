@@ -2,6 +2,7 @@ import type { Json } from './json.ts';
 import { parseJson } from './json.ts';
 import { type Env, endWithin, spawnNode } from './process.ts';
 import type { Server } from './server.ts';
+import { storeEnv } from './store.ts';
 
 /** What a command did. `json` is its standard output as JSON, null when that is none. */
 export interface CliResult {
@@ -15,7 +16,10 @@ const commandTimeoutMs = 60_000;
 
 /** Runs `pixstate args...` on a server's store, or on a data folder. */
 export async function cli(target: Server | string, args: string[], env: Env = {}): Promise<CliResult> {
-  const base: Env = typeof target === 'string' ? { DATA_DIR: target, LOG_LEVEL: 'warn' } : target.env;
+  const base: Env =
+    typeof target === 'string'
+      ? { DATA_DIR: target, LOG_LEVEL: 'warn', ...storeEnv(env.DATA_DIR ?? target, env) }
+      : target.env;
   const spawned = spawnNode(['dist/src/cli/pixstate.js', ...args], { ...base, ...env });
   const { code, stdout, stderr } = await endWithin(spawned, commandTimeoutMs);
   return { code, stdout, stderr, json: parseJson(stdout) ?? null };

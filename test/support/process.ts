@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { atEnd } from '../../scripts/mongod/cleanup.ts';
 
 /** The package's root folder, with the build in `dist/`. */
 export const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
@@ -35,6 +36,7 @@ const configuration = [
   'HOST',
   'DATA_DIR',
   'MONGODB_URI',
+  'MONGODB_TEST_URI',
   'LOG_LEVEL',
   'BANK',
   'SANDBOX_DELAY_MS',
@@ -50,7 +52,7 @@ const configuration = [
 ];
 
 const alive = new Set<ChildProcess>();
-process.once('exit', () => {
+atEnd(() => {
   for (const child of alive) child.kill('SIGKILL');
 });
 

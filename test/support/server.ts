@@ -1,9 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { request } from 'undici';
 import { type Env, endWithin, freePort, type Spawned, spawnNode, temporaryFolder } from './process.ts';
+import { dropStore, storeEnv } from './store.ts';
 import { sleep } from './wait.ts';
 
-/** A server process of its own, with its data folder. */
+/** A server process of its own, with its data folder, which stands for its store on MongoDB as well. */
 export interface Server {
   /** The base address, ending in `/v1`. */
   readonly url: string;
@@ -84,6 +85,7 @@ export function serverEnv(dataDir: string, port: number, adminPort: number, env:
     SANDBOX_DELAY_MS: '50',
     WEBHOOK_RETRY_SCALE: '0.001',
     LOG_LEVEL: 'warn',
+    ...storeEnv(dataDir, env),
     ...env,
   };
 }
@@ -94,6 +96,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   if (options.dataDir !== undefined && options.freshData === true) {
     await rm(dataDir, { recursive: true, force: true });
     await mkdir(dataDir, { recursive: true });
+    await dropStore(dataDir);
   }
   const port = await freePort();
   const adminPort = await freePort();
@@ -104,7 +107,9 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   let running = true;
 
   async function discard(): Promise<void> {
-    if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
+    if (options.dataDir !== undefined) return;
+    await rm(dataDir, { recursive: true, force: true });
+    await dropStore(dataDir);
   }
   async function terminate(): Promise<number | null> {
     running = false;
