@@ -4,13 +4,20 @@
  *
  * 1. A job never overlaps itself within this process; across processes its lock in the backend keeps it
  *    to one at a time, unless a process stalls for longer than the lock's lifetime.
- * 2. A run that takes longer than the lock's lifetime keeps its lock for as long as this process lives.
- * 3. A run or a scan that fails is reported and changes nothing for the next one.
- * 4. Once stop was called, no run begins.
+ * 2. A run that takes longer than the lock's lifetime keeps its lock for as long as this process lives and
+ *    reaches the backend.
+ * 3. A run or a scan that fails is reported, now and then if it goes on failing, and changes nothing for the
+ *    next one.
+ * 4. A job that the backend lost is put in again within a second or two.
+ * 5. Once stop was called, no run begins; once it has resolved, no lock is this process's but those of runs
+ *    that didn't end.
+ * 6. Start and stop end in bounded time, whether the backend answers or not.
  */
 import { randomUUID } from 'node:crypto';
 import type { AgendaBackend, Job } from 'agenda';
 import { Agenda } from 'agenda';
+import { type ClockRepository, clockRepository } from './clock-repository.ts';
+import { FailureReports } from './failure-reports.ts';
 
 /** A piece of work that is to be done again and again; it bounds its own time. */
 export interface RecurringJob {
@@ -24,46 +31,76 @@ export interface RecurringJob {
 export interface JobClockOptions {
   backend: AgendaBackend;
   jobs: readonly RecurringJob[];
-  /** Gets what a run threw, with the name of its job, and what Agenda itself failed at. Must not throw. */
+  /** Names this clock in the locks that it holds, among all clocks of the backend; a random one by default. */
+  id?: string;
+  /**
+   * Gets what a run threw, with the name of its job, and what Agenda itself failed at; what goes on failing in
+   * the same way is told every ten seconds. Must not throw.
+   */
   onError(error: unknown, job?: string): void;
-  /** How often the backend is asked for due jobs; half of the shortest `everyMs` by default. */
+  /** How often at least the backend is asked for due jobs; half of the shortest `everyMs` by default. */
   processEveryMs?: number;
-  /** After how long another process takes over from one that died. */
+  /** After how long another process takes over from one that died; more than `processEveryMs`. */
   lockLifetimeMs?: number;
+  /** How long `start` waits for the backend. */
+  startTimeoutMs?: number;
   /** How long `stop` waits for runs that haven't ended. */
   stopTimeoutMs?: number;
 }
 
 const DEFAULT_LOCK_LIFETIME_MS = 5_000;
+const DEFAULT_START_TIMEOUT_MS = 5_000;
 const DEFAULT_STOP_TIMEOUT_MS = 10_000;
+/** How often it looks whether the backend still has the jobs. */
+const LOOK_EVERY_MS = 1_000;
+const RELEASE_TIMEOUT_MS = 1_000;
+
+interface Repetition {
+  end(): Promise<void>;
+}
+
+interface Started {
+  agenda: Agenda;
+  locks: ClockRepository;
+  look: Repetition;
+}
 
 /** Runs recurring jobs on any Agenda backend. */
 export class JobClock {
   readonly #backend: AgendaBackend;
   readonly #jobs: readonly RecurringJob[];
-  readonly #onError: JobClockOptions['onError'];
+  readonly #failures: FailureReports;
   readonly #processEveryMs: number;
   readonly #lockLifetimeMs: number;
+  readonly #startTimeoutMs: number;
   readonly #stopTimeoutMs: number;
   /** Marks this clock's locks, so that stop releases no other process's. */
-  readonly #id = randomUUID();
+  readonly #id: string;
   readonly #running = new Set<string>();
-  #started: Promise<Agenda> | undefined;
+  #started: Promise<Started> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(options: JobClockOptions) {
     this.#backend = options.backend;
     this.#jobs = options.jobs;
-    this.#onError = options.onError;
+    this.#id = options.id ?? randomUUID();
+    this.#failures = new FailureReports(options.onError);
     this.#processEveryMs = options.processEveryMs ?? halfOfShortest(options.jobs);
     this.#lockLifetimeMs = options.lockLifetimeMs ?? DEFAULT_LOCK_LIFETIME_MS;
+    this.#startTimeoutMs = options.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS;
     this.#stopTimeoutMs = options.stopTimeoutMs ?? DEFAULT_STOP_TIMEOUT_MS;
   }
 
-  /** Connects the backend and begins to run the jobs, each at once. Rejects if the backend can't be used. */
+  /**
+   * Connects the backend and begins to run the jobs, each at once. Rejects if the backend can't be used; it may
+   * be called again then.
+   */
   async start(): Promise<void> {
     if (this.#stopped) throw new Error('a job clock that was stopped can not start again');
-    this.#started ??= this.#start();
+    this.#started ??= this.#start().catch((error: unknown) => {
+      this.#started = undefined;
+      throw error;
+    });
     await this.#started;
   }
 
@@ -77,42 +114,70 @@ export class JobClock {
     await this.#stopped;
   }
 
-  async #start(): Promise<Agenda> {
+  async #start(): Promise<Started> {
+    const deadline = performance.now() + this.#startTimeoutMs;
+    const inTime = <Value>(work: Promise<Value>): Promise<Value> =>
+      within(deadline - performance.now(), 'the jobs can not be started', work);
     // Agenda leaves a rejected connect unhandled and then waits for ever: it gets a connected backend.
-    await this.#backend.connect();
+    await inTime(this.#backend.connect());
     try {
-      const agenda = new Agenda({
-        backend: alreadyConnected(this.#backend),
-        name: this.#id,
-        processEvery: this.#processEveryMs,
-        maxConcurrency: this.#jobs.length,
-        removeOnComplete: true,
-      });
-      agenda.on('error', (error) => this.#onError(error));
-      for (const job of this.#jobs) {
-        // No lockLimit: a job is one document, and its lock is the limit. After a stall of the process
-        // Agenda forgets to count an expired job out, so that any limit would end in a job that never
-        // runs again.
-        agenda.define(job.name, (execution: Job) => this.#tick(job, execution), {
-          concurrency: 1,
-          lockLifetime: this.#lockLifetimeMs,
-        });
-        await agenda.every(job.everyMs, job.name);
-      }
+      const locks = clockRepository(this.#backend.repository);
+      const agenda = this.#newAgenda(locks);
+      for (const job of this.#jobs) await inTime(agenda.every(job.everyMs, job.name));
       await agenda.start();
-      return agenda;
+      const look = repeat(
+        LOOK_EVERY_MS,
+        () => this.#putBackLost(agenda),
+        (error) => this.#failures.tell(error),
+      );
+      return { agenda, locks, look };
     } catch (error) {
       await this.#disconnect();
       throw error;
     }
   }
 
+  #newAgenda(locks: ClockRepository): Agenda {
+    const agenda = new Agenda({
+      backend: alreadyConnected(this.#backend, locks),
+      name: this.#id,
+      processEvery: this.#processEveryMs,
+      maxConcurrency: this.#jobs.length,
+      removeOnComplete: true,
+    });
+    agenda.on('error', (error) => this.#failures.tell(error));
+    for (const job of this.#jobs) {
+      // No lockLimit: a job is one document, and its lock is the limit. After a stall of the process
+      // Agenda forgets to count an expired job out, so that any limit would end in a job that never
+      // runs again.
+      agenda.define(job.name, (execution: Job) => this.#tick(job, execution), {
+        concurrency: 1,
+        lockLifetime: this.#lockLifetimeMs,
+      });
+    }
+    return agenda;
+  }
+
+  /** Puts jobs in again that the backend doesn't have any more: somebody dropped them. */
+  async #putBackLost(agenda: Agenda): Promise<void> {
+    const stored = new Set(await this.#backend.repository.getDistinctJobNames());
+    const lost = this.#jobs.filter(({ name }) => !stored.has(name));
+    // What connecting makes beside the jobs, such as an index, is gone with them.
+    if (lost.length > 0) await this.#backend.connect();
+    for (const job of lost) await agenda.every(job.everyMs, job.name);
+  }
+
   async #stop(): Promise<void> {
-    const agenda = await this.#started?.catch(() => undefined);
-    if (!agenda) return;
+    const started = await this.#started?.catch(() => undefined);
+    if (!started) return;
+    const { agenda, locks, look } = started;
+    const noMoreLocks = Promise.all([locks.shut(), look.end()]);
     // Unlike Agenda's stop, drain waits; but it leaves locked what hadn't begun to run.
     await agenda.drain({ timeout: this.#stopTimeoutMs, closeConnection: false });
-    await this.#releaseLocks().catch((error: unknown) => this.#onError(error));
+    const released = noMoreLocks.then(() => this.#releaseLocks());
+    await within(RELEASE_TIMEOUT_MS, 'the locks can not be released; they expire', released).catch(
+      (error: unknown) => this.#failures.tell(error),
+    );
     await this.#disconnect();
   }
 
@@ -120,36 +185,22 @@ export class JobClock {
     // Agenda gives a run up once its lock has expired and would begin the next one beside it.
     if (this.#stopped || this.#running.has(job.name)) return;
     this.#running.add(job.name);
-    const hold = this.#holdLock(job, execution);
+    // Ending waits for a renewal under way, which would lock anew.
+    const hold = repeat(
+      this.#lockLifetimeMs / 4,
+      () => execution.touch(),
+      (error) => this.#failures.tell(error, job.name),
+    );
     try {
       await job.run();
     } catch (error) {
-      this.#onError(error, job.name);
+      this.#failures.tell(error, job.name);
       // Agenda records the failure, and takes for granted that it is an Error.
       throw error instanceof Error ? error : new Error(String(error));
     } finally {
       await hold.end();
       this.#running.delete(job.name);
     }
-  }
-
-  /** Renews a lock until it is told to end; ending waits for a renewal under way, which would lock anew. */
-  #holdLock(job: RecurringJob, execution: Job): { end(): Promise<void> } {
-    let renewal: Promise<void> | undefined;
-    const timer = setInterval(() => {
-      renewal ??= execution
-        .touch()
-        .catch((error: unknown) => this.#onError(error, job.name))
-        .finally(() => {
-          renewal = undefined;
-        });
-    }, this.#lockLifetimeMs / 4);
-    return {
-      end: async () => {
-        clearInterval(timer);
-        await renewal;
-      },
-    };
   }
 
   async #releaseLocks(): Promise<void> {
@@ -165,16 +216,48 @@ export class JobClock {
   }
 }
 
-function alreadyConnected(backend: AgendaBackend): AgendaBackend {
+function alreadyConnected(backend: AgendaBackend, { repository }: ClockRepository): AgendaBackend {
   return {
     name: backend.name,
-    repository: backend.repository,
+    repository,
     notificationChannel: backend.notificationChannel,
     logger: backend.logger,
     ownsConnection: false,
     connect: async () => {},
     disconnect: async () => {},
   };
+}
+
+/** Does work every so often, one at a time, whatever it throws; ending waits for what is under way. */
+function repeat(everyMs: number, work: () => Promise<void>, onError: (error: unknown) => void): Repetition {
+  let underWay: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    if (underWay !== null) return;
+    underWay = work()
+      .catch(onError)
+      .finally(() => {
+        underWay = null;
+      });
+  }, everyMs);
+  return {
+    end: async () => {
+      clearInterval(timer);
+      await underWay;
+    },
+  };
+}
+
+/** Rejects where work takes longer; its outcome is nobody's then. */
+async function within<Value>(ms: number, what: string, work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: no answer in time`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A job is found up to one scan before it is due and then waits for its time; one that ran past its next

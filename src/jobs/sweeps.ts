@@ -19,10 +19,19 @@ export interface SweepOptions {
   dispatcher: Dispatcher;
   now(): number;
   onTrouble(error: unknown, due: Due): void;
+  /** What is due is looked for so often: 100 by default; a step comes at most 250 ms late on an idle machine. */
+  tickMs?: number;
 }
 
-/** What is due is looked for so often; a step comes at most 250 ms late on an idle machine. */
-const TICK_MS = 100;
+/** The recurring jobs of a process. */
+export interface Sweeps {
+  /** Where several processes share a store, it is enough if one of them does these at a time. */
+  shared: RecurringJob[];
+  /** Each process does these for itself. */
+  local: RecurringJob[];
+}
+
+const DEFAULT_TICK_MS = 100;
 const BATCH = 500;
 /** Each is read from the journal: fewer at a time. */
 const DELIVERIES = 100;
@@ -91,16 +100,15 @@ class TimerSweep {
   }
 }
 
-/** All recurring jobs. */
-export function sweeps(options: SweepOptions): RecurringJob[] {
-  const { engine, desk, dispatcher, now } = options;
+/** The jobs that drain what is due, whoever's it is. */
+function dueJobs(options: SweepOptions): RecurringJob[] {
+  const { engine, desk, dispatcher, now, tickMs = DEFAULT_TICK_MS } = options;
   const { store } = engine;
   const timers = new TimerSweep(options);
-  let unparkedAt = 0;
   return [
     {
       name: 'bank-and-timers',
-      everyMs: TICK_MS,
+      everyMs: tickMs,
       run: async () => {
         const orders = (claims: Claim[]): Promise<void> =>
           desk.carryOut(claims.map((claim) => ({ claim, record: null })));
@@ -114,7 +122,7 @@ export function sweeps(options: SweepOptions): RecurringJob[] {
     },
     {
       name: 'deliveries',
-      everyMs: TICK_MS,
+      everyMs: tickMs,
       run: async () => {
         const limit = (): number => Math.min(DELIVERIES, dispatcher.room);
         const claim = async (): Promise<Claim[]> =>
@@ -122,6 +130,15 @@ export function sweeps(options: SweepOptions): RecurringJob[] {
         await drain(claim, (claims) => dispatcher.takeClaimed(claims));
       },
     },
+  ];
+}
+
+/** The jobs that keep this process and its view of the store in order. */
+function ownJobs({ engine, now }: SweepOptions): RecurringJob[] {
+  const { store } = engine;
+  let unparkedAt = 0;
+  return [
+    // One that does not beat loses its claims to the others.
     { name: 'heartbeat', everyMs: 1_000, run: () => store.beat(now()) },
     {
       name: 'housekeeping',
@@ -135,4 +152,9 @@ export function sweeps(options: SweepOptions): RecurringJob[] {
       },
     },
   ];
+}
+
+/** All recurring jobs. */
+export function sweeps(options: SweepOptions): Sweeps {
+  return { shared: dueJobs(options), local: ownJobs(options) };
 }

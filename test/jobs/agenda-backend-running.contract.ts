@@ -212,6 +212,9 @@ export function runningContract(name: string, open: () => Promise<OpenBackend>):
     assert.is(runs, runsWhenDisabled);
     assert.is(await agenda.enable({ name: 'tick' }), 1);
     await waitUntil('it runs again', () => runs > runsWhenDisabled);
+    // A run in hand would miss its document, and Agenda would tell so.
+    await agenda.disable({ name: 'tick' });
+    await sleep(300);
     assert.is(await agenda.cancel({ name: 'tick' }), 1);
     assert.is((await agenda.queryJobs({ name: 'tick' })).total, 0);
   });

@@ -72,6 +72,38 @@ test('a run that throws is reported and followed by the next', async (context) =
   assert.equal(context.errors, expected);
 });
 
+test('a failure that goes on is told once, and of many others only some', async (context) => {
+  let runs = 0;
+  const same = job('same', 20, async () => {
+    runs += 1;
+    throw new Error('unreachable');
+  });
+  const others = job('others', 20, async () => {
+    runs += 1;
+    throw new Error(`failure ${runs}`);
+  });
+  await startClock(context, [same, others]);
+  await waitUntil('both ran often', () => runs >= 80);
+  const told = context.errors.map(({ message }) => message);
+  assert.is(told.filter((message) => message === 'unreachable').length, 1);
+  assert.ok(told.length > 10 && told.length <= 20, `${told.length} told`);
+});
+
+test('a job that the backend lost is put in again', async (context) => {
+  const backend = memory();
+  let runs = 0;
+  const counting = job('counting', 50, async () => {
+    runs += 1;
+  });
+  await startClock(context, [counting], { backend });
+  await waitUntil('it runs', () => runs >= 2);
+  await backend.repository.purgeAllJobs();
+  await sleep(100);
+  const runsWhenLost = runs;
+  await waitUntil('it runs again', () => runs >= runsWhenLost + 3);
+  assert.is((await backend.repository.queryJobs()).total, 1);
+});
+
 test('a backend that fails for a while is reported and then used again', async (context) => {
   const backend = memory();
   const repository = backend.repository;
@@ -182,7 +214,7 @@ test('another process goes on when one stops', async (context) => {
   assert.is(runs.first, atStop.first);
 });
 
-test('start rejects when the backend can not be reached, and nothing goes unhandled', async (context) => {
+test('start rejects when the backend can not be reached, nothing goes unhandled, and it may try again', async (context) => {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown) => unhandled.push(reason);
   process.on('unhandledRejection', listener);
@@ -197,6 +229,8 @@ test('start rejects when the backend can not be reached, and nothing goes unhand
       (error: unknown) => (error as Error).message,
     );
     assert.is(outcome, 'refused');
+    backend.connect = async () => {};
+    await clock.start();
     await clock.stop();
     await sleep(20);
     assert.equal(unhandled, []);

@@ -1,0 +1,194 @@
+/*
+ * Agenda's jobs in a collection of MongoDB, shared by any number of processes. Owns nothing but the times: the
+ * connection is the caller's. The library's repository does the work; here is what it lacks.
+ *
+ * 1. Stored times are the database's, whatever the clocks of the processes say; a process sees its own time.
+ * 2. A recurring job is one document, however many processes put it in at once, since its name gives its id.
+ * 3. Putting a job in again keeps the lock of whoever runs it.
+ * 4. No document waits for a majority: a job that a failover loses is put in again, and a run that happens
+ *    twice is harmless, since what is due is claimed.
+ */
+import { createHash } from 'node:crypto';
+import { MongoJobRepository } from '@agendajs/mongo-backend';
+import type {
+  AgendaBackend,
+  JobParameters,
+  JobRepositoryOptions,
+  JobsQueryOptions,
+  JobsResult,
+  TJobDatefield,
+} from 'agenda';
+import { datefields } from 'agenda';
+import { type Collection, type Db, type Document, ObjectId } from 'mongodb';
+
+export interface MongoBackendOptions {
+  /** Its client stays the caller's to open and to close. */
+  db: Db;
+  /** This process's clock, by which Agenda schedules: ms since the epoch. */
+  now: () => number;
+  /** `jobs` by default. */
+  collection?: string;
+}
+
+/**
+ * How a job clock on this backend is set. What becomes due waits for a tick; where the process dies that has the
+ * job, for its lock and a look besides: less than a second. The looks are not in step with the ticks, or the same
+ * process would always be the first to look.
+ */
+export const SHARED_CLOCK = { tickMs: 200, processEveryMs: 170, lockLifetimeMs: 750 } as const;
+
+/** The process's clock may be set at any time: it is compared with the database's so often. */
+const MEASURE_EVERY_MS = 1_000;
+/** Clocks that differ by less count as equal: nothing here depends on so little. */
+const SAME_TIME_MS = 50;
+
+type Fields = Record<string, unknown>;
+
+/** Whose lock a job has, where it has one. */
+interface Owner {
+  lastModifiedBy: string | null;
+}
+
+/** Agenda's backend port on a database. Nothing is asked of the database before `connect`. */
+export function openMongoBackend({ db, now, collection = 'jobs' }: MongoBackendOptions): AgendaBackend {
+  const jobsDb = db.client.db(db.databaseName, { writeConcern: { w: 1 }, readPreference: 'primary' });
+  const repository = new SharedJobRepository(jobsDb, collection, now);
+  return {
+    name: 'MongoDB',
+    // Not the library's backend: that would make a collection for logs that nobody writes.
+    repository,
+    ownsConnection: false,
+    connect: () => repository.connect(),
+    disconnect: async () => {},
+  };
+}
+
+class SharedJobRepository extends MongoJobRepository {
+  readonly #now: () => number;
+  #offsetMs = 0;
+  #measuredAt = Number.NEGATIVE_INFINITY;
+
+  constructor(db: Db, collection: string, now: () => number) {
+    super({ mongo: db, db: { collection } });
+    this.#now = now;
+  }
+
+  /** Makes the index that scans use, if it isn't there. */
+  override async connect(): Promise<void> {
+    await super.connect();
+    await this.#measure();
+    await this.#mend();
+  }
+
+  override async getJobById(id: string): Promise<JobParameters | null> {
+    const job = await super.getJobById(id);
+    return job && this.#toLocal(job);
+  }
+
+  override async queryJobs(options?: JobsQueryOptions): Promise<JobsResult> {
+    const { jobs, total } = await super.queryJobs(options);
+    return { jobs: jobs.map((job) => this.#toLocal(job)), total };
+  }
+
+  override async getNextJobToRun(
+    name: string,
+    nextScanAt: Date,
+    lockDeadline: Date,
+    now: Date | undefined,
+    options: JobRepositoryOptions | undefined,
+  ): Promise<JobParameters | undefined> {
+    if (performance.now() - this.#measuredAt > MEASURE_EVERY_MS) await this.#measure();
+    const offset = this.#offsetMs;
+    const job = await super.getNextJobToRun(
+      name,
+      later(nextScanAt, offset),
+      later(lockDeadline, offset),
+      later(now ?? new Date(this.#now()), offset),
+      options,
+    );
+    return job && this.#toLocal(job);
+  }
+
+  override async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {
+    await super.saveJobState(this.#toDatabase(job), options);
+  }
+
+  override async saveJob<DATA = unknown>(
+    job: JobParameters<DATA>,
+    options: JobRepositoryOptions | undefined,
+  ): Promise<JobParameters<DATA>> {
+    if (job._id === undefined && job.type !== 'single')
+      return this.#toLocal(await super.saveJob(this.#toDatabase(job), options));
+    // The library would set what it isn't given to null, and so unlock a job that runs.
+    const { _id, unique: _unique, uniqueOpts: _uniqueOpts, ...fields } = this.#toDatabase(job);
+    const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+    const id = _id === undefined ? idOf(job.name) : new ObjectId(_id);
+    const owner = { lastModifiedBy: options?.lastModifiedBy ?? null };
+    if (_id === undefined) await this.#putSingle(id, given, owner);
+    else await this.#documents.updateOne({ _id: id, name: job.name }, { $set: { ...given, ...owner } });
+    return ((await this.getJobById(id.toHexString())) as JobParameters<DATA> | null) ?? job;
+  }
+
+  /** A process that starts asks for "now": the schedule that others already keep stays, and so does the lock. */
+  async #putSingle(id: ObjectId, { nextRunAt, ...fields }: Fields, owner: Owner): Promise<void> {
+    const asksForNow = nextRunAt instanceof Date && nextRunAt.getTime() <= this.#now() + this.#offsetMs;
+    const update = asksForNow
+      ? { $set: fields, $setOnInsert: { nextRunAt, ...owner } }
+      : { $set: { ...fields, nextRunAt: nextRunAt ?? null }, $setOnInsert: owner };
+    await this.#documents.updateOne({ _id: id }, update, { upsert: true });
+  }
+
+  /** Compares the clocks; half of the round trip is what that may be off. */
+  async #measure(): Promise<void> {
+    this.#measuredAt = performance.now();
+    const before = this.#now();
+    const { localTime } = await this.getDb().command({ hello: 1 });
+    const after = this.#now();
+    const offset = Math.round((localTime as Date).getTime() - (before + after) / 2);
+    // It stays as it is where it may still be right, so that times don't tremble.
+    if (Math.abs(offset - this.#offsetMs) <= Math.max(SAME_TIME_MS, (after - before) / 2)) return;
+    this.#offsetMs = offset;
+    await this.#mend();
+  }
+
+  /** Where a clock was set back, a job would wait for a time that lies far ahead. */
+  async #mend(): Promise<void> {
+    const recurring = { type: 'single', repeatInterval: { $type: 'number' }, nextRunAt: { $ne: null } };
+    const nextRunAt = { $min: ['$nextRunAt', { $add: ['$$NOW', '$repeatInterval'] }] };
+    const lockedAt = { $cond: [{ $gt: ['$lockedAt', '$$NOW'] }, '$$NOW', '$lockedAt'] };
+    await this.#documents.updateMany(recurring, [{ $set: { nextRunAt, lockedAt } }]);
+  }
+
+  /** The library knows its documents' fields, but not ours by type. */
+  get #documents(): Collection<Document> {
+    return this.collection as unknown as Collection<Document>;
+  }
+
+  #toLocal<Job extends JobParameters<unknown>>(job: Job): Job {
+    return shifted(job, -this.#offsetMs);
+  }
+
+  #toDatabase<Job extends JobParameters<unknown>>(job: Job): Job {
+    return shifted(job, this.#offsetMs);
+  }
+}
+
+/** The job's document: the same in each process, so that its insert can't happen twice. */
+function idOf(name: string): ObjectId {
+  return new ObjectId(createHash('sha256').update(name).digest().subarray(0, 12));
+}
+
+function later(date: Date, ms: number): Date {
+  return new Date(date.getTime() + ms);
+}
+
+/** The job with all of its times moved. */
+function shifted<Job extends JobParameters<unknown>>(job: Job, ms: number): Job {
+  if (ms === 0) return job;
+  const times: Partial<Record<TJobDatefield, Date>> = {};
+  for (const field of datefields) {
+    const time = job[field];
+    if (time) times[field] = later(time, ms);
+  }
+  return { ...job, ...times };
+}
