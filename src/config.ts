@@ -108,8 +108,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   ] as const);
   const mongodbUri = reader.secret('MONGODB_URI', isMongoUri, 'a MongoDB connection string (mongodb://...)');
   const secretsKey = reader.secret('SECRETS_KEY', (text) => parseKey(text) !== null, '32 bytes in base64');
-  if (mongodbUri !== null)
-    reader.mistakes.push('MONGODB_URI is set, but this version has the embedded store only');
+  if (mongodbUri !== null && reader.text('SECRETS_KEY') === null)
+    reader.mistakes.push(
+      'SECRETS_KEY must be set with MONGODB_URI: all processes share it (32 bytes in base64, as openssl rand -base64 32 makes them)',
+    );
   const callbackSecret = 'a Standard Webhooks secret: whsec_ and 24 to 64 bytes in base64';
   const config: Config = {
     port: reader.whole('PORT', 3000, 0, 65_535),

@@ -2,10 +2,11 @@
  * Wires what the server and every command share: store, engine, accounts. The server's own parts are wired in
  * `main.ts`; a command starts in half the time without them.
  */
+import type { Db } from 'mongodb';
 import { openFolder, openSecretsKey } from './accounts/data-folder.ts';
 import { Directory } from './accounts/directory.ts';
 import { Accounts } from './accounts/manage.ts';
-import { Sealer } from './accounts/sealing.ts';
+import { parseKey, Sealer } from './accounts/sealing.ts';
 import { SandboxBank } from './bank/sandbox.ts';
 import { batchIds, newIncarnation, newTransactionId, now } from './clock.ts';
 import type { Config } from './config.ts';
@@ -24,65 +25,124 @@ export interface Core {
   config: Config;
   incarnation: string;
   store: Store;
+  /** Where the store lies, for people. */
+  place: string;
+  /** The clock that all processes on the store go by, ms since 1970. */
+  now(): number;
+  /** Resolves once the store takes reads and writes; rejects with an OperatorError where it never will. */
+  ready: Promise<void>;
+  /** The database, where the store lies in one that other processes use as well. */
+  database: Db | null;
   directory: Directory;
   accounts: Accounts;
   bank: Bank;
   engine: Engine;
   payments: Payments;
-  /** The absolute path of the data folder. */
-  dataDir: string;
 }
 
 export interface CoreOptions {
   /** Nothing will be written: the store is opened without waiting for a writer. */
-  readOnly: boolean;
+  readOnly?: boolean;
+  /** A write to the disk failed: the process must stop. */
+  onFatal(error: Error): void;
+  /** What ops should know, in a sentence. */
+  onNotice?(text: string): void;
 }
+
+/** A store, and what goes with the one that it is. */
+type OpenStore = Pick<Core, 'store' | 'place' | 'now' | 'ready' | 'database'> & { sealer: Sealer };
 
 /** What is told before a process ends because its store could not write. */
 export function writeFailure(error: Error): string {
   return `the store could not write (${error.message}): is there space on the disk?`;
 }
 
+async function openEmbedded(config: Config, incarnation: string, options: CoreOptions): Promise<OpenStore> {
+  const folder = openFolder(config.dataDir);
+  const sealer = new Sealer(openSecretsKey(config.secretsKey, folder));
+  const { readOnly = false, onFatal } = options;
+  const silentAfterMs = SILENT_AFTER_MS;
+  const store = await openLmdbStore({ folder, incarnation, now, silentAfterMs, readOnly, onFatal }).catch(
+    (error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new OperatorError(`the store in ${folder} can't be opened: ${reason}`);
+    },
+  );
+  return { store, place: folder, now, ready: Promise.resolve(), database: null, sealer };
+}
+
+async function openMongo(
+  uri: string,
+  secretsKey: Buffer,
+  incarnation: string,
+  onNotice: (text: string) => void,
+): Promise<OpenStore> {
+  // The driver is loaded only where it is used: commands on the embedded store start without it.
+  const { openMongoStore } = await import('./store/mongo-store.ts');
+  let giveUp: (error: Error) => void = () => {};
+  const unusable = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  // Who waits hears of it; where nobody does yet, nobody is to be surprised.
+  unusable.catch(() => {});
+  try {
+    const store = openMongoStore({
+      uri,
+      incarnation,
+      localNow: now,
+      silentAfterMs: SILENT_AFTER_MS,
+      onUnusable: (reason) => giveUp(new OperatorError(reason)),
+      onNotice,
+    });
+    const ready = Promise.race([store.ready, unusable]);
+    ready.catch(() => {});
+    const sealer = new Sealer(secretsKey);
+    return {
+      store,
+      place: `database ${store.db.databaseName}`,
+      now: store.now,
+      ready,
+      database: store.db,
+      sealer,
+    };
+  } catch (error) {
+    throw new OperatorError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function openStore(config: Config, incarnation: string, options: CoreOptions): Promise<OpenStore> {
+  const { mongodbUri, secretsKey } = config;
+  if (mongodbUri === null) return openEmbedded(config, incarnation, options);
+  const key = parseKey(secretsKey ?? '');
+  if (key === null) throw new OperatorError('SECRETS_KEY must be set with MONGODB_URI');
+  return openMongo(mongodbUri, key, incarnation, options.onNotice ?? (() => {}));
+}
+
 /**
  * Opens store, engine and all that both need; nothing runs yet.
  * @throws OperatorError
  */
-export async function openCore(
-  config: Config,
-  onFatal: (error: Error) => void,
-  { readOnly }: CoreOptions = { readOnly: false },
-): Promise<Core> {
-  const dataDir = openFolder(config.dataDir);
-  const sealer = new Sealer(openSecretsKey(config.secretsKey, dataDir));
+export async function openCore(config: Config, options: CoreOptions): Promise<Core> {
   const incarnation = newIncarnation();
-  const store = await openLmdbStore({
-    folder: dataDir,
-    incarnation,
-    now,
-    silentAfterMs: SILENT_AFTER_MS,
-    readOnly,
-    onFatal,
-  }).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new OperatorError(`the store in ${dataDir} can't be opened: ${reason}`);
-  });
-  const directory = new Directory(store, sealer, now);
+  const { sealer, ...opened } = await openStore(config, incarnation, options);
+  const { store, now: storeNow } = opened;
+  const directory = new Directory(store, sealer, storeNow);
   const bank = new SandboxBank(config.sandboxDelayMs);
   const settings = (id: string) => directory.account(id);
   const engine = new Engine({
     store,
     sandbox: bank.sandbox,
-    now,
+    now: storeNow,
     newBatchId: batchIds(incarnation),
     settings,
   });
   const payments = new Payments({
     engine,
     bank,
-    now,
+    now: storeNow,
     newId: newTransactionId,
     chargeExpiryS: config.chargeExpiryS,
   });
-  const accounts = new Accounts(store, sealer, now);
-  return { config, incarnation, store, directory, accounts, bank, engine, payments, dataDir };
+  const accounts = new Accounts(store, sealer, storeNow);
+  return { ...opened, config, incarnation, directory, accounts, bank, engine, payments };
 }

@@ -11,7 +11,7 @@ import { bind, listen, type RunningServer } from './api/server.ts';
 import { Desk } from './bank/desk.ts';
 import { now } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { type Core, openCore, SILENT_AFTER_MS, writeFailure } from './core.ts';
+import { type Core, type CoreOptions, openCore, SILENT_AFTER_MS, writeFailure } from './core.ts';
 import { attentionList } from './engine/attention.ts';
 import { type Due, StoreUnavailable } from './engine/store.ts';
 import { JobClock } from './jobs/agenda-clock.ts';
@@ -28,6 +28,8 @@ import type { WebhookSender } from './webhooks/sender-port.ts';
 interface Running {
   core: Core;
   port: number;
+  /** Resolves once it is ready; the doors are open before. */
+  started: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ const HTTP_DRAIN_MS = 4_000;
 const MAILBOX_DRAIN_MS = 2_000;
 const JOBS_STOP_MS = 1_000;
 const SENDER_CLOSE_MS = 1_500;
+const START_PAUSE_MS = 500;
 /** The whole of a shutdown, whatever a write waits for. */
 const STOP_MS = 9_000;
 
@@ -51,12 +54,12 @@ function openLog(level: string): pino.Logger {
 /** What works on its own: deliveries, bank orders, and the clock that finds what is due. */
 interface Workers {
   dispatcher: Dispatcher;
-  clock: JobClock;
+  clocks: JobClock[];
   sender: WebhookSender;
 }
 
-function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Workers {
-  const { config, engine, store, directory, payments, bank } = core;
+async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Promise<Workers> {
+  const { config, engine, store, directory, payments, bank, now: storeNow } = core;
   const onTrouble = (error: unknown, about?: object): void =>
     log.warn({ err: error, ...about }, 'will be tried again');
   const sender = openWebhookSender({
@@ -70,30 +73,55 @@ function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Workers {
     store,
     directory,
     sender,
-    now,
+    now: storeNow,
     retryScale: config.webhookRetryScale,
     onTrouble,
     onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
   });
   const onOrderTrouble = (error: unknown, due: Due): void => onTrouble(error, { due });
-  const desk = new Desk({ engine, payments, bank, now, onTrouble: onOrderTrouble });
+  const desk = new Desk({ engine, payments, bank, now: storeNow, onTrouble: onOrderTrouble });
   engine.takeFreshWork(freshWork(store, desk, dispatcher, onTrouble));
-  const jobs = sweeps({ engine, payments, bank, desk, dispatcher, now, onTrouble: onOrderTrouble });
-  const clock = new JobClock({
-    backend: new MemoryBackend({ now }),
-    jobs,
-    onError: (error, job) => log.error({ err: error, job }, 'a job failed and runs again'),
-    stopTimeoutMs: JOBS_STOP_MS,
+  // Loaded with the driver, and only where that is used.
+  const shared = core.database === null ? null : await import('./jobs/mongo-backend.ts');
+  const jobs = sweeps({
+    engine,
+    payments,
+    bank,
+    desk,
+    dispatcher,
+    now: storeNow,
+    onTrouble: onOrderTrouble,
+    ...(shared === null ? {} : { tickMs: shared.SHARED_CLOCK.tickMs }),
   });
-  return { dispatcher, clock, sender };
+  return { dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
 }
 
-function openMetrics({ config, engine, store }: Core, log: pino.Logger): Metrics {
+/** What each process does for itself, and what all of them share where they share a database. */
+function openClocks(
+  core: Core,
+  jobs: ReturnType<typeof sweeps>,
+  log: pino.Logger,
+  shared: typeof import('./jobs/mongo-backend.ts') | null,
+): JobClock[] {
+  const onError = (error: unknown, job?: string): void =>
+    log.error({ err: error, job }, 'a job failed and runs again');
+  const common = { onError, stopTimeoutMs: JOBS_STOP_MS };
+  const own = { ...common, backend: new MemoryBackend({ now }) };
+  if (shared === null || core.database === null) {
+    return [new JobClock({ ...own, jobs: [...jobs.shared, ...jobs.local] })];
+  }
+  const { processEveryMs, lockLifetimeMs } = shared.SHARED_CLOCK;
+  const backend = shared.openMongoBackend({ db: core.database, now });
+  const together = { ...common, backend, id: core.incarnation, processEveryMs, lockLifetimeMs };
+  return [new JobClock({ ...own, jobs: jobs.local }), new JobClock({ ...together, jobs: jobs.shared })];
+}
+
+function openMetrics({ config, engine, store, now: storeNow }: Core, log: pino.Logger): Metrics {
   const metrics = new Metrics({
     activeAccounts: () => engine.activeAccounts,
     attention: async () => {
       const counts: Record<string, number> = {};
-      const items = await attentionList(store, { now: now(), stuckAfterMs: config.stuckAfterS * 1000 });
+      const items = await attentionList(store, { now: storeNow(), stuckAfterMs: config.stuckAfterS * 1000 });
       for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
       return counts;
     },
@@ -120,7 +148,7 @@ class Readiness {
 
   async notReady(): Promise<string | null> {
     if (this.closing) return 'shutting down';
-    if (!this.started) return 'starting';
+    if (!this.started) return this.#core.database === null ? 'starting' : 'waiting for the database';
     if (!this.#core.engine.writable) return 'the store does not take writes';
     try {
       await this.#core.store.ping();
@@ -169,41 +197,83 @@ async function openDoors(
   }
 }
 
+/** Opens what a server works on. A data folder is one server's at a time; a database is any number's. */
+async function openHeld(
+  config: Config,
+  options: CoreOptions,
+): Promise<{ core: Core; close(): Promise<void> }> {
+  if (config.mongodbUri !== null) {
+    const core = await openCore(config, options);
+    return { core, close: () => core.store.close() };
+  }
+  await expectUnheld(openFolder(config.dataDir), now(), SILENT_AFTER_MS);
+  const core = await openCore(config, options);
+  const lock = await lockFolder(core.place, core.incarnation, now(), SILENT_AFTER_MS);
+  const close = async (): Promise<void> => {
+    await lock.release();
+    await core.store.close();
+  };
+  return { core, close };
+}
+
+/** Does it again where the database went away meanwhile. */
+async function patiently(
+  work: () => Promise<void>,
+  isWanted: () => boolean,
+  log: pino.Logger,
+): Promise<void> {
+  while (isWanted()) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (error instanceof OperatorError) throw error;
+      log.warn({ err: error }, 'the start waits for the store');
+      await new Promise((resolve) => setTimeout(resolve, START_PAUSE_MS));
+    }
+  }
+}
+
 /** Starts everything that a server has; whatever was started is closed again where one part can't be. */
 async function start(config: Config, log: pino.Logger, onFatal: (error: Error) => void): Promise<Running> {
-  await expectUnheld(openFolder(config.dataDir), now(), SILENT_AFTER_MS);
-  const core = await openCore(config, onFatal);
-  const { engine, store, bank, incarnation, dataDir } = core;
-  const lock = await lockFolder(dataDir, incarnation, now(), SILENT_AFTER_MS);
+  const onNotice = (text: string): void => log.warn(text);
+  const { core, close: closeStore } = await openHeld(config, { onFatal, onNotice });
+  const { engine, store, bank } = core;
   const metrics = openMetrics(core, log);
-  const { dispatcher, clock, sender } = openWorkers(core, log, metrics);
+  const { dispatcher, clocks, sender } = await openWorkers(core, log, metrics);
   const state = new Readiness(core);
-  const closeStore = async (): Promise<void> => {
-    await lock.release();
-    await store.close();
-  };
   const doors = await openDoors(core, log, metrics, state).catch(async (error: unknown) => {
     await sender.close();
     await closeStore();
     throw error;
   });
   const port = doors[0]?.port ?? config.port;
-  await store.unpark(now());
-  if (bank.sandbox)
-    await createDemoAccount(core.accounts, engine, port, (text) => process.stdout.write(text));
-  await clock.start();
-  state.started = true;
+  const show = (text: string): void => void process.stdout.write(text);
+  const steps = [
+    () => core.ready,
+    async () => void (await store.unpark(core.now())),
+    async () => {
+      if (bank.sandbox)
+        await createDemoAccount(core.accounts, engine, { port, show, shared: core.database !== null });
+    },
+    ...clocks.map((clock) => () => clock.start()),
+  ];
+  const isWanted = (): boolean => !state.closing;
+  const started = (async (): Promise<void> => {
+    for (const step of steps) await (core.database === null ? step() : patiently(step, isWanted, log));
+    state.started = isWanted();
+  })();
   const close = async (): Promise<void> => {
     state.closing = true;
     await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
     state.draining = true;
     await Promise.all(doors.map((door) => door.drain(HTTP_DRAIN_MS)));
-    await clock.stop();
+    await Promise.all(clocks.map((clock) => clock.stop()));
     await engine.drain(MAILBOX_DRAIN_MS);
     await dispatcher.close();
     await closeStore();
   };
-  return { core, port, close };
+  return { core, port, started, close };
 }
 
 /** A shutdown that doesn't end: a write waits for another process. */
@@ -213,6 +283,13 @@ function endAtOnce(): void {
   );
   // Not `process.exit`: it joins the thread that waits inside the write, and never ends.
   process.kill(process.pid, 'SIGKILL');
+}
+
+/** What the operator can mend is told in a line; anything else is thrown. */
+function cantStart(error: unknown): never {
+  if (!(error instanceof OperatorError) && !(error instanceof FolderHeld)) throw error;
+  process.stderr.write(`pixstate can't start: ${error.message}\n`);
+  process.exit(1);
 }
 
 /** Runs the server until SIGTERM or SIGINT; the process ends with it. */
@@ -226,13 +303,9 @@ export async function serve(config: Config): Promise<void> {
   try {
     running = await start(config, log, onFatal);
   } catch (error) {
-    if (!(error instanceof OperatorError) && !(error instanceof FolderHeld)) throw error;
-    process.stderr.write(`pixstate can't start: ${error.message}\n`);
-    process.exit(1);
+    cantStart(error);
   }
   const { port, core } = running;
-  const { dataDir } = core;
-  log.info({ port, host: config.host, dataDir, bank: config.bank }, 'serving');
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;
@@ -249,6 +322,13 @@ export async function serve(config: Config): Promise<void> {
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
+  try {
+    await running.started;
+  } catch (error) {
+    if (stopping) return;
+    cantStart(error);
+  }
+  if (!stopping) log.info({ port, host: config.host, store: core.place, bank: config.bank }, 'serving');
 }
 
 /** The configuration, or every mistake in it and the end of the process. */

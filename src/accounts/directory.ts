@@ -1,6 +1,7 @@
 /**
  * Accounts as requests see them: settings from the store, at most half a second old, so that what ops change
- * in another process holds within a second and a request costs no read.
+ * in another process holds within a second and a request costs no read. Accounts in use are read anew
+ * together: to a store behind a network that is one question, whatever their number.
  */
 import type { Store } from '../engine/store.ts';
 import type { Account } from './account.ts';
@@ -8,6 +9,8 @@ import type { Sealer } from './sealing.ts';
 
 const MAX_AGE_MS = 400;
 const MAX_CACHED = 20_000;
+/** Accounts that are read anew together. */
+const MAX_TOGETHER = 1_000;
 
 interface Cached {
   account: Account | null;
@@ -23,6 +26,9 @@ export class Directory {
   readonly #byId = new Map<string, Cached>();
   /** Who a client id belonged to when it was read last. */
   readonly #ids = new Map<string, string>();
+  readonly #reading = new Map<string, Promise<Account | null>>();
+  /** Accounts that were asked for since they were read. */
+  readonly #used = new Set<string>();
 
   constructor(store: Store, sealer: Sealer, now: () => number) {
     this.#store = store;
@@ -32,23 +38,56 @@ export class Directory {
 
   #known(id: string): Cached | null {
     const known = this.#byId.get(id);
-    const now = this.#now();
-    return known !== undefined && now - known.readAt < MAX_AGE_MS && now >= known.readAt ? known : null;
+    if (known === undefined || !this.#isFresh(known)) return null;
+    this.#used.add(id);
+    return known;
   }
 
-  #keep(id: string, account: Account | null): void {
+  #isFresh({ readAt }: Cached): boolean {
+    const now = this.#now();
+    return now - readAt < MAX_AGE_MS && now >= readAt;
+  }
+
+  #keep(id: string, account: Account | null, readAt: number): void {
     if (this.#byId.size >= MAX_CACHED) this.#byId.clear();
     const opened = this.#byId.get(id)?.opened ?? new Map<string, string>();
-    this.#byId.set(id, { account, readAt: this.#now(), opened });
+    this.#byId.set(id, { account, readAt, opened });
   }
 
   /** Settings of an account; null where there is none. */
   async account(id: string): Promise<Account | null> {
     const known = this.#known(id);
     if (known !== null) return known.account;
-    const account = await this.#store.account(id);
-    this.#keep(id, account);
-    return account;
+    this.#readOthers(id);
+    return this.#read(id);
+  }
+
+  /** Callers that ask at the same time share an answer. */
+  #read(id: string): Promise<Account | null> {
+    const underWay = this.#reading.get(id);
+    if (underWay !== undefined) return underWay;
+    const readAt = this.#now();
+    const reading = this.#store
+      .account(id)
+      .then((account) => {
+        this.#keep(id, account, readAt);
+        return account;
+      })
+      .finally(() => this.#reading.delete(id));
+    this.#reading.set(id, reading);
+    return reading;
+  }
+
+  /** Reads in the same turn what else has been in use since it was read. */
+  #readOthers(id: string): void {
+    let count = 0;
+    for (const other of this.#used) {
+      this.#used.delete(other);
+      // Whoever asks for it next hears of what went wrong.
+      if (other !== id) this.#read(other).catch(() => {});
+      count += 1;
+      if (count === MAX_TOGETHER) return;
+    }
   }
 
   /** Who a client id belongs to; null where it is nobody's. */
@@ -56,12 +95,17 @@ export class Directory {
     const id = this.#ids.get(clientId);
     const known = id === undefined ? null : this.#known(id);
     if (known?.account?.clientId === clientId) return known.account;
+    if (id !== undefined) {
+      const account = await this.account(id);
+      if (account?.clientId === clientId) return account;
+    }
+    const readAt = this.#now();
     const account = await this.#store.accountByClientId(clientId);
     // Guesses at client ids are read each time, and fill nothing.
     if (account === null) return null;
     if (this.#ids.size >= MAX_CACHED) this.#ids.clear();
     this.#ids.set(clientId, account.id);
-    this.#keep(account.id, account);
+    this.#keep(account.id, account, readAt);
     return account;
   }
 

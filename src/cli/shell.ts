@@ -5,6 +5,7 @@ import { OperatorError } from '../operator-error.ts';
 import type { Outcome, Output } from './output.ts';
 
 const DRAIN_MS = 10_000;
+const READY_MS = 8_000;
 
 export class Shell {
   readonly output: Output;
@@ -31,7 +32,7 @@ export class Shell {
 
   async #within<Result>(
     config: Config,
-    options: CoreOptions,
+    options: Pick<CoreOptions, 'readOnly'>,
     work: (core: Core) => Promise<Result>,
   ): Promise<Result> {
     const core = await this.#open(config, options);
@@ -43,13 +44,33 @@ export class Shell {
     }
   }
 
-  async #open(config: Config, options: CoreOptions): Promise<Core> {
+  async #open(config: Config, options: Pick<CoreOptions, 'readOnly'>): Promise<Core> {
     try {
-      return await openCore(config, (error) => this.#fatal(error), options);
+      const onFatal = (error: Error): never => this.#fatal(error);
+      const core = await openCore(config, { ...options, onFatal });
+      await this.#ready(core);
+      return core;
     } catch (error) {
       if (error instanceof OperatorError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      throw new OperatorError(`the store in ${config.dataDir} can't be opened: ${reason}`);
+      throw new OperatorError(`the store can't be opened: ${reason}`);
+    }
+  }
+
+  /** A server waits for its database; a command is told soon. */
+  async #ready({ ready, store, place }: Core): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new OperatorError(`${place} can't be reached within ${READY_MS / 1000} s`);
+      timer = setTimeout(() => reject(error), READY_MS);
+    });
+    try {
+      await Promise.race([ready, late]);
+    } catch (error) {
+      await store.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
     }
   }
 

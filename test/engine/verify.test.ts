@@ -22,9 +22,10 @@ let transfer = '';
 
 async function open(dataDir: string): Promise<Core> {
   const config = readConfig({ DATA_DIR: dataDir });
-  return openCore(config, (error) => {
+  const onFatal = (error: Error): void => {
     throw error;
-  });
+  };
+  return openCore(config, { onFatal });
 }
 
 async function close({ engine, store }: Core): Promise<void> {
