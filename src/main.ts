@@ -12,6 +12,7 @@ import { Desk } from './bank/desk.ts';
 import { now } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { type Core, type CoreOptions, openCore, SILENT_AFTER_MS, writeFailure } from './core.ts';
+import { Overloaded } from './engine/account-actor.ts';
 import { attentionList } from './engine/attention.ts';
 import { type Due, StoreUnavailable } from './engine/store.ts';
 import { JobClock } from './jobs/agenda-clock.ts';
@@ -39,6 +40,7 @@ const HTTP_DRAIN_MS = 4_000;
 const MAILBOX_DRAIN_MS = 2_000;
 const JOBS_STOP_MS = 1_000;
 const SENDER_CLOSE_MS = 1_500;
+const REFUSALS_EVERY_MS = 1_000;
 const START_PAUSE_MS = 500;
 /** The whole of a shutdown, whatever a write waits for. */
 const STOP_MS = 9_000;
@@ -160,6 +162,23 @@ class Readiness {
   }
 }
 
+/** What failed is told whole; that the store is away, once a second, with how many requests it cost. */
+function failureLog(log: pino.Logger): (error: unknown, requestId: string, path: string) => void {
+  let refused = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (error, requestId, path) => {
+    if (!(error instanceof StoreUnavailable) && !(error instanceof Overloaded)) {
+      log.error({ err: error, requestId, path }, 'a request failed');
+      return;
+    }
+    refused += 1;
+    if (now() - toldAt < REFUSALS_EVERY_MS) return;
+    log.warn({ refused, reason: error.message }, 'requests are refused');
+    refused = 0;
+    toldAt = now();
+  };
+}
+
 async function openDoors(
   core: Core,
   log: pino.Logger,
@@ -178,7 +197,7 @@ async function openDoors(
     sandbox: bank.sandbox,
     bankCallbackSecret: config.bankCallbackSecret,
     state,
-    onFailure: (error, requestId, path) => log.error({ err: error, requestId, path }, 'a request failed'),
+    onFailure: failureLog(log),
     onAnswer: (answer) => {
       metrics.answered(answer);
       log.debug(answer, 'answered');

@@ -5,16 +5,17 @@
  * 2. While the database is away, callers are told so at once; one probe asks whether it is back.
  * 3. A write that must come to its end is tried until its outcome is known, or the connection closes.
  */
-import {
-  type Db,
-  type Document,
-  MongoClient,
-  type MongoClientOptions,
-  MongoError,
-  MongoServerError,
-  MongoWriteConcernError,
-} from 'mongodb';
+import { type Db, type Document, MongoClient, type MongoClientOptions, MongoServerError } from 'mongodb';
 import { StoreUnavailable } from '../engine/store.ts';
+import {
+  causeOf,
+  hopelessReason,
+  INDEX_CONFLICTS,
+  isAway,
+  UnusableServer,
+  understood,
+} from './mongo-errors.ts';
+import { missingSchema, prepareSchema } from './mongo-schema.ts';
 
 export interface ConnectionOptions {
   uri: string;
@@ -22,14 +23,14 @@ export interface ConnectionOptions {
   onNotice(text: string): void;
 }
 
-/** The server can't be used, whatever one waits: a sentence for the operator. */
-export class UnusableServer extends Error {}
-
 const DEFAULT_DATABASE = 'pixstate';
 const OLDEST_VERSION = [6, 0] as const;
 const SELECTION_MS = 2_000;
 const SOCKET_MS = 5_000;
 const PROBE_MS = 200;
+/** Reads, and writes that may be given up, end by then, whatever the driver tries meanwhile. */
+const RUN_MS = 5_000;
+const SLOW_PREPARATION_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 /** By how much two clocks may drift apart between two measurements. */
@@ -49,23 +50,6 @@ const BOUNDS: MongoClientOptions = {
   heartbeatFrequencyMS: 1_000,
 };
 
-/** Server codes that no waiting mends: wrong user, missing rights. */
-const HOPELESS = new Map([
-  [18, 'the database turns the user or password of MONGODB_URI down'],
-  [8000, 'the database turns the user or password of MONGODB_URI down'],
-  [13, 'the user of MONGODB_URI lacks rights on the database; it needs readWrite'],
-  [31, 'the user of MONGODB_URI is not known to the database'],
-]);
-
-function hopelessReason(error: unknown): string | null {
-  if (error instanceof UnusableServer) return error.message;
-  if (!(error instanceof MongoError)) return null;
-  if (error.name === 'MongoCompatibilityError') return `the database can't be used: ${causeOf(error)}`;
-  const code = typeof error.code === 'number' ? error.code : null;
-  const reason = code === null ? undefined : HOPELESS.get(code);
-  return reason === undefined ? null : `${reason} (${error.message})`;
-}
-
 function clientFor(uri: string): MongoClient {
   const bounds = Object.entries(BOUNDS).filter(([name]) => !new RegExp(`[?&]${name}=`, 'i').test(uri));
   return new MongoClient(uri, {
@@ -83,10 +67,17 @@ function databaseName(uri: string): string {
   return path === '' ? DEFAULT_DATABASE : decodeURIComponent(path);
 }
 
-/** What went wrong, without what a connection string may hold. */
-export function causeOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.replace(/\/\/[^@\s/]*@/g, '//').slice(0, 300);
+/** @throws StoreUnavailable where the work takes longer; it goes on, and nobody hears of it. */
+export async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable('the database takes too long')), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 export function pause(ms: number): Promise<void> {
@@ -107,6 +98,7 @@ export class MongoConnection {
   readonly db: Db;
   /** A standalone server: what it confirms is on one disk, and no majority stands behind it. */
   standalone = false;
+  readonly #uri: string;
   readonly #onNotice: (text: string) => void;
   #closed = false;
   #away: string | null = null;
@@ -117,6 +109,7 @@ export class MongoConnection {
   /** @throws UnusableServer where the connection string is none. */
   constructor({ uri, onNotice }: ConnectionOptions) {
     this.#onNotice = onNotice;
+    this.#uri = uri;
     try {
       this.client = clientFor(uri);
       this.db = this.client.db(databaseName(uri));
@@ -145,13 +138,13 @@ export class MongoConnection {
    * Connects, as often as it takes, and looks whether the server can be used.
    * @throws UnusableServer
    */
-  async connect(prepare: (db: Db) => Promise<void>, local: () => number): Promise<void> {
+  async connect(local: () => number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       if (this.#closed) throw new StoreUnavailable('the store is closed');
       try {
         await this.client.connect();
         await this.#inspect();
-        await prepare(this.db);
+        await this.#prepare();
         await this.measureClock(local);
         this.#back();
         return;
@@ -161,6 +154,32 @@ export class MongoConnection {
         this.#leave(error);
         await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
       }
+    }
+  }
+
+  /** Makes collections and indexes that aren't there, however long that takes. */
+  async #prepare(): Promise<void> {
+    const missing = await missingSchema(this.db);
+    if (missing.length === 0) return;
+    const patient = new MongoClient(this.#uri, {
+      serverSelectionTimeoutMS: SELECTION_MS,
+      socketTimeoutMS: 0,
+    });
+    const timer = setTimeout(
+      () => this.#onNotice(`what the database lacks is being made: ${missing.join(', ')}`),
+      SLOW_PREPARATION_MS,
+    );
+    try {
+      await prepareSchema(patient.db(this.db.databaseName));
+    } catch (error) {
+      if (error instanceof MongoServerError && INDEX_CONFLICTS.has(Number(error.code)))
+        throw new UnusableServer(
+          `the database has an index that is not what it should be: ${causeOf(error)}`,
+        );
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      await patient.close();
     }
   }
 
@@ -205,7 +224,7 @@ export class MongoConnection {
     if (this.#closed) throw new StoreUnavailable('the store is closed');
     if (this.#away !== null) throw new StoreUnavailable(`the database is away: ${this.#away}`);
     try {
-      return await work();
+      return await within(RUN_MS, work());
     } catch (error) {
       throw this.#understood(error);
     }
@@ -219,28 +238,16 @@ export class MongoConnection {
         if (this.#away !== null) await this.#probing;
         return await work();
       } catch (error) {
-        const understood = this.#understood(error);
-        if (!(understood instanceof StoreUnavailable)) throw understood;
+        const known = this.#understood(error);
+        if (!(known instanceof StoreUnavailable)) throw known;
         await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
       }
     }
   }
 
   #understood(error: unknown): Error {
-    if (error instanceof StoreUnavailable) return error;
-    // The driver lets some errors of its sockets through as they are.
-    if (isOfSocket(error)) return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
-    if (!(error instanceof MongoError)) return error instanceof Error ? error : new Error(String(error));
-    // What a server says about a command is not the network's fault, unless it says so itself.
-    const isServers = error instanceof MongoServerError;
-    const passes =
-      !isServers ||
-      error instanceof MongoWriteConcernError ||
-      error.hasErrorLabel('RetryableWriteError') ||
-      PASSING.has(Number(error.code));
-    if (!passes && hopelessReason(error) === null) return error;
     if (isAway(error)) this.#leave(error);
-    return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
+    return understood(error);
   }
 
   #leave(error: unknown): void {
@@ -274,26 +281,4 @@ export class MongoConnection {
     this.#closed = true;
     await this.client.close();
   }
-}
-
-/** Server codes that pass: elections, shutdowns, time-outs of the majority. */
-const PASSING = new Set([
-  ...[6, 7, 50, 64, 89, 91, 112, 189, 202, 262, 317, 358, 9001],
-  ...[10058, 10107, 11600, 11602, 13388, 13435, 13436, 134, 63, 150, 234, 9002],
-]);
-
-/** Node's own errors of a connection that ended: EPIPE, ECONNRESET and their like. */
-function isOfSocket(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof MongoError) return false;
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === 'string' && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_\w+)$/.test(code);
-}
-
-/** Whether others would wait in vain as well: no server, or one that doesn't answer. */
-function isAway(error: MongoError): boolean {
-  return (
-    error.name === 'MongoServerSelectionError' ||
-    error.name === 'MongoNetworkTimeoutError' ||
-    error.name === 'MongoTopologyClosedError'
-  );
 }

@@ -36,6 +36,8 @@ export interface JournalDocument extends Plain {
   hash: string;
   entries: Plain[];
   exact?: string;
+  /** Came from another store, with what it made due long ago: that isn't made due again. */
+  imported?: true;
 }
 
 /** Whose a due thing is: nobody's (absent), an incarnation's, or `parked`. */
@@ -167,7 +169,7 @@ export function journalDocument(_id: string, batch: Batch, content: string): Jou
 }
 
 /** @throws Error where the document is no batch. */
-export function batchOf({ _id, hash, exact, ...stored }: JournalDocument): Batch {
+export function batchOf({ _id, hash, exact, imported, ...stored }: JournalDocument): Batch {
   // The text is what the hash covers; what it doesn't cover may not pass for history.
   const content = exact === undefined ? fromBson(stored) : JSON.parse(exact);
   return batchFrom(content as BatchContent, hash);

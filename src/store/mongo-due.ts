@@ -74,7 +74,7 @@ export class MongoDue {
   }
 
   async #claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
-    await this.#options.processes.register();
+    await this.#options.processes.present();
     for (let look = 0; look < LOOKS; look++) {
       const found = await this.#find(kind, now, limit);
       if (found.length === 0) return [];
@@ -276,22 +276,5 @@ export class MongoDue {
     const u = { $set: { due: new Date(now) }, $unset: { owner: '' } };
     const q = { owner: PARKED, due: { $exists: true } };
     return count + (await updateAll(connection, 'deliveries', [{ q, u, multi: true }]));
-  }
-
-  /** Whether anything still belongs to a process. */
-  async hasClaims(incarnation: string): Promise<boolean> {
-    const { reads } = this.#options;
-    const one = { limit: 1, projection: { _id: 1 } };
-    const inArray = (array: string): Promise<Document[]> => {
-      const held = { $elemMatch: { owner: incarnation } };
-      return reads.find('transactions', { [`${array}.due`]: { $exists: true }, [array]: held }, one);
-    };
-    const held = { owner: incarnation, due: { $exists: true } };
-    const found = await Promise.all([
-      inArray('timers'),
-      inArray('orders'),
-      reads.find('deliveries', held, one),
-    ]);
-    return found.some((documents) => documents.length > 0);
   }
 }

@@ -10,6 +10,7 @@
 
 import { ZERO_BALANCES } from '../domain/money.ts';
 import { type Batch, type Head, ZERO_HASH } from '../engine/journal.ts';
+import { dueOf } from '../engine/project.ts';
 import { type Append, type AppendResult, type Claim, StoreUnavailable } from '../engine/store.ts';
 import { jittered, type MongoConnection, pause } from './mongo-connection.ts';
 import { batchOf, headOf, type JournalDocument, journalDocument } from './mongo-documents.ts';
@@ -54,6 +55,11 @@ const YIELD_MS = 6;
 
 export function documentId(incarnation: string, number: number): string {
   return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
+}
+
+/** Whether a batch makes less due than its entries say: it was moved here from another store. */
+function isImported({ batch, due }: Append): boolean {
+  return due.length === 0 && batch.entries.some((entry) => dueOf(batch.account, entry).length > 0);
 }
 
 export class MongoJournal {
@@ -219,9 +225,11 @@ export class MongoJournal {
 
   async #insert(group: readonly Waiting[]): Promise<{ committed: Waiting[]; taken: Waiting[] }> {
     const { connection, reads } = this.#parts;
-    const documents = group.map(({ document, append }) =>
-      journalDocument(document, append.batch, append.content),
-    );
+    const documents = group.map(({ document, append }) => {
+      const made = journalDocument(document, append.batch, append.content);
+      if (isImported(append)) made.imported = true;
+      return made;
+    });
     const refused = new Set((await insertAll(connection, 'journal', documents)).map(({ _id }) => _id));
     if (refused.size === 0) return { committed: [...group], taken: [] };
     // A document of that very name is our own insert, whose answer was lost on the way.
@@ -273,7 +281,8 @@ export class MongoJournal {
     }
     await this.#parts.connection.surely(async () => {
       const stored = new Map((await reads.documents(ids)).map((found) => [found._id, found]));
-      const append = missingOf(batch, stored);
+      const missing = missingOf(batch, stored);
+      const append = document.imported ? { ...missing, due: [], attention: [] } : missing;
       const { incarnation } = this.#parts;
       await writeProjections(this.#parts.connection, [
         projectionOf({ document: document._id, append, incarnation }),

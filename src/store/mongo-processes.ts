@@ -43,6 +43,21 @@ export class MongoProcesses {
     return this.#registered;
   }
 
+  /** Says it again before claiming, where others may have forgotten this process since. */
+  async present(): Promise<void> {
+    await this.register();
+    const { now, silentAfterMs } = this.#options;
+    if (this.#beatAt !== null && now() - this.#beatAt > silentAfterMs / 2) await this.beat(now());
+  }
+
+  /** Takes note of processes that are not known, as silent ones. */
+  async rememberAll(incarnations: readonly string[]): Promise<void> {
+    if (incarnations.length === 0) return;
+    const $setOnInsert = { beatAt: new Date(0), projected: 0 };
+    const updates = incarnations.map((_id) => ({ q: { _id }, u: { $setOnInsert }, upsert: true }));
+    await this.#options.connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
+  }
+
   async beat(now: number): Promise<void> {
     const { connection, silentAfterMs, reads } = this.#options;
     if (connection.away !== null) this.#awayAt = performance.now();

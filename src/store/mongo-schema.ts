@@ -67,6 +67,7 @@ const BALANCES = [
 ];
 
 const NAMESPACE_EXISTS = 48;
+const VIEW = 'balances';
 
 async function create(db: Db, name: string, options: object): Promise<void> {
   try {
@@ -77,13 +78,30 @@ async function create(db: Db, name: string, options: object): Promise<void> {
   }
 }
 
-/** Makes what isn't there. */
-export async function prepareSchema(db: Db): Promise<void> {
+/** Names of collections, views and indexes (`collection.index`) that aren't there. */
+export async function missingSchema(db: Db): Promise<string[]> {
   const known = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
+  const missing = [...Object.keys(INDEXES), VIEW].filter((name) => !known.has(name));
   for (const [name, indexes] of Object.entries(INDEXES)) {
-    if (!known.has(name)) await create(db, name, {});
+    if (indexes.length === 0) continue;
+    const there = known.has(name) ? await db.collection(name).listIndexes().toArray() : [];
+    const names = new Set(there.map((index) => index.name as string));
+    missing.push(
+      ...indexes
+        .map(([, own]) => own.name)
+        .filter((own) => !names.has(own))
+        .map((own) => `${name}.${own}`),
+    );
+  }
+  return missing;
+}
+
+/** Makes what isn't there. An index on a large collection takes its time. */
+export async function prepareSchema(db: Db): Promise<void> {
+  for (const [name, indexes] of Object.entries(INDEXES)) {
+    await create(db, name, {});
     const collection = db.collection(name);
     await Promise.all(indexes.map(([key, options]) => collection.createIndex(key, options)));
   }
-  if (!known.has('balances')) await create(db, 'balances', { viewOn: 'journal', pipeline: BALANCES });
+  await create(db, VIEW, { viewOn: 'journal', pipeline: BALANCES });
 }

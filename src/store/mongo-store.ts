@@ -26,7 +26,7 @@ import {
   type Wants,
 } from '../engine/store.ts';
 import { toDate } from './mongo-bson.ts';
-import { MAJORITY, MongoConnection, pause } from './mongo-connection.ts';
+import { MAJORITY, MongoConnection, pause, within } from './mongo-connection.ts';
 import {
   type AccountDocument,
   type AdjustmentDocument,
@@ -43,9 +43,9 @@ import {
 } from './mongo-documents.ts';
 import { MongoDue } from './mongo-due.ts';
 import { documentId, MongoJournal } from './mongo-journal.ts';
+import { hasClaims, ownersOf } from './mongo-owners.ts';
 import { MongoProcesses } from './mongo-processes.ts';
 import { Gathered, MongoReads } from './mongo-reads.ts';
-import { prepareSchema } from './mongo-schema.ts';
 import { insertAll, noteAll } from './mongo-writes.ts';
 
 export interface MongoStoreOptions {
@@ -66,6 +66,7 @@ export interface MongoStoreOptions {
 
 /** How long `close` waits for what is under way where the database is away. */
 const CLOSE_MS = 2_000;
+const HEAD_MS = 5_000;
 const STANDALONE =
   'MONGODB_URI leads to a standalone server: what is confirmed lies on one disk and is lost with it, nothing takes over when it stops. Use a replica set for money.';
 
@@ -107,7 +108,7 @@ export class MongoStore implements Store {
   async #open(): Promise<void> {
     const { onUnusable, onNotice, localNow } = this.#options;
     try {
-      await this.#connection.connect(prepareSchema, localNow);
+      await this.#connection.connect(localNow);
     } catch (error) {
       if (this.#connection.closed) return new Promise(() => {});
       onUnusable(error instanceof Error ? error.message : String(error));
@@ -129,7 +130,8 @@ export class MongoStore implements Store {
 
   async head(account: string): Promise<Head> {
     this.#check();
-    return this.#journal.head(account);
+    // What a crash cut off is finished on the way: tried until it is done, but not waited for that long.
+    return within(HEAD_MS, this.#journal.head(account));
   }
 
   async read(account: string, wants: Wants): Promise<Reads> {
@@ -253,7 +255,7 @@ export class MongoStore implements Store {
       const options = { projection: { account: 1, seq: 1 } };
       const batches = await this.#reads.find<JournalDocument>('journal', { _id: range }, options);
       for (const { account, seq } of batches) await this.#journal.finish(account, seq);
-      if (!(await this.#due.hasClaims(_id))) await this.#processes.forget(silent);
+      if (!(await hasClaims(this.#reads, _id))) await this.#processes.forget(silent);
     }
   }
 
@@ -318,9 +320,10 @@ export class MongoStore implements Store {
     return (await this.#reads.find<TransactionDocument>('transactions', filter, options)).map(recordOf);
   }
 
-  /** Nothing is kept that isn't needed: what falls silent is tidied at each beat. */
+  /** Looks for claims of processes that nobody knows any more: they are silent, too. */
   async tidy(_now: number): Promise<void> {
     this.#check();
+    await this.#processes.rememberAll(await ownersOf(this.#reads));
   }
 
   async account(id: string): Promise<Account | null> {
