@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import { now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { attentionList, dismissAttention, type StuckRule } from '../engine/attention.ts';
-import type { AttentionItem } from '../engine/store.ts';
+import type { AttentionItem, Store } from '../engine/store.ts';
 import { type VerifyReport, verifyStore } from '../engine/verify.ts';
+import { SteadyReads } from '../migration/steady-reads.ts';
 import { Failure, REFUSED } from './failure.ts';
 import type { Outcome } from './output.ts';
 import type { Shell } from './shell.ts';
@@ -55,9 +56,13 @@ function reportText(report: VerifyReport): string {
 
 async function verify(shell: Shell, options: VerifyOptions): Promise<Outcome> {
   const wanted = { heads: options.heads === true, decide: options.decide === true };
-  const report = await shell.reading(shell.config(), ({ store, bank }) =>
-    verifyStore(store, { ...wanted, sandbox: bank.sandbox }),
-  );
+  const report = await shell.reading(shell.config(), async ({ store, bank }) => {
+    const reads = new SteadyReads(store);
+    const found = await verifyStore(reads as unknown as Store, { ...wanted, sandbox: bank.sandbox });
+    // What was away was not rotten: no report is better than a wrong one.
+    reads.expectThere();
+    return found;
+  });
   return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
 }
 

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './account.ts';
 import { wrongUsage } from './failure.ts';
+import { addMigrateCommand } from './migrate.ts';
 import { addOpsCommands } from './ops.ts';
 import { Output } from './output.ts';
 import { Shell } from './shell.ts';
@@ -51,6 +52,7 @@ function programOf(shell: Shell): Command {
   addAccountCommands(program, shell);
   addTransactionCommands(program, shell);
   addOpsCommands(program, shell);
+  addMigrateCommand(program, shell);
   addJson(program);
   return program;
 }

@@ -1,0 +1,67 @@
+/** The MongoDB store that accounts are moved to. Its connection string may hold a password: it is never told. */
+import { now } from '../clock.ts';
+import { SILENT_AFTER_MS } from '../core.ts';
+import { OperatorError } from '../operator-error.ts';
+import type { MongoStore } from '../store/mongo-store.ts';
+import { type Failure, wrongUsage } from './failure.ts';
+
+const URI = /^mongodb(\+srv)?:\/\/[^\s/]+/;
+/** A command doesn't wait for a database as a server does. */
+const READY_MS = 8_000;
+
+/** A text without what a connection string may hold. */
+export function withoutSecrets(text: string, uri = ''): string {
+  const secret = /^[^:]*:\/\/([^@/]*)@/.exec(uri)?.[1] ?? '';
+  let told = uri === '' ? text : text.replaceAll(uri, 'mongodb://...');
+  if (secret !== '') told = told.replaceAll(secret, '...');
+  return told.replace(/mongodb(\+srv)?:\/\/[^\s'"]+/g, 'mongodb://...');
+}
+
+/**
+ * Whether the text is a connection string; nothing is connected.
+ * @throws Failure of wrong usage
+ */
+export async function checkTarget(uri: string): Promise<void> {
+  const malformed = (why: string): Failure =>
+    wrongUsage(`--to must be a MongoDB connection string (mongodb://HOST[:PORT]/DATABASE)${why}`);
+  if (!URI.test(uri)) throw malformed('');
+  const { MongoClient } = await import('mongodb');
+  try {
+    await new MongoClient(uri).close();
+  } catch (error) {
+    throw malformed(`: ${withoutSecrets(error instanceof Error ? error.message : String(error), uri)}`);
+  }
+}
+
+/**
+ * Opens the target once its database is there.
+ * @throws OperatorError where it can't be used, or doesn't answer.
+ */
+export async function openTarget(uri: string, incarnation: string): Promise<MongoStore> {
+  const { openMongoStore } = await import('../store/mongo-store.ts');
+  // The store speaks as a server's, which knows its database from there.
+  const told = (text: string): string => withoutSecrets(text, uri).replaceAll('MONGODB_URI', '--to');
+  let refuse = (_reason: Error): void => {};
+  const refused = new Promise<never>((_, reject) => {
+    refuse = reject;
+  });
+  const store = openMongoStore({
+    uri,
+    incarnation,
+    localNow: now,
+    silentAfterMs: SILENT_AFTER_MS,
+    onUnusable: (reason) => refuse(new OperatorError(told(reason))),
+    onNotice: (text) => process.stderr.write(`${told(text)}\n`),
+  });
+  const late = new OperatorError(`the database of --to can't be reached within ${READY_MS / 1000} s`);
+  const timer = setTimeout(() => refuse(late), READY_MS);
+  try {
+    await Promise.race([store.ready, refused]);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

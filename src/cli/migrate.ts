@@ -1,0 +1,171 @@
+/** `migrate-store`: moves accounts from the embedded store to MongoDB. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { openFolder, openSecretsKey } from '../accounts/data-folder.ts';
+import { Sealer } from '../accounts/sealing.ts';
+import { newIncarnation, now } from '../clock.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { SILENT_AFTER_MS, writeFailure } from '../core.ts';
+import { type Store, StoreUnavailable } from '../engine/store.ts';
+import { type MovedAccount, migrate, type Progress } from '../migration/migrate.ts';
+import { MigrationRefused } from '../migration/refused.ts';
+import { OperatorError } from '../operator-error.ts';
+import { expectUnheld, FolderHeld, lockFolder } from '../store/folder-lock.ts';
+import { openLmdbStore } from '../store/lmdb-store.ts';
+import { Failure } from './failure.ts';
+import { checkTarget, openTarget, withoutSecrets } from './migrate-target.ts';
+import { collect } from './options.ts';
+import type { Outcome } from './output.ts';
+import type { Shell } from './shell.ts';
+
+interface MigrateStoreOptions {
+  to: string;
+  account?: string[];
+}
+
+const BEAT_MS = 1_000;
+const TOLD_EVERY_MS = 2_000;
+
+/** The key that the target's secrets are sealed under: a folder's own would be gone with the folder. */
+function targetKey(config: Config): Buffer {
+  if (config.secretsKey === null) {
+    throw new ConfigError(['SECRETS_KEY is required: with MongoDB the webhook secrets are sealed under it']);
+  }
+  return openSecretsKey(config.secretsKey, '');
+}
+
+/** Opens a secret with SECRETS_KEY or the folder's own key, whichever it was sealed with, and seals it anew. */
+function resealer(key: Buffer, dataDir: string): (sealed: string) => string {
+  const target = new Sealer(key);
+  const hasOwn = existsSync(join(dataDir, 'secrets.key'));
+  const own = hasOwn ? new Sealer(openSecretsKey(null, dataDir)) : null;
+  return (sealed) => {
+    try {
+      return target.seal(target.open(sealed));
+    } catch (error) {
+      if (own === null) throw error;
+      return target.seal(own.open(sealed));
+    }
+  };
+}
+
+/** The data folder's store, with its lock: no server starts on it meanwhile. */
+async function openSource(
+  shell: Shell,
+  dataDir: string,
+  incarnation: string,
+): Promise<{ store: Store; close(): Promise<void> }> {
+  const onFatal = (error: Error): never => {
+    shell.output.failure(new OperatorError(writeFailure(error)));
+    process.exit(1);
+  };
+  const silentAfterMs = SILENT_AFTER_MS;
+  let store: Store | null = null;
+  try {
+    await expectUnheld(dataDir, now(), silentAfterMs);
+    const opened = await openLmdbStore({ folder: dataDir, incarnation, now, silentAfterMs, onFatal });
+    store = opened;
+    const lock = await lockFolder(dataDir, incarnation, now(), silentAfterMs);
+    const close = async (): Promise<void> => {
+      await lock.release();
+      await opened.close();
+    };
+    return { store: opened, close };
+  } catch (error) {
+    await store?.close();
+    if (error instanceof FolderHeld) {
+      throw new Failure('STORE_IN_USE', `${error.message}; stop it before its accounts are moved`);
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OperatorError(`the store in ${dataDir} can't be opened: ${reason}`);
+  }
+}
+
+/** A line on stderr now and then: a long journal takes its time. */
+function teller(): (progress: Progress) => void {
+  let toldAt = now();
+  return ({ step, account, done, of }) => {
+    if (now() - toldAt < TOLD_EVERY_MS) return;
+    toldAt = now();
+    process.stderr.write(`${step} ${account}: ${done} of ${of} batches\n`);
+  };
+}
+
+const AGAIN = 'nothing is lost: the same command again goes on from here';
+
+function failureFor(error: unknown): unknown {
+  if (error instanceof StoreUnavailable)
+    return new Failure('SERVICE_UNAVAILABLE', `${error.message}; ${AGAIN}`);
+  if (!(error instanceof MigrationRefused)) return error;
+  const { code, message, differences } = error;
+  return new Failure(code, message, differences.length === 0 ? {} : { differences });
+}
+
+function textOf(accounts: readonly MovedAccount[], dataDir: string): string {
+  if (accounts.length === 0) return `There is no account in ${dataDir}: nothing to move.`;
+  const lines = accounts.map(({ accountId, moved, batches, entries, seq, hash }) =>
+    moved
+      ? `${accountId}  moved: ${batches} batches, ${entries} entries\n  head ${seq}  ${hash}`
+      : `${accountId}  was moved before: nothing to do`,
+  );
+  if (accounts.some(({ moved }) => moved)) {
+    lines.push(
+      `What was moved is inactive in ${dataDir} from now on; a server with MONGODB_URI and the same SECRETS_KEY serves it.`,
+    );
+  }
+  return lines.join('\n');
+}
+
+async function migrateStore(shell: Shell, { to, account }: MigrateStoreOptions): Promise<Outcome> {
+  const config = shell.config();
+  await checkTarget(to);
+  const key = targetKey(config);
+  const dataDir = openFolder(config.dataDir);
+  const incarnation = newIncarnation();
+  const source = await openSource(shell, dataDir, incarnation);
+  try {
+    const reseal = resealer(key, dataDir);
+    const target = await openTarget(to, incarnation);
+    // Whoever is silent is taken for dead, and others go on with what it left.
+    const beat = setInterval(() => {
+      source.store.beat(now()).catch(() => {});
+      target.beat(target.now()).catch(() => {});
+    }, BEAT_MS);
+    try {
+      const options = { source: source.store, target, reseal, accounts: account ?? null, now };
+      const accounts = await migrate({ ...options, report: teller() });
+      return { document: { accounts }, text: textOf(accounts, dataDir) };
+    } finally {
+      clearInterval(beat);
+      await target.close();
+    }
+  } catch (error) {
+    throw failureFor(error);
+  } finally {
+    await source.close();
+  }
+}
+
+/** Adds `migrate-store`. */
+export function addMigrateCommand(program: Command, shell: Shell): void {
+  program
+    .command('migrate-store')
+    .description(
+      'moves accounts from the embedded store in DATA_DIR to MongoDB; where it was stopped, it goes on',
+    )
+    .requiredOption('--to <uri>', 'the MongoDB connection string (mongodb://...)')
+    .option('--account <id>', 'only this account; may stand several times (default: all)', collect)
+    .exitOverride((error) => {
+      error.message = withoutSecrets(error.message);
+      throw error;
+    })
+    .action(async (options: MigrateStoreOptions) => {
+      try {
+        shell.say(await migrateStore(shell, options));
+      } catch (error) {
+        if (error instanceof Error) error.message = withoutSecrets(error.message, options.to);
+        throw error;
+      }
+    });
+}

@@ -1,0 +1,97 @@
+/**
+ * Moves what is due: timers, bank orders, deliveries, and what is parked. The port lists it only by claiming,
+ * so all of the source is claimed, what belongs to others is kept in hand (about half a KiB each) and put back.
+ *
+ * A thing is put into the target before it is taken off the source: a run that dies in between leaves it in
+ * both, and the next one may put it there a second time (MongoDB keeps timers and deliveries once, bank orders
+ * twice). That changes nothing: what is due is a hint, and whoever takes it reads again the state that it acts on.
+ */
+import type { Claim, DueKind, Settlement, Store } from '../engine/store.ts';
+import { chunks, type Stores } from './stores.ts';
+
+/** The last time that a date can have, in ms. */
+const END_OF_TIME = 8.64e15;
+const KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
+/** Each claim looks over all that is in hand: few large ones. */
+const CLAIMS = 20_000;
+const SETTLEMENTS = 500;
+
+async function settle(store: Store, settlements: Settlement[]): Promise<void> {
+  for (const part of chunks(settlements, SETTLEMENTS)) {
+    const settled = await store.settle(part);
+    if (settled.includes(false))
+      throw new Error('another process has taken over what was claimed to be moved');
+  }
+}
+
+/** What is in hand of the source, until it is moved or put back. */
+class Hand {
+  readonly #stores: Stores;
+  readonly #moves: (account: string) => boolean;
+  readonly #others = new Set<Claim>();
+
+  constructor(stores: Stores, moves: (account: string) => boolean) {
+    this.#stores = stores;
+    this.#moves = moves;
+  }
+
+  /** Claims all that there is and moves what is to be moved; the others' stays in hand. */
+  async take(): Promise<void> {
+    const { source, target } = this.#stores;
+    for (const kind of KINDS) {
+      for (;;) {
+        const claims = await source.claim(kind, END_OF_TIME, CLAIMS);
+        if (claims.length === 0) break;
+        for (const claim of claims) this.#others.add(claim);
+        const own = claims.filter(({ due }) => this.#moves(due.account));
+        await settle(
+          target,
+          own.map(({ due }) => ({ claim: null, next: due })),
+        );
+        await settle(
+          source,
+          own.map((claim) => ({ claim, next: null })),
+        );
+        for (const claim of own) this.#others.delete(claim);
+      }
+    }
+  }
+
+  async putBack(): Promise<void> {
+    const claims = [...this.#others];
+    this.#others.clear();
+    await settle(
+      this.#stores.source,
+      claims.map((claim) => ({ claim, next: claim.due })),
+    );
+  }
+
+  /** As `putBack`, for what was parked. */
+  async park(): Promise<void> {
+    const claims = [...this.#others];
+    this.#others.clear();
+    for (const part of chunks(claims, SETTLEMENTS)) await this.#stores.source.park(part);
+  }
+}
+
+/** Moves what is due of these accounts; what was parked is due in the target at once. */
+export async function moveDue(
+  stores: Stores,
+  moves: (account: string) => boolean,
+  now: number,
+): Promise<void> {
+  const due = new Hand(stores, moves);
+  try {
+    await due.take();
+    // All else is in hand, so what can be claimed after this had been parked.
+    const parked = new Hand(stores, moves);
+    if ((await stores.source.unpark(now)) === 0) return;
+    try {
+      await parked.take();
+    } finally {
+      await parked.park();
+    }
+  } finally {
+    await due.putBack();
+  }
+}

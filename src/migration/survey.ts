@@ -1,0 +1,182 @@
+/**
+ * Looks at everything before anything is written: the source is verified, its secrets open, and the target has
+ * nothing that is in the way.
+ */
+import type { Account } from '../accounts/account.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import { Replay } from '../engine/replay.ts';
+import type { Store } from '../engine/store.ts';
+import type { Difference } from '../engine/verify.ts';
+import { otherJournal } from './copy.ts';
+import { MigrationRefused, notVerified } from './refused.ts';
+import { SteadyReads } from './steady-reads.ts';
+import type { Stores } from './stores.ts';
+
+/** A verified journal, with its head. */
+export interface Verified {
+  account: string;
+  batches: number;
+  entries: number;
+  seq: number;
+  hash: string;
+}
+
+/**
+ * `absent`: nobody could have acted on the account in the target. `closed`: it was handed over, but not to its
+ * end: nobody gets in there yet. `open`: the target has it.
+ */
+export type Stage = 'absent' | 'closed' | 'open';
+
+export interface Plan extends Verified {
+  stage: Stage;
+  /** The target has all of it, and the source is off. */
+  done: boolean;
+}
+
+const RECORDS = 500;
+const MOST_DIFFERENCES = 1_000;
+
+/**
+ * Replays an account's journal as `verify` does; what is off goes to the differences.
+ * @throws StoreUnavailable
+ */
+export async function verifyAccount(
+  store: Store,
+  account: string,
+  differences: Difference[],
+): Promise<{ verified: Verified; transactions: ReadonlySet<string> }> {
+  const report = (seq: number, what: string): void => {
+    if (differences.length < MOST_DIFFERENCES) differences.push({ account, seq, what });
+  };
+  const reads = new SteadyReads(store);
+  const replay = new Replay({
+    store: reads as object as Store,
+    account,
+    decide: false,
+    sandbox: true,
+    report,
+  });
+  await replay.run();
+  reads.expectThere();
+  const { batches, entries, seq, hash, transactions } = replay;
+  return { verified: { account, batches, entries, seq, hash }, transactions };
+}
+
+/** Records of the accounts that no journal tells of: they'd be left behind. */
+async function checkRecords(
+  source: Store,
+  known: ReadonlyMap<string, ReadonlySet<string>>,
+  differences: Difference[],
+): Promise<void> {
+  for (let after = ''; ; ) {
+    let records: TransactionRecord[];
+    try {
+      records = await source.records(after, RECORDS);
+    } catch (error) {
+      const what = `a record after "${after}" can't be read: ${error instanceof Error ? error.message : error}`;
+      differences.push({ account: '', seq: 0, what });
+      return;
+    }
+    for (const { account, id } of records) {
+      if (known.get(account)?.has(id) !== false || differences.length >= MOST_DIFFERENCES) continue;
+      differences.push({ account, seq: 0, what: `no journal tells of the record ${id}` });
+    }
+    if (records.length < RECORDS) return;
+    after = records.at(-1)?.id ?? '';
+  }
+}
+
+/** @throws MigrationRefused SOURCE_NOT_VERIFIED */
+export async function verifySource(
+  source: Store,
+  accounts: readonly string[],
+  onAccount: (account: string) => void,
+): Promise<Verified[]> {
+  const all: Verified[] = [];
+  const known = new Map<string, ReadonlySet<string>>();
+  const differences: Difference[] = [];
+  for (const account of accounts) {
+    const { verified, transactions } = await verifyAccount(source, account, differences);
+    all.push(verified);
+    known.set(account, transactions);
+    onAccount(account);
+  }
+  await checkRecords(source, known, differences);
+  if (differences.length > 0) throw notVerified('SOURCE_NOT_VERIFIED', 'the data folder', differences);
+  return all;
+}
+
+/**
+ * Whether one journal begins with the other.
+ * @throws MigrationRefused TARGET_CONFLICT
+ */
+export async function expectSameJournal({ source, target }: Stores, account: string): Promise<void> {
+  const [here, there] = await Promise.all([source.head(account), target.head(account)]);
+  const seq = Math.min(here.seq, there.seq);
+  if (seq === 0) return;
+  const [[ours], [theirs]] = await Promise.all([
+    source.batches(account, [seq]),
+    target.batches(account, [seq]),
+  ]);
+  // A batch's hash covers all before it, so two journals that agree here have never differed.
+  if (ours === undefined || ours.hash !== theirs?.hash) throw otherJournal(account, seq);
+}
+
+/** Whoever has the address list empty lets nobody in. */
+export function stageOf(here: Account | null, there: Account | null): Stage {
+  if (there === null) return 'absent';
+  return there.allowedIps.length === 0 && here !== null && here.allowedIps.length > 0 ? 'closed' : 'open';
+}
+
+export function isOff({ status, userStatus }: Account): boolean {
+  return status === 'inactive' && userStatus === 'inactive';
+}
+
+async function expectClientFree({ target }: Stores, { id, clientId }: Account): Promise<void> {
+  const holder = await target.accountByClientId(clientId);
+  if (holder === null || holder.id === id) return;
+  const message = `in the target the client id of ${id} belongs to account ${holder.id}`;
+  throw new MigrationRefused('TARGET_CONFLICT', message);
+}
+
+function expectSecretsOpen(account: Account, reseal: (sealed: string) => string): void {
+  for (const { url, secrets } of account.webhooks) {
+    try {
+      for (const { sealed } of secrets) reseal(sealed);
+    } catch {
+      throw new MigrationRefused(
+        'SECRET_NOT_OPENED',
+        `no key opens the webhook secret of ${account.id} for ${url}: set SECRETS_KEY to the key that it was sealed with; no account was moved`,
+      );
+    }
+  }
+}
+
+/**
+ * What is to be done for an account. Reads only.
+ * @throws MigrationRefused
+ */
+export async function planOf(
+  stores: Stores,
+  verified: Verified,
+  reseal: (sealed: string) => string,
+): Promise<Plan> {
+  const { source, target } = stores;
+  const { account, seq } = verified;
+  const [here, there, head] = await Promise.all([
+    source.account(account),
+    target.account(account),
+    target.head(account),
+  ]);
+  await expectSameJournal(stores, account);
+  const stage = stageOf(here, there);
+  // Without a batch to compare there's only the name, and a journal that nobody moved there is another's.
+  if (seq === 0 && head.seq > 0 && stage === 'absent') throw otherJournal(account, 1);
+  const isHandedOver = here === null || (stage === 'open' && isOff(here));
+  const done = isHandedOver && head.seq >= seq;
+  if (here !== null && !done) {
+    expectSecretsOpen(here, reseal);
+    if (there === null) await expectClientFree(stores, here);
+  }
+  return { ...verified, stage, done };
+}

@@ -1,0 +1,153 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Store } from '../../src/engine/store.ts';
+import { verifyStore } from '../../src/engine/verify.ts';
+import { MemoryState } from '../../src/store/memory-state.ts';
+import { iso } from '../store/builders.ts';
+import { same } from '../store/harness.ts';
+import {
+  A,
+  ALL,
+  B,
+  contentOfAccounts,
+  drainDue,
+  EMPTY,
+  mortal,
+  NOW,
+  newKey,
+  oldKey,
+  openFolderStore,
+  openMemory,
+  run,
+  Scene,
+} from './support.ts';
+
+const test = suite('migration');
+const scene = new Scene();
+test.after(() => scene.remove());
+
+const heads = async (store: Store) => {
+  const report = await verifyStore(store, { heads: true, decide: true, sandbox: true });
+  same(report.differences, []);
+  return (report.heads ?? []).sort((one, other) => (one.account < other.account ? -1 : 1));
+};
+
+/** The settings as they are in a source that was moved. */
+async function expectOff(source: Store, accounts: readonly string[]): Promise<void> {
+  for (const id of accounts) {
+    const account = await source.account(id);
+    assert.is(account?.status, 'inactive', id);
+    assert.is(account?.userStatus, 'inactive', id);
+  }
+}
+
+test('all accounts move, with all that they have', async () => {
+  const folder = await scene.copy();
+  const before = await openFolderStore(await scene.copy());
+  const source = await openFolderStore(folder);
+  const target = openMemory(new MemoryState());
+  const told = await run({ source, target });
+
+  same(
+    told.map(({ accountId, moved }) => ({ accountId, moved })),
+    ALL.map((accountId) => ({ accountId, moved: true })),
+  );
+  const content = await contentOfAccounts(before, ALL, oldKey);
+  same(await contentOfAccounts(target, ALL, newKey), content, 'the content');
+  const headsBefore = await heads(before);
+  same(await heads(source), headsBefore);
+  same(await heads(target), headsBefore);
+  same(
+    told.map(({ accountId, seq, hash }) => ({ account: accountId, seq, hash })),
+    headsBefore,
+  );
+  const attention = await before.attention();
+  assert.ok(attention.length >= 10, `${attention.length} items`);
+  same(
+    (await target.attention()).map((item) => JSON.stringify(item)).sort(),
+    attention.map((item) => JSON.stringify(item)).sort(),
+  );
+  const due = await drainDue(before, ALL);
+  assert.ok(due.due.length > 40 && due.parked.length === 4, `${due.due.length}, ${due.parked.length}`);
+  const there = await drainDue(target, ALL);
+  const unparked = there.due.map((each) => JSON.stringify({ ...JSON.parse(each), at: 0 }));
+  same(
+    there.due.filter((each) => due.due.includes(each)),
+    due.due,
+    'what is due',
+  );
+  for (const parked of due.parked) assert.ok(unparked.includes(parked), parked);
+  assert.is(there.due.length, due.due.length + due.parked.length);
+
+  await expectOff(source, ALL);
+  same(await source.attention(), []);
+  same(await drainDue(source, ALL), { due: [], parked: [] });
+  for (const store of [source, before, target]) await store.close();
+});
+
+test('one account moves, and the others stay as they are', async () => {
+  const folder = await scene.copy();
+  const before = await openFolderStore(await scene.copy());
+  const source = await openFolderStore(folder);
+  const target = openMemory(new MemoryState());
+  same(
+    (await run({ source, target, accounts: [B, B] })).map(({ accountId }) => accountId),
+    [B],
+  );
+  same(await target.accountIds(), [B]);
+  same(await contentOfAccounts(target, [B], newKey), await contentOfAccounts(before, [B], oldKey));
+  same(
+    await contentOfAccounts(source, [A, EMPTY], oldKey),
+    await contentOfAccounts(before, [A, EMPTY], oldKey),
+  );
+  await expectOff(source, [B]);
+  const [here, there] = [await source.attention(), await target.attention()];
+  same(
+    [...here, ...there].map(({ id }) => id).sort(),
+    (await before.attention()).map(({ id }) => id).sort(),
+    'no item is lost, none is in both',
+  );
+  assert.ok(here.some(({ id }) => id === 'msg_of_nobody'));
+  same([...new Set(there.map(({ kind }) => kind))].sort(), ['dead', 'quarantined', 'refused', 'return']);
+  same(await drainDue(source, [B]), { due: [], parked: [] });
+  for (const store of [source, before, target]) await store.close();
+});
+
+test('what is due of others stays due at its time, what is parked stays parked', async () => {
+  const before = await openFolderStore(await scene.copy());
+  const source = await openFolderStore(await scene.copy());
+  const target = openMemory(new MemoryState());
+  await run({ source, target, accounts: [B] });
+  same(await drainDue(source, [A]), await drainDue(before, [A]));
+  for (const store of [source, before, target]) await store.close();
+});
+
+test('a stuck cashout that ops were done with stays done with', async () => {
+  const source = await openFolderStore(await scene.copy());
+  const target = openMemory(new MemoryState());
+  const open = await source.openCashouts(iso(NOW), 100);
+  const marks = open.map(({ id, updatedAt }) => `${id}@${updatedAt}`);
+  const dismissed = await source.dismissed(marks);
+  assert.is(dismissed.filter((each) => each).length, 2);
+  await run({ source, target });
+  same(await target.dismissed(marks), dismissed);
+  for (const store of [source, target]) await store.close();
+});
+
+test('a second run finds nothing to do', async () => {
+  const source = await openFolderStore(await scene.copy());
+  const state = new MemoryState();
+  const first = await run({ source, target: openMemory(state) });
+  const content = await contentOfAccounts(openMemory(state), ALL, newKey);
+  const writes = { writesLeft: 1_000, lastTakesEffect: false, isOver: false };
+  const second = await run({ source, target: mortal(openMemory(state), writes) });
+  same(
+    second,
+    first.map((account) => ({ ...account, moved: false })),
+  );
+  assert.is(writes.writesLeft, 1_000, 'nothing is written');
+  same(await contentOfAccounts(openMemory(state), ALL, newKey), content);
+  await source.close();
+});
+
+test.run();

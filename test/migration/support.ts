@@ -1,0 +1,365 @@
+/** Stores to move between: filled by a real engine, looked at as a whole, and killed at any write. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Account } from '../../src/accounts/account.ts';
+import { Sealer } from '../../src/accounts/sealing.ts';
+import { SandboxBank } from '../../src/bank/sandbox.ts';
+import { adjust } from '../../src/engine/adjust.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import { Payments } from '../../src/engine/payments.ts';
+import {
+  type Claim,
+  type DeliveryRecord,
+  type Due,
+  type DueKind,
+  type Store,
+  StoreUnavailable,
+} from '../../src/engine/store.ts';
+import { type MigrateOptions, type MovedAccount, migrate } from '../../src/migration/migrate.ts';
+import { openLmdbStore } from '../../src/store/lmdb-store.ts';
+import type { MemoryState } from '../../src/store/memory-state.ts';
+import { MemoryStore } from '../../src/store/memory-store.ts';
+import { newDelivery } from '../../src/webhooks/delivery.ts';
+import { iso, settings } from '../store/builders.ts';
+
+/** When the scene plays, ms since 1970. */
+export const START = Date.UTC(2026, 0, 5, 12);
+export const NOW = START + 3_600_000;
+export const A = 'acc_a';
+export const B = 'acc_b';
+/** Has settings and no journal. */
+export const EMPTY = 'acc_empty';
+export const ALL = [A, B, EMPTY];
+const URLS = ['https://one.example/hook', 'https://two.example/hook'];
+
+export const oldKey = new Sealer(Buffer.alloc(32, 1));
+export const newKey = new Sealer(Buffer.alloc(32, 2));
+
+export function reseal(sealed: string): string {
+  return newKey.seal(oldKey.open(sealed));
+}
+
+export async function temporaryFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'pixstate-migration-'));
+}
+
+let incarnations = 0;
+
+export function openFolderStore(folder: string): Promise<Store> {
+  incarnations += 1;
+  return openLmdbStore({
+    folder,
+    incarnation: `i${incarnations}`,
+    now: () => NOW,
+    silentAfterMs: 5_000,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+}
+
+/** Whoever opened it before has fallen silent. */
+export function openMemory(state: MemoryState): Store {
+  incarnations += 1;
+  const now = NOW + 60_000 * incarnations;
+  return new MemoryStore({ state, incarnation: `m${incarnations}`, now: () => now, silentAfterMs: 5_000 });
+}
+
+/** An engine with its doors, on a store. */
+export class Process {
+  readonly engine: Engine;
+  readonly payments: Payments;
+  readonly store: Store;
+  now = START;
+
+  constructor(store: Store, name: string) {
+    let batches = 0;
+    let ids = 0;
+    const now = (): number => this.now;
+    const newBatchId = (): string => `${name}.${++batches}`;
+    const newId = (): string => `${name}000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
+    this.store = store;
+    const settingsOf = (id: string): Promise<Account | null> => store.account(id);
+    this.engine = new Engine({ store, sandbox: true, now, newBatchId, settings: settingsOf });
+    const bank = new SandboxBank(500);
+    this.payments = new Payments({ engine: this.engine, bank, now, newId, chargeExpiryS: 86_400 });
+  }
+
+  async deposit(account: string, amount: number, id = 'opening'): Promise<void> {
+    await adjust(this.engine, account, { id, amount, reason: 'a test', allowNegative: false });
+  }
+
+  async charge(accountId: string, amount: number, externalRef: string | null = null): Promise<string> {
+    const account = await this.#account(accountId);
+    const nothing = { description: null, additionalInfo: null, customer: null, expiresIn: null };
+    const request = { amount, externalRef, metadata: { of: accountId }, ...nothing };
+    const answer = await this.payments.createCharge(account, request, {});
+    if (answer.kind !== 'applied') throw new Error(answer.kind);
+    return answer.record.id;
+  }
+
+  async transfer(accountId: string, amount: number, idempotencyKey: string | null = null): Promise<string> {
+    const account = await this.#account(accountId);
+    const nothing = { externalRef: null, description: null, metadata: {} };
+    const key = { pixKeyType: 'EMAIL' as const, pixKey: 'someone@example.com' };
+    const answer = await this.payments.createTransfer(
+      account,
+      { amount, idempotencyKey, ...nothing, ...key },
+      {},
+    );
+    if (answer.kind !== 'applied') throw new Error(answer.kind);
+    return answer.record.id;
+  }
+
+  /** A message by ops; what comes of it. */
+  async tell(transaction: string, type: string, id: string): Promise<string> {
+    const record = await this.store.transaction(transaction);
+    if (record === null) throw new Error(`no transaction ${transaction}`);
+    return (await this.payments.message(record, { id, type, data: null }, 'sandbox')).kind;
+  }
+
+  async #account(id: string): Promise<Account> {
+    const account = await this.store.account(id);
+    if (account === null) throw new Error(`no account ${id}`);
+    return account;
+  }
+}
+
+function accountOf(id: string, parts: Partial<Account> = {}): Account {
+  const webhooks = URLS.map((url) => ({
+    url,
+    events: null,
+    secrets: [
+      { sealed: oldKey.seal(`whsec_new of ${id} for ${url}`), until: null },
+      { sealed: oldKey.seal(`whsec_old of ${id} for ${url}`), until: iso(START + 1_000) },
+    ],
+  }));
+  return settings({ id, clientId: `cli_${id}`, allowedIps: ['127.0.0.1', '10.0.0.1'], webhooks, ...parts });
+}
+
+/** Attempts at deliveries: the first ones delivered, dead, and to be tried again; the others weren't begun. */
+async function attempt(store: Store, account: string): Promise<void> {
+  const claims = await store.claim('delivery', START, 1_000);
+  let nth = 0;
+  for (const claim of claims) {
+    const { due } = claim;
+    if (due.kind !== 'delivery') throw new Error(due.kind);
+    if (due.account === account) nth += 1;
+    if (due.account !== account || nth > 6) {
+      await store.settle([{ claim, next: due }]);
+      continue;
+    }
+    const status = (['delivered', 'dead', 'retrying'] as const)[nth % 3] ?? 'dead';
+    const nextAttemptAt = status === 'retrying' ? iso(START + 60_000 * nth) : null;
+    const record: DeliveryRecord = {
+      ...newDelivery(due.delivery, account, due.transaction),
+      status,
+      failures: status === 'delivered' ? 0 : 1,
+      attempts: [{ at: iso(START), statusCode: 503, error: null, durationMs: 5 }],
+      nextAttemptAt,
+      deliveredAt: status === 'delivered' ? iso(START) : null,
+    };
+    const next = nextAttemptAt === null ? null : { ...due, at: Date.parse(nextAttemptAt), tries: 1 };
+    const attention = {
+      kind: 'dead' as const,
+      id: due.delivery,
+      since: iso(START),
+      what: 'a delivery is dead',
+      next: `npx pixstate deliveries retry ${due.delivery}`,
+    };
+    await store.settle([{ claim, next, record, ...(status === 'dead' ? { attention } : {}) }]);
+  }
+}
+
+/** The first timer and the first order of an account can't be carried out: they are parked. */
+async function parkSome(store: Store, account: string): Promise<void> {
+  for (const kind of ['timer', 'bank'] as const) {
+    const claims = await store.claim(kind, START + 10 * 86_400_000, 1_000);
+    const parked = claims.find(({ due }) => due.account === account);
+    const rest = claims.filter((claim) => claim !== parked);
+    await store.settle(rest.map((claim) => ({ claim, next: claim.due })));
+    if (parked !== undefined) await store.park([parked]);
+  }
+}
+
+/** Everything that an account may have: each kind of transaction, message, delivery, due thing and item. */
+async function fill(running: Process, account: string): Promise<void> {
+  const { store } = running;
+  const paid = async (id: string): Promise<unknown> => running.tell(id, 'PAY', `pay ${id}`);
+  await running.deposit(account, 500_000);
+  const charges: string[] = [];
+  for (let nth = 0; nth < 4; nth++) charges.push(await running.charge(account, 10_000 + 100 * nth, 'order'));
+  const [first = '', second = '', third = ''] = charges;
+  await Promise.all([paid(first), paid(second)]);
+  await running.tell(first, 'PROTEST', 'protest');
+  await running.tell(second, 'REFUND', 'refund');
+  // Not taken: a second payment is given back, and an odd message is kept.
+  const record = await store.transaction(first);
+  if (record === null) throw new Error('no record');
+  const late = { endToEndId: 'E12345678202601051200abcdefghijk', amount: 10_000, paidAt: iso(START) };
+  const incoming = { id: 'second payment', type: 'PAY', data: late };
+  await running.payments.message(record, incoming, 'bank');
+  await running.payments.message(record, { id: 'odd', type: 'APPROVE', data: {} }, 'bank');
+  const settled = await running.transfer(account, 1_000, 'a key');
+  await running.tell(settled, 'START', 'start');
+  await running.tell(settled, 'SETTLE', 'settle');
+  await running.transfer(account, 1_100);
+  const stuck = await running.transfer(account, 1_200);
+  await running.deposit(account, -5_000, 'a correction');
+  await running.charge(account, 10_001, 'with a scenario');
+  await attempt(store, account);
+  await parkSome(store, account);
+  await store.note([
+    { kind: 'quarantined', id: third, since: iso(START), what: 'can not be read', next: 'deploy' },
+  ]);
+  const openCashout = await store.transaction(stuck);
+  // Ops were done with one of the stuck cashouts.
+  const mark = `${stuck}@${openCashout?.updatedAt}`;
+  await store.note([{ kind: 'stuck', id: mark, since: iso(START), what: 'stuck', next: 'ask' }]);
+  await store.dismiss(mark);
+}
+
+/** Fills a store with the accounts of the scene; a note belongs to none of them. */
+export async function fillScene(store: Store): Promise<void> {
+  for (const id of ALL) await store.putAccount(accountOf(id));
+  await store.putAccount(accountOf(B, { version: 2, userStatus: 'inactive', maxAmount: 900_000 }));
+  await fill(new Process(store, 'aa'), A);
+  await fill(new Process(store, 'bb'), B);
+  await store.note([{ kind: 'unknown', id: 'msg_of_nobody', since: iso(START), what: 'PAY', next: 'ask' }]);
+}
+
+/** A folder with the scene, made once; `copy` gives a copy of one's own. */
+export class Scene {
+  readonly #folders: string[] = [];
+  #filled: string | null = null;
+
+  async empty(): Promise<string> {
+    const folder = await temporaryFolder();
+    this.#folders.push(folder);
+    return folder;
+  }
+
+  async copy(): Promise<string> {
+    if (this.#filled === null) {
+      this.#filled = await temporaryFolder();
+      const store = await openFolderStore(this.#filled);
+      await fillScene(store);
+      await store.close();
+    }
+    const folder = await this.empty();
+    await cp(this.#filled, folder, { recursive: true });
+    return folder;
+  }
+
+  async remove(): Promise<void> {
+    for (const folder of [...this.#folders, this.#filled ?? ''])
+      if (folder !== '') await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What lies in a store of some accounts, but what is due. */
+export async function contentOfAccounts(
+  store: Store,
+  accounts: readonly string[],
+  key: Sealer,
+): Promise<object> {
+  const records = (await store.records('', 10_000)).filter(({ account }) => accounts.includes(account));
+  const deliveries = await Promise.all(records.map(({ id }) => store.deliveries(id)));
+  const found: Record<string, unknown> = {};
+  for (const account of accounts) {
+    const own = await store.account(account);
+    const opened = own?.webhooks.map(({ secrets, ...webhook }) => ({
+      ...webhook,
+      secrets: secrets.map(({ sealed, until }) => ({ secret: key.open(sealed), until })),
+    }));
+    const { version: _, ...settings } = own ?? { version: 0 };
+    const lookups = await store.lookups(account);
+    found[account] = {
+      head: await store.head(account),
+      journal: await store.journal(account, 1, 10_000),
+      lookups: lookups.map((row) => JSON.stringify(row)).sort(),
+      settings: own === null ? null : { ...settings, webhooks: opened },
+    };
+  }
+  return {
+    accounts: found,
+    records,
+    deliveries: deliveries.flat().sort((a, b) => (a.id < b.id ? -1 : 1)),
+  };
+}
+
+const KINDS: readonly DueKind[] = ['timer', 'bank', 'delivery'];
+
+async function drain(store: Store): Promise<Claim[]> {
+  const all: Claim[] = [];
+  for (const kind of KINDS) {
+    for (;;) {
+      const claims = await store.claim(kind, 8.64e15, 1_000);
+      if (claims.length === 0) break;
+      all.push(...claims);
+    }
+  }
+  return all;
+}
+
+/** What is due of some accounts, but what is parked; it stays due. */
+export async function dueNow(store: Store, accounts: readonly string[]): Promise<Due[]> {
+  const claims = await drain(store);
+  await store.settle(claims.map((claim) => ({ claim, next: claim.due })));
+  return claims.map(({ due }) => due).filter(({ account }) => accounts.includes(account));
+}
+
+/** What is due, and what was parked, of some accounts; all of it is in hand then. Parked things have no time. */
+export async function drainDue(
+  store: Store,
+  accounts: readonly string[],
+): Promise<{ due: string[]; parked: string[] }> {
+  const own = (claims: readonly Claim[]): Due[] =>
+    claims.map(({ due }) => due).filter(({ account }) => accounts.includes(account));
+  const due = own(await drain(store));
+  await store.unpark(NOW);
+  const parked = own(await drain(store));
+  return {
+    due: due.map((each) => JSON.stringify(each)).sort(),
+    parked: parked.map((each) => JSON.stringify({ ...each, at: 0 })).sort(),
+  };
+}
+
+/** Moves on two open stores. */
+export function run(
+  parts: Partial<MigrateOptions> & { source: Store; target: Store },
+): Promise<MovedAccount[]> {
+  return migrate({ reseal, accounts: null, now: () => NOW, report: () => {}, ...parts });
+}
+
+const WRITES = new Set<string | symbol>([
+  ...['append', 'settle', 'park', 'unpark', 'claim', 'note', 'dismiss', 'putAccount'],
+]);
+
+/** How many writes are left until the process dies, and whether the last one takes effect. */
+export interface Life {
+  writesLeft: number;
+  lastTakesEffect: boolean;
+  isOver: boolean;
+}
+
+/** A store of a process that dies: from then on nothing is done, as after kill -9. */
+export function mortal(store: Store, life: Life): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return async (...args: unknown[]) => {
+        if (life.isOver) throw new StoreUnavailable('dead');
+        const call = (): unknown => Reflect.apply(method, target, args);
+        if (!WRITES.has(name)) return call();
+        life.writesLeft -= 1;
+        if (life.writesLeft >= 0) return call();
+        life.isOver = true;
+        if (life.lastTakesEffect) await call();
+        throw new StoreUnavailable('killed');
+      };
+    },
+  });
+}
