@@ -10,6 +10,7 @@ import type { Document } from 'mongodb';
 import type { Claim, DueKind, Settlement } from '../engine/store.ts';
 import type { MongoConnection } from './mongo-connection.ts';
 import { attentionDocument, type DeliveryDocument, type TransactionDocument } from './mongo-documents.ts';
+import { stillStanding } from './mongo-owners.ts';
 import { dueIn, dueOfDelivery, type Found, type Place, placeOf, tokenOf } from './mongo-place.ts';
 import type { MongoProcesses } from './mongo-processes.ts';
 import type { MongoReads } from './mongo-reads.ts';
@@ -45,6 +46,12 @@ interface Writes {
   ends: Place[];
 }
 
+interface SettleCaller {
+  settlements: readonly Settlement[];
+  resolve(counts: boolean[]): void;
+  reject(error: Error): void;
+}
+
 export class MongoDue {
   readonly #options: MongoDueOptions;
   /** Claims in hand, with the count of silences when they were made. */
@@ -52,6 +59,8 @@ export class MongoDue {
   /** One claim of a kind at a time: a process does not race with itself. */
   readonly #turns = new Map<DueKind, Promise<unknown>>();
   #claims = 0;
+  readonly #settling: SettleCaller[] = [];
+  #isSettling = false;
 
   constructor(options: MongoDueOptions) {
     this.#options = options;
@@ -144,40 +153,10 @@ export class MongoDue {
     }
     // Where each document held one thing, their number tells that all of them are ours.
     const isAll = taken === found.length && documents.length === found.length;
-    const ours = isAll ? null : await connection.surely(() => this.stillOurs(claims));
+    const ours = isAll ? null : await connection.surely(() => stillStanding(this.#options.reads, claims));
     const won = claims.filter((_, index) => ours === null || ours[index]);
     this.hold(won);
     return won;
-  }
-
-  /** Whether each claim still stands where it was written. */
-  async stillOurs(claims: readonly Claim[]): Promise<boolean[]> {
-    const { reads } = this.#options;
-    const places = claims.map(placeOf);
-    const [inTransactions, inDeliveries] = [false, true].map((isDelivery) => [
-      ...new Set(
-        places.filter(({ kind }) => (kind === 'delivery') === isDelivery).map((place) => place.document),
-      ),
-    ]);
-    const standing = new Set<string>();
-    const parts = ['timers', 'orders'].flatMap((array) => [`${array}.id`, `${array}.token`]);
-    const projection = Object.fromEntries(parts.map((part) => [part, 1]));
-    const [transactions, deliveries] = await Promise.all([
-      inTransactions?.length
-        ? reads.find<TransactionDocument>('transactions', { _id: { $in: inTransactions } }, { projection })
-        : [],
-      inDeliveries?.length
-        ? reads.find<DeliveryDocument>(
-            'deliveries',
-            { _id: { $in: inDeliveries } },
-            { projection: { token: 1 } },
-          )
-        : [],
-    ]);
-    for (const { _id, timers = [], orders = [] } of transactions)
-      for (const { id, token } of [...timers, ...orders]) standing.add(`${_id} ${id} ${token}`);
-    for (const { _id, token } of deliveries) standing.add(`${_id}  ${token}`);
-    return places.map(({ document, element, token }) => standing.has(`${document} ${element} ${token}`));
   }
 
   /** Whether each claim counts: it is in hand, and where others may have taken over, nobody has. */
@@ -187,7 +166,10 @@ export class MongoDue {
     const doubtful = claims.filter(
       (claim): claim is Claim => claim !== null && (this.#held.get(claim.token) ?? silences) < silences,
     );
-    const standing = doubtful.length === 0 ? [] : await connection.surely(() => this.stillOurs(doubtful));
+    const standing =
+      doubtful.length === 0
+        ? []
+        : await connection.surely(() => stillStanding(this.#options.reads, doubtful));
     const gone = new Set(doubtful.filter((_, index) => !standing[index]).map(({ token }) => token));
     const seen = new Set<string>();
     return claims.map((claim) => {
@@ -202,7 +184,30 @@ export class MongoDue {
     for (const claim of claims) if (claim !== null) this.#held.delete(claim.token);
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<boolean[]> {
+  /** Settlements of many callers travel together: what waits while one write is under way goes with the next. */
+  settle(settlements: readonly Settlement[]): Promise<boolean[]> {
+    return new Promise((resolve, reject) => {
+      this.#settling.push({ settlements, resolve, reject });
+      if (this.#isSettling) return;
+      this.#isSettling = true;
+      setImmediate(() => void this.#settleAll());
+    });
+  }
+
+  async #settleAll(): Promise<void> {
+    while (this.#settling.length > 0) {
+      const callers = this.#settling.splice(0);
+      try {
+        const counts = await this.#settle(callers.flatMap((caller) => caller.settlements));
+        for (const { settlements, resolve } of callers) resolve(counts.splice(0, settlements.length));
+      } catch (error) {
+        for (const { reject } of callers) reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+    this.#isSettling = false;
+  }
+
+  async #settle(settlements: readonly Settlement[]): Promise<boolean[]> {
     const { connection } = this.#options;
     const claims = settlements.map(({ claim }) => claim);
     const counts = await this.#counts(claims);

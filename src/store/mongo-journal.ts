@@ -15,6 +15,7 @@ import { type Append, type AppendResult, type Claim, StoreUnavailable } from '..
 import { jittered, type MongoConnection, pause } from './mongo-connection.ts';
 import { batchOf, headOf, type JournalDocument, journalDocument } from './mongo-documents.ts';
 import type { MongoDue } from './mongo-due.ts';
+import { stillStanding } from './mongo-owners.ts';
 import { placeOf } from './mongo-place.ts';
 import { missingOf, type Projection, projectionOf, writeProjections } from './mongo-projection.ts';
 import type { MongoReads } from './mongo-reads.ts';
@@ -263,7 +264,7 @@ export class MongoJournal {
     const doubtful = projections
       .flatMap(({ claims }) => claims)
       .filter((claim) => taken.has(placeOf(claim).document));
-    const held = await this.#parts.connection.surely(() => this.#parts.due.stillOurs(doubtful));
+    const held = await this.#parts.connection.surely(() => stillStanding(this.#parts.reads, doubtful));
     return new Set(doubtful.filter((_, index) => held[index] !== true));
   }
 

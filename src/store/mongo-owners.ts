@@ -1,6 +1,8 @@
-/** Whom what is due belongs to. */
+/** Whom what is due belongs to, as it is stored. */
 import type { Document } from 'mongodb';
-import type { Held } from './mongo-documents.ts';
+import type { Claim } from '../engine/store.ts';
+import type { DeliveryDocument, Held, TransactionDocument } from './mongo-documents.ts';
+import { placeOf } from './mongo-place.ts';
 import type { MongoReads } from './mongo-reads.ts';
 import { PARKED } from './mongo-settlements.ts';
 
@@ -44,4 +46,33 @@ export async function hasClaims(reads: MongoReads, owner: string): Promise<boole
     if (found.length > 0) return true;
   }
   return false;
+}
+
+/** Whether each claim still stands where it was written. */
+export async function stillStanding(reads: MongoReads, claims: readonly Claim[]): Promise<boolean[]> {
+  const places = claims.map(placeOf);
+  const [inTransactions, inDeliveries] = [false, true].map((isDelivery) => [
+    ...new Set(
+      places.filter(({ kind }) => (kind === 'delivery') === isDelivery).map((place) => place.document),
+    ),
+  ]);
+  const standing = new Set<string>();
+  const parts = ['timers', 'orders'].flatMap((array) => [`${array}.id`, `${array}.token`]);
+  const projection = Object.fromEntries(parts.map((part) => [part, 1]));
+  const [transactions, deliveries] = await Promise.all([
+    inTransactions?.length
+      ? reads.find<TransactionDocument>('transactions', { _id: { $in: inTransactions } }, { projection })
+      : [],
+    inDeliveries?.length
+      ? reads.find<DeliveryDocument>(
+          'deliveries',
+          { _id: { $in: inDeliveries } },
+          { projection: { token: 1 } },
+        )
+      : [],
+  ]);
+  for (const { _id, timers = [], orders = [] } of transactions)
+    for (const { id, token } of [...timers, ...orders]) standing.add(`${_id} ${id} ${token}`);
+  for (const { _id, token } of deliveries) standing.add(`${_id}  ${token}`);
+  return places.map(({ document, element, token }) => standing.has(`${document} ${element} ${token}`));
 }

@@ -9,6 +9,7 @@ import type { MongoConnection } from './mongo-connection.ts';
 import {
   type AccountDocument,
   type AdjustmentDocument,
+  type DeliveryDocument,
   type JournalDocument,
   type LookupElement,
   recordOf,
@@ -107,6 +108,7 @@ export class MongoReads {
   readonly #adjustments: Gathered<Wanted, string>;
   readonly #accounts: Gathered<string, AccountDocument>;
   readonly #heads: Gathered<string, JournalDocument>;
+  readonly #deliveries: Gathered<string, DeliveryDocument[]>;
 
   constructor(connection: MongoConnection) {
     this.#connection = connection;
@@ -116,6 +118,7 @@ export class MongoReads {
     this.#adjustments = new Gathered(bound, (wanted) => this.#readAdjustments(wanted));
     this.#accounts = new Gathered(bound, (ids) => this.#byId<AccountDocument>('accounts', ids));
     this.#heads = new Gathered(bound, (accounts) => this.#readHeads(accounts));
+    this.#deliveries = new Gathered(bound, (transactions) => this.#readDeliveries(transactions));
   }
 
   /** @throws StoreUnavailable */
@@ -145,6 +148,19 @@ export class MongoReads {
     if (wanted.name === 'externalRef') return this.#newest(account, wanted.key);
     const gathered = wanted.name === 'adjustment' ? this.#adjustments : this.#lookups;
     return gathered.get({ ...wanted, account });
+  }
+
+  /** A transaction's deliveries, as far as there was an attempt. */
+  async deliveries(transaction: string): Promise<DeliveryDocument[]> {
+    return (await this.#deliveries.get(transaction)) ?? [];
+  }
+
+  async #readDeliveries(transactions: string[]): Promise<DeliveryDocument[][]> {
+    const found = new Map<string, DeliveryDocument[]>(transactions.map((id) => [id, []]));
+    const filter = { transaction: { $in: [...found.keys()] }, failures: { $exists: true } };
+    for (const document of await this.find<DeliveryDocument>('deliveries', filter))
+      found.get(document.transaction)?.push(document);
+    return transactions.map((id) => found.get(id) ?? []);
   }
 
   /** An account's last batch, without its entries. */

@@ -35,7 +35,6 @@ import {
   accountOf,
   attentionOf,
   batchOf,
-  type DeliveryDocument,
   deliveryOf,
   type JournalDocument,
   recordOf,
@@ -281,8 +280,7 @@ export class MongoStore implements Store {
 
   async deliveries(transaction: string): Promise<DeliveryRecord[]> {
     this.#check();
-    const filter = { transaction, failures: { $exists: true } };
-    return (await this.#reads.find<DeliveryDocument>('deliveries', filter)).map(deliveryOf);
+    return (await this.#reads.deliveries(transaction)).map(deliveryOf);
   }
 
   async attention(): Promise<AttentionItem[]> {

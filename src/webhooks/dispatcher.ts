@@ -43,6 +43,8 @@ interface Job {
 }
 
 const MAX_IN_HAND = 4_096;
+/** Transactions whose history is read at the same time. */
+const READ_TOGETHER = 16;
 /** The delivery before is in other hands: look again after so long. */
 const NOT_YET_MS = 250;
 
@@ -107,15 +109,21 @@ export class Dispatcher {
       else own.push(claim);
     }
     const reader = new BatchReader(this.#options.store);
-    for (const [transaction, own] of byTransaction) {
+    const all = [...byTransaction];
+    while (all.length > 0) {
       // Others get their turn: what was claimed may be a backlog.
       await new Promise(setImmediate);
-      try {
-        await this.#takeOf(transaction, own, reader);
-      } catch (error) {
-        this.#options.onTrouble(error);
-        for (const claim of own) this.#putOff(claim, 1_000 * (claim.due.tries + 1));
-      }
+      // A few at a time: a store behind a network answers them together.
+      await Promise.all(all.splice(0, READ_TOGETHER).map(([id, own]) => this.#tryOf(id, own, reader)));
+    }
+  }
+
+  async #tryOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
+    try {
+      await this.#takeOf(transaction, claims, reader);
+    } catch (error) {
+      this.#options.onTrouble(error);
+      for (const claim of claims) this.#putOff(claim, 1_000 * (claim.due.tries + 1));
     }
   }
 
