@@ -151,13 +151,13 @@ class Readiness {
   async notReady(): Promise<string | null> {
     if (this.closing) return 'shutting down';
     if (!this.started) return this.#core.database === null ? 'starting' : 'waiting for the database';
-    if (!this.#core.engine.writable) return 'the store does not take writes';
     try {
       await this.#core.store.ping();
     } catch (error) {
       if (error instanceof StoreUnavailable) return `the store does not take writes: ${error.message}`;
       throw error;
     }
+    if (!this.#core.engine.writable) return 'the store does not take writes';
     return null;
   }
 }

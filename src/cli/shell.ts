@@ -5,7 +5,7 @@ import { OperatorError } from '../operator-error.ts';
 import type { Outcome, Output } from './output.ts';
 
 const DRAIN_MS = 10_000;
-const READY_MS = 8_000;
+const READY_MS = 6_000;
 const BEAT_MS = 1_000;
 
 function beat({ store, now }: Core): void {

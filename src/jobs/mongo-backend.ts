@@ -39,6 +39,8 @@ export const SHARED_CLOCK = { tickMs: 200, processEveryMs: 170, lockLifetimeMs: 
 
 /** The process's clock may be set at any time: it is compared with the database's so often. */
 const MEASURE_EVERY_MS = 1_000;
+/** Longer than what the driver's own bounds give. */
+const LONGEST_WAIT_MS = 7_000;
 /** Clocks that differ by less count as equal: nothing here depends on so little. */
 const SAME_TIME_MS = 50;
 
@@ -56,11 +58,39 @@ export function openMongoBackend({ db, now, collection = 'jobs' }: MongoBackendO
   return {
     name: 'MongoDB',
     // Not the library's backend: that would make a collection for logs that nobody writes.
-    repository,
+    repository: bounded(repository),
     ownsConnection: false,
     connect: () => repository.connect(),
     disconnect: async () => {},
   };
+}
+
+/**
+ * Ends every wait: the driver may wait without end for a socket that was destroyed a moment before, and a look for
+ * jobs that never ends would be this process's last.
+ */
+function bounded<Repository extends object>(repository: Repository): Repository {
+  const get = (target: Repository, name: string | symbol): unknown => {
+    const member: unknown = Reflect.get(target, name);
+    if (typeof member !== 'function') return member;
+    return (...args: unknown[]) => {
+      const result: unknown = member.apply(target, args);
+      return result instanceof Promise ? inTime(result) : result;
+    };
+  };
+  return new Proxy(repository, { get });
+}
+
+async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the database takes too long')), LONGEST_WAIT_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 class SharedJobRepository extends MongoJobRepository {

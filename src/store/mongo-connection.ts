@@ -30,6 +30,8 @@ const SOCKET_MS = 5_000;
 const PROBE_MS = 200;
 /** Reads, and writes that may be given up, end by then, whatever the driver tries meanwhile. */
 const RUN_MS = 5_000;
+/** Longer than what the driver's own bounds give. */
+export const COMMAND_MS = 7_000;
 const SLOW_PREPARATION_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
@@ -184,14 +186,14 @@ export class MongoConnection {
   }
 
   async #inspect(): Promise<void> {
-    const { version } = (await this.db.command({ buildInfo: 1 })) as unknown as { version: string };
+    const { version } = (await this.send({ buildInfo: 1 })) as unknown as { version: string };
     const [major = 0, minor = 0] = version.split('.').map(Number);
     const [oldestMajor, oldestMinor] = OLDEST_VERSION;
     if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
       const oldest = OLDEST_VERSION.join('.');
       throw new UnusableServer(`MongoDB ${oldest} or newer is needed; the server is ${version}`);
     }
-    const hello = await this.db.command({ hello: 1 });
+    const hello = await this.send({ hello: 1 });
     this.standalone = hello.setName === undefined && hello.msg !== 'isdbgrid';
   }
 
@@ -201,7 +203,7 @@ export class MongoConnection {
    */
   async measureClock(local: () => number): Promise<void> {
     const before = local();
-    const { localTime } = await this.db.command({ hello: 1 });
+    const { localTime } = await this.send({ hello: 1 });
     const after = local();
     if (!(localTime instanceof Date)) return;
     const offset = localTime.getTime() - (before + after) / 2;
@@ -214,9 +216,17 @@ export class MongoConnection {
     this.#uncertainMs = uncertain;
   }
 
+  /**
+   * Sends a command, once. The signal ends what the driver would wait for without end: the drain of a socket
+   * that was destroyed a moment before.
+   */
+  send(command: Document): Promise<Document> {
+    return this.db.command(command, { signal: AbortSignal.timeout(COMMAND_MS) });
+  }
+
   /** A command on the primary. @throws StoreUnavailable, or MongoServerError where the command itself is wrong. */
   async command(command: Document): Promise<Document> {
-    return this.run(() => this.db.command(command));
+    return this.run(() => this.send(command));
   }
 
   /** Any read or write that may be given up. @throws StoreUnavailable */
@@ -266,7 +276,7 @@ export class MongoConnection {
   async #probe(): Promise<void> {
     while (!this.#closed) {
       try {
-        await this.db.command({ ping: 1 });
+        await this.send({ ping: 1 });
         break;
       } catch {
         await pause(jittered(PROBE_MS));

@@ -41,6 +41,8 @@ const PASSING = new Set([
 /** Node's own errors of a connection that ended: EPIPE, ECONNRESET and their like. */
 function isOfSocket(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof MongoError) return false;
+  // A command that was given up: whether it took effect, nobody knows.
+  if (error.name === 'TimeoutError' || error.name === 'AbortError') return true;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_\w+)$/.test(code);
 }

@@ -7,18 +7,23 @@
  *    projection, and whoever reads the head writes it.
  * 4. The batches that wait together travel together, each with its own outcome; a group is bounded.
  */
-
 import { ZERO_BALANCES } from '../domain/money.ts';
 import { type Batch, type Head, ZERO_HASH } from '../engine/journal.ts';
-import { dueOf } from '../engine/project.ts';
 import { type Append, type AppendResult, type Claim, StoreUnavailable } from '../engine/store.ts';
 import { jittered, type MongoConnection, pause } from './mongo-connection.ts';
 import { batchOf, headOf, type JournalDocument, journalDocument } from './mongo-documents.ts';
 import type { MongoDue } from './mongo-due.ts';
 import { stillStanding } from './mongo-owners.ts';
 import { placeOf } from './mongo-place.ts';
-import { missingOf, type Projection, projectionOf, writeProjections } from './mongo-projection.ts';
+import {
+  isImported,
+  missingOf,
+  type Projection,
+  projectionOf,
+  writeProjections,
+} from './mongo-projection.ts';
 import type { MongoReads } from './mongo-reads.ts';
+import { SharedAccounts } from './mongo-shared.ts';
 import { insertAll } from './mongo-writes.ts';
 
 export interface MongoJournalParts {
@@ -49,26 +54,15 @@ const NUMBER_LENGTH = 10;
 const LOOKS = 4;
 const LOOK_PAUSE_MS = 3;
 const MAJORITY_LOOKS = 10;
-/** Another process wrote to the account so recently that it may be about to again. */
-const SHARED_MS = 2_000;
-/** Who wrote the last batch of a shared account lets the others catch up. */
-const YIELD_MS = 6;
-
 export function documentId(incarnation: string, number: number): string {
   return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
-}
-
-/** Whether a batch makes less due than its entries say: it was moved here from another store. */
-function isImported({ batch, due }: Append): boolean {
-  return due.length === 0 && batch.entries.some((entry) => dueOf(batch.account, entry).length > 0);
 }
 
 export class MongoJournal {
   readonly #parts: MongoJournalParts;
   /** The last batch of an account that is known to be projected. */
   readonly #known = new Map<string, number>();
-  /** Accounts that other processes write to as well: until when, and whether the last batch was ours. */
-  readonly #shared = new Map<string, { until: number; wasOurs: boolean }>();
+  readonly #shared = new SharedAccounts();
   #waiting: Waiting[] = [];
   /** Numbers that are not projected yet. */
   readonly #underWay = new Set<number>();
@@ -105,7 +99,7 @@ export class MongoJournal {
   async append(append: Append): Promise<AppendResult> {
     const { batch, content } = append;
     if (Buffer.byteLength(content) > LARGEST_BATCH) throw new Error('a batch of more than 4 MiB');
-    await this.#yield(batch.account);
+    await this.#shared.yield(batch.account);
     if (this.#known.get(batch.account) !== batch.seq - 1) {
       const outcome = await this.#standing(batch);
       if (outcome !== null) return outcome;
@@ -119,21 +113,6 @@ export class MongoJournal {
       this.#waiting.push({ append, document, number, resolve, reject });
       this.#schedule();
     });
-  }
-
-  /** On a shared account the winner waits a little: those who lost have more to do before they can write. */
-  async #yield(account: string): Promise<void> {
-    const shared = this.#shared.get(account);
-    if (shared === undefined) return;
-    if (shared.until < performance.now()) this.#shared.delete(account);
-    else if (shared.wasOurs) await pause(jittered(YIELD_MS));
-  }
-
-  #share(account: string, wasOurs: boolean): void {
-    if (wasOurs && !this.#shared.has(account)) return;
-    if (this.#shared.size >= MAX_KNOWN) this.#shared.clear();
-    const before = this.#shared.get(account)?.until ?? 0;
-    this.#shared.set(account, { until: wasOurs ? before : performance.now() + SHARED_MS, wasOurs });
   }
 
   #know(account: string, seq: number): void {
@@ -156,7 +135,7 @@ export class MongoJournal {
   async #outcomeOfTaken(batch: Batch, stored: JournalDocument): Promise<AppendResult> {
     if (stored.id !== batch.id || stored.hash !== batch.hash) {
       this.#known.delete(batch.account);
-      this.#share(batch.account, false);
+      this.#shared.lost(batch.account);
       return { outcome: 'stale' };
     }
     await this.finish(batch.account, batch.seq);
@@ -177,7 +156,9 @@ export class MongoJournal {
     const group = this.#nextGroup();
     this.#isInserting = true;
     this.#projecting += 1;
+    const startedAt = performance.now();
     void this.#commit(group).finally(() => {
+      this.#shared.took(performance.now() - startedAt);
       this.#projecting -= 1;
       this.#send();
     });
@@ -254,7 +235,7 @@ export class MongoJournal {
       const claims = (projections[index]?.claims ?? []).filter((claim) => lost?.has(claim) !== true);
       due.hold(claims);
       this.#know(account, seq);
-      this.#share(account, true);
+      this.#shared.won(account);
       resolve({ outcome: 'appended', claims });
     });
   }

@@ -225,6 +225,11 @@ function claimsOf(own: Own, record: TransactionRecord, token: string): Claim[] {
   });
 }
 
+/** Whether a batch makes less due than its entries say: it was moved here from another store. */
+export function isImported({ batch, due }: Append): boolean {
+  return due.length === 0 && batch.entries.some((entry) => dueOf(batch.account, entry).length > 0);
+}
+
 /** What of a batch a crash cut off: as an append of the transactions that lack it, claimed by nobody. */
 export function missingOf(
   batch: Batch,

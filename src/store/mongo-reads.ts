@@ -5,7 +5,7 @@
 import type { Document } from 'mongodb';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { type Lookup, StoreUnavailable } from '../engine/store.ts';
-import type { MongoConnection } from './mongo-connection.ts';
+import { COMMAND_MS, type MongoConnection } from './mongo-connection.ts';
 import {
   type AccountDocument,
   type AdjustmentDocument,
@@ -130,7 +130,7 @@ export class MongoReads {
     const read = (): Promise<unknown> =>
       this.#connection.db
         .collection(collection)
-        .find(filter, { ...READ, ...options })
+        .find(filter, { ...READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
         .toArray();
     return this.#gate.run(() => this.#connection.run(read) as Promise<Found[]>);
   }
@@ -178,7 +178,10 @@ export class MongoReads {
       { $group: { _id: '$account', ...Object.fromEntries(parts) } },
     ];
     const found = await this.#connection.run(() =>
-      this.#connection.db.collection('journal').aggregate<JournalDocument>(pipeline, READ).toArray(),
+      this.#connection.db
+        .collection('journal')
+        .aggregate<JournalDocument>(pipeline, { ...READ, signal: AbortSignal.timeout(COMMAND_MS) })
+        .toArray(),
     );
     const heads = new Map(found.map((head) => [head._id, head]));
     return accounts.map((account) => heads.get(account) ?? null);

@@ -48,7 +48,7 @@ export async function insertAll<Item extends Document>(
   const insert = async (part: Item[]): Promise<void> => {
     const command = { insert: collection, documents: part, ordered: false, writeConcern: MAJORITY };
     const { writeErrors = [] } = (await connection.surely(() =>
-      connection.db.command(command),
+      connection.send(command),
     )) as unknown as WriteErrors;
     for (const { index, code, errmsg } of writeErrors) {
       const document = part[index];
@@ -74,7 +74,7 @@ export async function updateAll(
       n,
       nModified = 0,
       writeErrors = [],
-    } = (await connection.surely(() => connection.db.command(command))) as unknown as WriteErrors;
+    } = (await connection.surely(() => connection.send(command))) as unknown as WriteErrors;
     // Two that put the same thing where nothing is: the other one was first.
     const wrong = writeErrors.find(({ code }) => code !== DUPLICATE_KEY);
     if (wrong !== undefined) throw new Error(`${collection} does not take an update: ${wrong.errmsg}`);

@@ -138,8 +138,13 @@ export class Dispatcher {
       const due = claim.due as DeliveryDue;
       const delivery = named.find(({ id }) => id === due.delivery);
       const known = progress.get(due.delivery) ?? newDelivery(due.delivery, due.account, transaction);
-      // A hint that is not true any more, or a second row for the same attempt.
-      if (delivery === undefined || this.#jobs.has(due.delivery) || !wantsAttempt(known, now())) {
+      if (delivery !== undefined && this.#jobs.has(due.delivery)) {
+        // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
+        this.#putOff(claim, NOT_YET_MS);
+        continue;
+      }
+      // A hint that is not true any more.
+      if (delivery === undefined || !wantsAttempt(known, now())) {
         this.#settle({ claim, next: null });
         continue;
       }
