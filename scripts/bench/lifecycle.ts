@@ -1,0 +1,42 @@
+/** Transactions from their creation to their last delivered webhook. */
+import type { LoadResult } from './load.ts';
+import { load, type Order, type Receiver } from './server.ts';
+
+export interface Lifecycles {
+  /** Whole ones a second. */
+  rate: number;
+  created: LoadResult;
+  events: { seen: number; wanted: number };
+  seconds: number;
+}
+
+const LOOKS = 600;
+const LOOK_MS = 100;
+
+/** Creates and waits, at most a minute after the last answer, until the receiver has all of their events. */
+export async function lifecycles(order: Order, events: number, receiver: Receiver): Promise<Lifecycles> {
+  const before = (await receiver.seen()).count;
+  const started = Date.now();
+  const created = await load(order);
+  const wanted = order.requests * events;
+  let seen = 0;
+  let last = started;
+  for (let look = 0; look < LOOKS && seen < wanted; look++) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const now = await receiver.seen();
+    seen = now.count - before;
+    last = now.last;
+  }
+  const seconds = (last - started) / 1000;
+  const rate = (order.requests * Math.min(1, seen / wanted)) / seconds;
+  return { rate, created, events: { seen, wanted }, seconds };
+}
+
+/** One line of what came out. */
+export function lifecycleText(
+  kind: string,
+  requests: number,
+  { rate, created, events, seconds }: Lifecycles,
+): string {
+  return `lifecycle of ${kind}: ${rate.toFixed(0)}/s (${requests} created at ${created.rate.toFixed(0)}/s, ${events.seen} of ${events.wanted} events delivered within ${seconds.toFixed(1)} s)`;
+}

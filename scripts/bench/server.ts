@@ -1,0 +1,89 @@
+/** The server and the commands beside it, as a run starts them, and the load that it puts on them. */
+import type { ChildProcess } from 'node:child_process';
+import { freePort } from '../../test/support/process.ts';
+import type { LoadOrder, LoadResult } from './load.ts';
+import { nextLine, output, start, stop } from './processes.ts';
+
+export interface Server {
+  child: ChildProcess;
+  port: number;
+}
+
+/** What makes commands and servers work on one store: the environment that names it. */
+export type StoreEnv = Record<string, string>;
+
+export function folderEnv(folder: string): StoreEnv {
+  return { DATA_DIR: folder, MONGODB_URI: '' };
+}
+
+/** Runs a command to its end: what it printed as JSON. */
+export async function cli(env: StoreEnv, args: string[]): Promise<unknown> {
+  const text = await output(start(['dist/src/cli/pixstate.js', ...args, '--json'], env));
+  if (text === '') throw new Error(`pixstate ${args.join(' ')} failed`);
+  return JSON.parse(text);
+}
+
+/** Accounts that one command makes: more at a time would wait too long for a busy database. */
+const TOGETHER = 64;
+
+/** `clientId:clientSecret` of new accounts with a balance. */
+export async function accounts(env: StoreEnv, count: number, more: string[] = []): Promise<string[]> {
+  const credentials: string[] = [];
+  while (credentials.length < count) {
+    const wanted = String(Math.min(TOGETHER, count - credentials.length));
+    const args = ['account', 'create', '--count', wanted, '--balance', '900000000000', ...more];
+    const made = (await cli(env, args)) as { accounts?: { clientId: string; clientSecret: string }[] };
+    if (made.accounts === undefined) throw new Error(`no accounts were made: ${JSON.stringify(made)}`);
+    credentials.push(...made.accounts.map(({ clientId, clientSecret }) => `${clientId}:${clientSecret}`));
+  }
+  return credentials;
+}
+
+/** Starts a server and waits until it is ready. */
+export async function serve(env: StoreEnv): Promise<Server> {
+  const port = await freePort();
+  const child = start(['--max-semi-space-size=64', 'dist/src/main.js'], {
+    ...env,
+    PORT: String(port),
+    LOG_LEVEL: 'warn',
+    SANDBOX_DELAY_MS: '100',
+  });
+  child.stdout?.resume();
+  for (let attempt = 0; attempt < 200; attempt++) {
+    try {
+      if ((await fetch(`http://127.0.0.1:${port}/readyz`)).ok) return { child, port };
+    } catch {
+      // Not listening yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('the server is not ready');
+}
+
+export type Order = Omit<LoadOrder, 'path'>;
+
+/** Runs the load generator. */
+export async function load(order: Order): Promise<LoadResult> {
+  const full: LoadOrder = { ...order, path: `/v1/${order.kind}` };
+  const text = await output(start(['--import', 'tsx', 'scripts/bench/load.ts', JSON.stringify(full)]));
+  if (text === '') throw new Error('the load generator failed');
+  return JSON.parse(text);
+}
+
+/** A receiver of webhooks, and what it has got. */
+export interface Receiver {
+  url: string;
+  /** `last`: when the last one came, ms since 1970. */
+  seen(): Promise<{ count: number; last: number }>;
+  stop(): Promise<void>;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const child = start(['--import', 'tsx', 'scripts/bench/receiver.ts']);
+  const root = `http://127.0.0.1:${await nextLine(child)}/`;
+  return {
+    url: `${root}hook`,
+    seen: async () => (await (await fetch(root)).json()) as { count: number; last: number },
+    stop: () => stop(child),
+  };
+}
