@@ -1,8 +1,10 @@
 /**
  * Runs the test files, each in a process of its own, a few at a time, and prints `N passed, N failed` last.
  *
- *   node scripts/test.js [--only PATTERN] [--jobs N] [--coverage] [--mongodb]
+ *   node scripts/test.js [--only PATTERN] [--jobs N] [--coverage] [--mongodb] [--again]
  *
+ * With `--again` files that failed beside others run once more by themselves, and count by that: tests that kill
+ * servers under load share two cores with each other.
  * With `--mongodb` those that say something about MongoDB, on the server of `MONGODB_TEST_URI`; without it, all
  * that need none.
  */
@@ -27,6 +29,8 @@ const ON_MONGODB = [
   /^test\/faults\/(kill|kill-start|kill-command|receivers|connections|overload)\.test\.ts$/,
 ];
 const mongodb = process.argv.includes('--mongodb');
+const again = process.argv.includes('--again');
+let interrupted = false;
 
 /** Whether a file is part of this run. */
 function belongs(path) {
@@ -80,6 +84,8 @@ const running = new Set();
 
 /** Ends the tests that run, which end what they have started, and this process with the signal's code. */
 function interrupt(signal) {
+  interrupted = true;
+  failed.length = 0;
   files.length = 0;
   process.exitCode = 128 + constants.signals[signal];
   for (const child of running) child.kill(signal);
@@ -121,14 +127,39 @@ const files = filesBelow(join(root, 'test'))
 const jobs = Number(option('--jobs', '3'));
 const totals = { passed: 0, failed: 0 };
 
+/** What failed beside others, where it is to be run again by itself. */
+const failed = [];
+
+function tell(result, word) {
+  totals.passed += result.passed;
+  totals.failed += result.failed;
+  console.log(
+    `${word} ${result.file} ${result.passed} passed, ${result.failed} failed, ${result.seconds.toFixed(1)} s`,
+  );
+}
+
 async function worker() {
   for (let file = files.shift(); file !== undefined; file = files.shift()) {
     const result = await run(file);
-    totals.passed += result.passed;
-    totals.failed += result.failed;
-    console.log(
-      `${result.failed === 0 ? 'ok  ' : 'FAIL'} ${result.file} ${result.passed} passed, ${result.failed} failed, ${result.seconds.toFixed(1)} s`,
-    );
+    if (result.failed === 0) {
+      tell(result, 'ok  ');
+      continue;
+    }
+    if (again && !interrupted) {
+      failed.push(file);
+      console.log(
+        `AGAIN ${result.file}: ${result.failed} failed beside others; it runs by itself at the end`,
+      );
+    } else tell(result, 'FAIL');
+    console.log(result.output);
+  }
+}
+
+/** Those that failed, one at a time: what needs the machine for itself gets it, and what is wrong fails again. */
+async function runFailedAgain() {
+  for (const file of failed) {
+    const result = await run(file);
+    tell(result, result.failed === 0 ? 'ok, by itself:' : 'FAIL, by itself too:');
     if (result.failed > 0) console.log(result.output);
   }
 }
@@ -143,6 +174,7 @@ if (mongodb && !process.env.MONGODB_TEST_URI) {
   totals.failed += 1;
 }
 await Promise.all(Array.from({ length: jobs }, worker));
+await runFailedAgain();
 if (coverage !== null) reportCoverage();
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode ??= totals.failed === 0 ? 0 : 1;
