@@ -72,15 +72,15 @@ function threadsText(cpu: Cpu, requests: number): string {
 
 export function printCpu(rows: readonly Shown[]): void {
   console.log('\nCPU microseconds a request (idle: a second).');
-  const names = ['variant', 'server', 'by thread', 'mongod', 'by thread', 'load generator'];
+  const names = ['variant', 'server', 'mongod', 'load generator', 'server by thread', 'mongod by thread'];
   const us = (seconds: number, requests: number): string => ((seconds * 1e6) / requests).toFixed(0);
   const lines = rows.map(({ row: { name, requests, server, mongod, result } }) => [
     name,
     us(server.all, requests),
-    threadsText(server, requests),
     mongod === null ? '' : us(mongod.all, requests),
-    mongod === null ? '' : threadsText(mongod, requests),
     result === null ? '' : us(result.cpu, requests),
+    threadsText(server, requests),
+    mongod === null ? '' : threadsText(mongod, requests),
   ]);
   printTable([names, ...lines]);
 }

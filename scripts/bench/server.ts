@@ -39,8 +39,8 @@ export async function accounts(env: StoreEnv, count: number, more: string[] = []
   return credentials;
 }
 
-/** Starts a server and waits until it is ready. */
-export async function serve(env: StoreEnv): Promise<Server> {
+/** Null where it ended instead, or isn't ready in half a minute. */
+async function tryServe(env: StoreEnv): Promise<Server | null> {
   const port = await freePort();
   const child = start(['--max-semi-space-size=64', 'dist/src/main.js'], {
     ...env,
@@ -49,7 +49,7 @@ export async function serve(env: StoreEnv): Promise<Server> {
     SANDBOX_DELAY_MS: '100',
   });
   child.stdout?.resume();
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 600 && child.exitCode === null; attempt++) {
     try {
       if ((await fetch(`http://127.0.0.1:${port}/readyz`)).ok) return { child, port };
     } catch {
@@ -57,16 +57,30 @@ export async function serve(env: StoreEnv): Promise<Server> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('the server is not ready');
+  await stop(child);
+  return null;
 }
+
+/** Starts a server and waits until it is ready. */
+export async function serve(env: StoreEnv): Promise<Server> {
+  // A port that was free a moment ago may be another's by now.
+  const server = (await tryServe(env)) ?? (await tryServe(env));
+  if (server === null) throw new Error('the server is not ready');
+  return server;
+}
+
+const LOAD_MS = 600_000;
 
 export type Order = Omit<LoadOrder, 'path'>;
 
-/** Runs the load generator. */
+/** Runs the load generator. @throws where it fails, or the servers don't answer all in ten minutes. */
 export async function load(order: Order): Promise<LoadResult> {
   const full: LoadOrder = { ...order, path: `/v1/${order.kind}` };
-  const text = await output(start(['--import', 'tsx', 'scripts/bench/load.ts', JSON.stringify(full)]));
-  if (text === '') throw new Error('the load generator failed');
+  const child = start(['--import', 'tsx', 'scripts/bench/load.ts', JSON.stringify(full)]);
+  const late = setTimeout(() => child.kill('SIGKILL'), LOAD_MS);
+  const text = await output(child);
+  clearTimeout(late);
+  if (text === '') throw new Error('the load generator failed, or took too long');
   return JSON.parse(text);
 }
 

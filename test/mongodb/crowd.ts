@@ -1,10 +1,12 @@
 /** Clients of several servers: which of them they ask, what became of it, and a model of what must have come of it. */
 import * as assert from 'uvu/assert';
 import { Load } from '../faults/load.ts';
+import { expectVerified, RESUMED_MS } from '../faults/scene.ts';
 import { type Client, type Merchant, merchant, type Reply } from '../support/client.ts';
 import { askTransfer } from '../support/flows.ts';
+import type { Received } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
-import { sleep } from '../support/wait.ts';
+import { sleep, until } from '../support/wait.ts';
 import { elsewhere, withBalance } from './stage.ts';
 
 /** What a model of a load counts an account's balance from, cents. */
@@ -103,6 +105,20 @@ export function trulyUnexpected(load: Load): string[] {
   return load.unexpected.filter((line) => !/ got 50[34]: /.test(line));
 }
 
+/** Runs a load of so many clients for as long as the body takes, whatever becomes of it. */
+export async function underLoad<Value>(
+  load: Load,
+  width: number,
+  body: () => Promise<Value>,
+): Promise<Value> {
+  const stop = load.start(width);
+  try {
+    return await body();
+  } finally {
+    await stop();
+  }
+}
+
 /** The accounts of a load, with all their webhooks at one URL. */
 export async function loadAccounts(
   server: Server,
@@ -142,4 +158,20 @@ export async function spreadLoad(
     }
   };
   return { load: new Load(over(main), over(expiring), random), samples, touch };
+}
+
+/** After a load: what was answered is so, the rest happened once or not at all, and everything has come to its end. */
+export async function expectSettled(
+  load: Load,
+  received: () => readonly Received[],
+  server: Server,
+): Promise<void> {
+  await load.settle(load.plans);
+  await load.expectEnds(() => RESUMED_MS);
+  await until(() => load.isDelivered(received()), RESUMED_MS, 'every event at the receiver');
+  // Retries and repeats that are still under way change nothing of the first arrivals.
+  load.expectEvents(received());
+  await load.expectBalance();
+  assert.equal(trulyUnexpected(load), []);
+  await expectVerified(server);
 }

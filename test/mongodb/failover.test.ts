@@ -2,12 +2,20 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Mongod } from '../../scripts/mongod.ts';
-import { expectVerified, RESUMED_MS, randomOf } from '../faults/scene.ts';
+import { randomOf } from '../faults/scene.ts';
 import { freshDatabase, withMongod } from '../support/mongodb.ts';
 import { startReceiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';
-import { expectAnswered, type Sample, spreadLoad, told, trulyUnexpected } from './crowd.ts';
+import {
+  expectAnswered,
+  expectSettled,
+  type Sample,
+  spreadLoad,
+  told,
+  trulyUnexpected,
+  underLoad,
+} from './crowd.ts';
 import { probe, untilReady, withDb, withServers } from './stage.ts';
 
 const test = suite('failover');
@@ -85,6 +93,17 @@ async function killPrimaries(
   return outages;
 }
 
+/** Readiness went and came back, each time with a reason, and the process was alive all the time. */
+function expectProbes({ changes, slowestLiveMs }: Watched): void {
+  assert.ok(
+    changes.some(({ ready }) => !ready),
+    'readiness stayed while no primary was there',
+  );
+  assert.is(changes.at(-1)?.ready, true);
+  for (const { ready, reason } of changes) if (!ready) assert.match(reason, /"reason":"[^"]+/);
+  assert.ok(slowestLiveMs < 2_000, `/livez took ${slowestLiveMs} ms`);
+}
+
 test('kill -9 of the primary under load: nothing acknowledged is lost, nothing happens twice, nobody hangs', async () => {
   const random = randomOf(SEED);
   const receiver = await startReceiver();
@@ -94,30 +113,19 @@ test('kill -9 of the primary under load: nothing acknowledged is lost, nothing h
       await withServers(uri, 2, async (servers) => {
         const { load, samples } = await spreadLoad(servers, receiver.url(), random);
         const watched = servers.map(watch);
-        const stop = load.start(12);
-        const outages = await killPrimaries(mongod, samples, random).finally(stop);
-        for (const server of servers) await untilReady(server, BACK_MS);
-        await Promise.all(watched.map((one) => one.stop()));
+        let outages: number[];
+        try {
+          outages = await underLoad(load, 12, () => killPrimaries(mongod, samples, random));
+          for (const server of servers) await untilReady(server, BACK_MS);
+        } finally {
+          await Promise.all(watched.map((one) => one.stop()));
+        }
         console.log(`${KILLS} kills, created again after ${outages.join(', ')} ms; ${told(samples)}`);
         assert.equal(trulyUnexpected(load), []);
         expectAnswered(samples);
-        for (const { changes, slowestLiveMs } of watched) {
-          assert.ok(
-            changes.some(({ ready }) => !ready),
-            'readiness stayed while no primary was there',
-          );
-          assert.is(changes.at(-1)?.ready, true);
-          for (const { ready, reason } of changes) if (!ready) assert.match(reason, /"reason":"[^"]+/);
-          assert.ok(slowestLiveMs < 2_000, `/livez took ${slowestLiveMs} ms`);
-        }
+        for (const one of watched) expectProbes(one);
         const acknowledged = load.known.length;
-        await load.settle(load.plans);
-        await load.expectEnds(() => RESUMED_MS);
-        await until(() => load.isDelivered(receiver.requests), RESUMED_MS, 'every event at the receiver');
-        load.expectEvents(receiver.requests);
-        await load.expectBalance();
-        assert.equal(trulyUnexpected(load), []);
-        await expectVerified(servers[0]);
+        await expectSettled(load, () => receiver.requests, servers[0]);
         console.log(
           `${acknowledged} acknowledged, ${load.known.length - acknowledged} more had happened unheard`,
         );

@@ -1,7 +1,7 @@
 /** A network that loses answers, drops requests, resets, stalls: between a server and its MongoDB, in the middle of things. */
 import type { Db } from 'mongodb';
 import * as assert from 'uvu/assert';
-import { expectVerified, inTime, RESUMED_MS, randomOf } from '../faults/scene.ts';
+import { expectVerified, inTime, randomOf } from '../faults/scene.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import { expectStatus } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
@@ -13,7 +13,16 @@ import type { Server } from '../support/server.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { sleep, until } from '../support/wait.ts';
 import { command, including, type Predicate } from '../support/wire.ts';
-import { expectAnswered, type Spread, spreadLoad, tally, told, trulyUnexpected } from './crowd.ts';
+import {
+  expectAnswered,
+  expectSettled,
+  type Spread,
+  spreadLoad,
+  tally,
+  told,
+  trulyUnexpected,
+  underLoad,
+} from './crowd.ts';
 import { directUri, held, startOn, untilReady, withDb } from './stage.ts';
 
 const SEED = 20_260_302;
@@ -237,28 +246,21 @@ async function expectCalm(
   const created = tally(samples)[201] ?? 0;
   assert.ok(created > 20, `only ${created} were created`);
   await untilReady(server, SOON_MS);
-  await load.settle(load.plans);
-  await load.expectEnds(() => RESUMED_MS);
-  await until(() => load.isDelivered(receiver.at(path)), RESUMED_MS, 'every event at the receiver');
-  load.expectEvents(receiver.at(path));
-  await load.expectBalance();
-  assert.equal(trulyUnexpected(load), []);
-  await expectVerified(server);
+  await expectSettled(load, () => receiver.at(path), server);
 }
 
 test('all connections reset at random under load: every request is answered, nothing is lost, nothing twice', async (scene) => {
   const random = randomOf(SEED);
   const path = '/resets';
   const crowd = await spreadLoad([scene.server], scene.receiver.url(path), random);
-  const stop = crowd.load.start(12);
   let resets = 0;
-  const end = performance.now() + 6_000;
-  while (performance.now() < end) {
-    await sleep(50 + random() * 500);
-    scene.proxy.reset();
-    resets += 1;
-  }
-  await stop();
+  await underLoad(crowd.load, 12, async () => {
+    const end = performance.now() + 6_000;
+    for (; performance.now() < end; resets += 1) {
+      await sleep(50 + random() * 500);
+      scene.proxy.reset();
+    }
+  });
   console.log(`${resets} resets, ${told(crowd.samples)}`);
   await expectCalm(crowd, scene, path);
 });
@@ -266,17 +268,17 @@ test('all connections reset at random under load: every request is answered, not
 test('a network that stalls: 503 within seconds, and everything goes on when it flows again', async (scene) => {
   const path = '/stalls';
   const crowd = await spreadLoad([scene.server], scene.receiver.url(path), randomOf(SEED + 1));
-  const stop = crowd.load.start(12);
-  // Once longer than anybody waits: what was sent arrives after all, when its senders have long given up.
-  for (const stallMs of [8_000, 2_500]) {
+  await underLoad(crowd.load, 12, async () => {
+    // Once longer than anybody waits: what was sent arrives after all, when its senders have long given up.
+    for (const stallMs of [8_000, 2_500]) {
+      await sleep(600);
+      scene.proxy.mode('stall');
+      await sleep(stallMs);
+      scene.proxy.mode('pass');
+      await untilReady(scene.server, 5_000);
+    }
     await sleep(600);
-    scene.proxy.mode('stall');
-    await sleep(stallMs);
-    scene.proxy.mode('pass');
-    await untilReady(scene.server, 5_000);
-  }
-  await sleep(600);
-  await stop();
+  });
   console.log(`2 stalls, ${told(crowd.samples)}`);
   assert.ok((tally(crowd.samples)[503] ?? 0) > 0, 'nobody was refused');
   await expectCalm(crowd, scene, path);
