@@ -10,6 +10,9 @@ import { MAJORITY, type MongoConnection } from './mongo-connection.ts';
 import type { ProcessDocument } from './mongo-documents.ts';
 import type { MongoReads } from './mongo-reads.ts';
 
+/** More batches than a process ever appends. */
+const ALL = 9_999_999_999;
+
 export interface MongoProcessesOptions {
   connection: MongoConnection;
   reads: MongoReads;
@@ -53,7 +56,8 @@ export class MongoProcesses {
   /** Takes note of processes that are not known, as silent ones. */
   async rememberAll(incarnations: readonly string[]): Promise<void> {
     if (incarnations.length === 0) return;
-    const $setOnInsert = { beatAt: new Date(0), projected: 0 };
+    // It was forgotten because none of its batches was left to be looked at.
+    const $setOnInsert = { beatAt: new Date(0), projected: ALL };
     const updates = incarnations.map((_id) => ({ q: { _id }, u: { $setOnInsert }, upsert: true }));
     await this.#options.connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
   }

@@ -1,10 +1,10 @@
-/** kill -9 of the primary of a set of three, again and again, under load: what a majority confirmed stays. */
-import { suite } from 'uvu';
+/** The primary of a set of three killed, frozen, stranded, under load: what a majority confirmed stays. */
 import * as assert from 'uvu/assert';
 import type { Mongod } from '../../scripts/mongod.ts';
 import { randomOf } from '../faults/scene.ts';
+import { fixtureSuite } from '../support/fixture.ts';
 import { freshDatabase, withMongod } from '../support/mongodb.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';
 import {
@@ -16,14 +16,34 @@ import {
   trulyUnexpected,
   underLoad,
 } from './crowd.ts';
-import { probe, untilReady, withDb, withServers } from './stage.ts';
-
-const test = suite('failover');
+import { held, probe, untilReady, withDb, withServers } from './stage.ts';
 
 const SEED = 20_260_303;
-const KILLS = 3;
 /** An election after 2 s without a word from the primary; the rest is for a busy machine. */
 const BACK_MS = 15_000;
+/** Less than it takes a primary to see that it leads nobody. */
+const STRANDED_MS = 1_000;
+
+interface Scene {
+  mongod: Mongod;
+  servers: readonly [Server, ...Server[]];
+  receiver: Receiver;
+}
+
+async function onScene(body: (scene: Scene) => Promise<void>): Promise<void> {
+  const receiver = await startReceiver();
+  try {
+    await withMongod({ members: 3 }, async (mongod) => {
+      const { uri } = await freshDatabase(mongod.uri);
+      await withServers(uri, 2, (servers) => body({ mongod, servers, receiver }));
+    });
+  } finally {
+    await receiver.close();
+  }
+}
+
+const suite = fixtureSuite<Scene>('failover', (defer) => held(defer, onScene));
+const { test } = suite;
 
 interface Watched {
   /** What `/readyz` said, in the order in which it changed. */
@@ -72,23 +92,48 @@ async function takeBack(mongod: Mongod, index: number): Promise<void> {
   await until(isBack, BACK_MS, 'the dead member as a secondary');
 }
 
-/** Kills the primary so many times, each time under load; how long it took until something was created again, ms. */
-async function killPrimaries(
-  mongod: Mongod,
+/** Strikes the set whose primary is given; what is returned mends it. */
+type Blow = (mongod: Mongod, primary: number) => Promise<() => Promise<void>>;
+
+const kill: Blow = async (mongod, primary) => {
+  await mongod.kill(primary);
+  return () => takeBack(mongod, primary);
+};
+
+/** It says nothing more and closes nothing; then it comes back and believes for a moment that it still leads. */
+const freeze: Blow = async (mongod, primary) => {
+  mongod.freeze(primary);
+  return async () => mongod.thaw(primary);
+};
+
+/** What it wrote at last no other has: the others elect without it, and it takes that back when it returns. */
+const strand: Blow = async (mongod, primary) => {
+  const others = [0, 1, 2].filter((index) => index !== primary);
+  for (const index of others) mongod.freeze(index);
+  await sleep(STRANDED_MS);
+  await mongod.kill(primary);
+  for (const index of others) mongod.thaw(index);
+  return () => takeBack(mongod, primary);
+};
+
+/** Deals the blows in turn, under load; how long it took each time until something was created again, ms. */
+async function strike(
+  { mongod }: Scene,
+  blows: readonly Blow[],
   samples: readonly Sample[],
   random: () => number,
 ): Promise<number[]> {
   const outages: number[] = [];
-  for (let round = 0; round < KILLS; round += 1) {
+  for (const blow of blows) {
     await sleep(500 + random() * 1_000);
-    const dying = await mongod.primary();
-    const killedAt = performance.now();
-    await mongod.kill(dying);
-    // Something that was asked for after the death is created: the others have elected.
-    const isBack = () => samples.some(({ at, status }) => at > killedAt && status === 201);
-    await until(isBack, BACK_MS, `round ${round}: something created after the death of the primary`);
-    outages.push(Math.round(performance.now() - killedAt));
-    await takeBack(mongod, dying);
+    const primary = await mongod.primary();
+    const startedAt = performance.now();
+    const mend = await blow(mongod, primary);
+    const struckAt = performance.now();
+    // Something that was asked for after the blow is created: the others have elected.
+    const isBack = () => samples.some(({ at, status }) => at > struckAt && status === 201);
+    await until(isBack, BACK_MS, 'something created after the blow').finally(mend);
+    outages.push(Math.round(performance.now() - startedAt));
   }
   return outages;
 }
@@ -104,36 +149,36 @@ function expectProbes({ changes, slowestLiveMs }: Watched): void {
   assert.ok(slowestLiveMs < 2_000, `/livez took ${slowestLiveMs} ms`);
 }
 
-test('kill -9 of the primary under load: nothing acknowledged is lost, nothing happens twice, nobody hangs', async () => {
-  const random = randomOf(SEED);
-  const receiver = await startReceiver();
-  try {
-    await withMongod({ members: 3 }, async (mongod) => {
-      const { uri } = await freshDatabase(mongod.uri);
-      await withServers(uri, 2, async (servers) => {
-        const { load, samples } = await spreadLoad(servers, receiver.url(), random);
-        const watched = servers.map(watch);
-        let outages: number[];
-        try {
-          outages = await underLoad(load, 12, () => killPrimaries(mongod, samples, random));
-          for (const server of servers) await untilReady(server, BACK_MS);
-        } finally {
-          await Promise.all(watched.map((one) => one.stop()));
-        }
-        console.log(`${KILLS} kills, created again after ${outages.join(', ')} ms; ${told(samples)}`);
-        assert.equal(trulyUnexpected(load), []);
-        expectAnswered(samples);
-        for (const one of watched) expectProbes(one);
-        const acknowledged = load.known.length;
-        await expectSettled(load, () => receiver.requests, servers[0]);
-        console.log(
-          `${acknowledged} acknowledged, ${load.known.length - acknowledged} more had happened unheard`,
-        );
-      });
-    });
-  } finally {
-    await receiver.close();
-  }
-});
+const BLOWS: readonly [string, readonly Blow[]][] = [
+  ['killed by kill -9, three times', [kill, kill, kill]],
+  ['frozen, and back when another one leads', [freeze]],
+  ['alone with its last writes, and killed', [strand]],
+];
 
-test.run();
+for (const [index, [name, blows]] of BLOWS.entries()) {
+  test(`a primary that is ${name}: nothing acknowledged is lost, nothing happens twice, nobody hangs`, async (scene) => {
+    const { servers, receiver } = scene;
+    const path = `/blow-${index}`;
+    const random = randomOf(SEED + index);
+    const { load, samples } = await spreadLoad(servers, receiver.url(path), random);
+    const watched = servers.map(watch);
+    let outages: number[];
+    try {
+      outages = await underLoad(load, 12, () => strike(scene, blows, samples, random));
+      for (const server of servers) await untilReady(server, BACK_MS);
+    } finally {
+      await Promise.all(watched.map((one) => one.stop()));
+    }
+    console.log(`${blows.length} times, created again after ${outages.join(', ')} ms; ${told(samples)}`);
+    assert.equal(trulyUnexpected(load), []);
+    expectAnswered(samples);
+    for (const one of watched) expectProbes(one);
+    const acknowledged = load.known.length;
+    await expectSettled(load, () => receiver.at(path), servers[0]);
+    console.log(
+      `${acknowledged} acknowledged, ${load.known.length - acknowledged} more had happened unheard`,
+    );
+  });
+}
+
+suite.run();
