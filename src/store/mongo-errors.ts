@@ -14,13 +14,16 @@ const HOPELESS = new Map([
   [8000, 'the database turns the user or password of MONGODB_URI down'],
   [13, 'the user of MONGODB_URI lacks rights on the database; it needs readWrite'],
   [31, 'the user of MONGODB_URI is not known to the database'],
+  [73, 'MONGODB_URI names a database that there can not be'],
 ]);
 
 /** Why waiting is no use, as a sentence; null where it may be. */
 export function hopelessReason(error: unknown): string | null {
   if (error instanceof UnusableServer) return error.message;
   if (!(error instanceof MongoError)) return null;
-  if (error.name === 'MongoCompatibilityError') return `the database can't be used: ${causeOf(error)}`;
+  // The driver tells it as a server that can't be chosen.
+  const isIncompatible = error.name === 'MongoCompatibilityError' || /imum wire version/.test(error.message);
+  if (isIncompatible) return `the database can't be used: ${causeOf(error)}`;
   const code = typeof error.code === 'number' ? error.code : null;
   const reason = code === null ? undefined : HOPELESS.get(code);
   return reason === undefined ? null : `${reason} (${error.message})`;
