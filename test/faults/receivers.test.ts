@@ -8,13 +8,12 @@ import { at, list, text } from '../support/json.ts';
 import { startReceiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
 import { eachOf, sleep, until } from '../support/wait.ts';
-import { expectVerified, inTime, residentBytes, withServer } from './scene.ts';
+import { expectVerified, inTime, MOST_MORE_BYTES, residentBytes, withServer } from './scene.ts';
 
 const test = suite('receivers');
 
 /** A first attempt is made at once; the rest is for a busy machine. */
 const FIRST_ATTEMPT_MS = 2_000;
-const MOST_MORE_BYTES = 150e6;
 
 type Manner = (socket: Socket, stillOpen: () => boolean) => void;
 

@@ -1,7 +1,7 @@
 /** The database away: while a server runs, and when it starts. A minute is shortened to 20 s: all time-outs are far below. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { expectVerified, residentBytes } from '../faults/scene.ts';
+import { expectVerified, MOST_MORE_BYTES, residentBytes } from '../faults/scene.ts';
 import { cli } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import { expectError } from '../support/expect.ts';
@@ -23,7 +23,6 @@ const NOTICED_MS = 3_500;
 /** A set of one elects itself; the rest is for a busy machine. */
 const BACK_MS = 15_000;
 const RESUMED_MS = 8_000;
-const MOST_MORE_BYTES = 100e6;
 
 /** What waits when the database goes: an expiry, a payout's steps, an event that was refused once. */
 interface Pending {
