@@ -1,6 +1,6 @@
 /** The embedded store against bare Koa. */
 import { availableParallelism } from 'node:os';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
 import { lifecycles, lifecycleText } from './lifecycle.ts';
 import type { LoadResult } from './load.ts';
 import { ACCOUNTS, CLIENTS, LIFECYCLES, REQUESTS } from './options.ts';
@@ -26,8 +26,9 @@ const rows: string[][] = [
 let bareRate = 0;
 
 /** Keys in the store, and the bytes of their values. */
-function contents(folder: string): { keys: number; bytes: number } {
-  const { root, ...tables } = openTables(folder);
+async function contents(folder: string): Promise<{ keys: number; bytes: number }> {
+  const opened = await openTables(folder);
+  const { root: _root, gate: _gate, ...tables } = opened;
   const sum = { keys: 0, bytes: 0 };
   for (const table of Object.values(tables)) {
     for (const { value } of table.getRange()) {
@@ -35,7 +36,7 @@ function contents(folder: string): { keys: number; bytes: number } {
       sum.bytes += String(value).length;
     }
   }
-  root.resetReadTxn();
+  await closeTables(opened);
   return sum;
 }
 
@@ -56,12 +57,12 @@ function report(name: string, result: LoadResult, more: string[] = []): void {
 
 async function measured(name: string, server: Server, folder: string, order: Order): Promise<void> {
   const { pid } = server.child;
-  const [cpu, disk, before] = [cpuByThread(pid), writtenBytes(pid), contents(folder)];
+  const [cpu, disk, before] = [cpuByThread(pid), writtenBytes(pid), await contents(folder)];
   const result = await load(order);
   const threads = cpuSince(pid, cpu, order.requests);
   const perRequest = (value: number): string => (value / order.requests).toFixed(1);
   const wrote = writtenBytes(pid) - disk;
-  const stored = contents(folder);
+  const stored = await contents(folder);
   const costs = [stored.keys - before.keys, stored.bytes - before.bytes, wrote].map(perRequest);
   report(name, result, [threads, ...costs]);
 }

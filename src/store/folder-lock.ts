@@ -4,7 +4,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { openTables, openToRead, type Tables } from './lmdb-tables.ts';
+import { closeTables, openTables, openToRead, type Tables } from './lmdb-tables.ts';
 
 /** Who serves a folder, and how to tell whether it still lives. */
 export interface Holder {
@@ -93,7 +93,7 @@ export async function expectUnheld(folder: string, now: number, silentAfterMs: n
   const tables = await openToRead(folder);
   if (tables === null) return;
   const holder = livingHolder(tables, now, silentAfterMs);
-  await tables.root.close();
+  await closeTables(tables);
   if (holder !== null) throw new FolderHeld(folder, holder);
 }
 
@@ -107,7 +107,7 @@ export async function lockFolder(
   now: number,
   silentAfterMs: number,
 ): Promise<{ release(): Promise<void> }> {
-  const tables = openTables(folder);
+  const tables = await openTables(folder);
   const me: Holder = {
     incarnation,
     pid: process.pid,
@@ -119,24 +119,28 @@ export async function lockFolder(
   // Looked at before the write transaction: a holder that is frozen inside one would stop us there.
   const before = living();
   if (before !== null) throw new FolderHeld(folder, before);
-  const racer = await tables.lock.transaction(() => {
-    const holder = living();
-    if (holder !== null) return holder;
-    const dead = holderOf(tables);
-    if (dead !== null) void tables.beats.remove(dead.incarnation);
-    void tables.lock.put(KEY, JSON.stringify(me));
-    void tables.beats.put(incarnation, now);
-    return null;
-  });
+  const racer = await tables.gate.write(() =>
+    tables.lock.transaction(() => {
+      const holder = living();
+      if (holder !== null) return holder;
+      const dead = holderOf(tables);
+      if (dead !== null) void tables.beats.remove(dead.incarnation);
+      void tables.lock.put(KEY, JSON.stringify(me));
+      void tables.beats.put(incarnation, now);
+      return null;
+    }),
+  );
   if (racer !== null) throw new FolderHeld(folder, racer);
   return {
     release: async () => {
-      await tables.lock.transaction(() => {
-        if (holderOf(tables)?.incarnation !== incarnation) return;
-        void tables.lock.remove(KEY);
-        void tables.beats.remove(incarnation);
-      });
-      await tables.root.close();
+      await tables.gate.write(() =>
+        tables.lock.transaction(() => {
+          if (holderOf(tables)?.incarnation !== incarnation) return;
+          void tables.lock.remove(KEY);
+          void tables.beats.remove(incarnation);
+        }),
+      );
+      await closeTables(tables);
     },
   };
 }

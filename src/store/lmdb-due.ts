@@ -64,6 +64,12 @@ export class LmdbDue {
     });
   }
 
+  /** A write that reads first. */
+  #transaction<Result>(body: () => Result): Promise<Result> {
+    const { gate, root } = this.#tables;
+    return gate.write(() => root.transaction(body));
+  }
+
   #newKey(kind: DueKind, at: number): DueKey {
     this.#rows += 1;
     return [kind, at, `${this.#options.incarnation}.${this.#rows.toString(36)}`];
@@ -127,15 +133,15 @@ export class LmdbDue {
     const rows = new Set(places.map(({ target }) => target));
     // The places stay, so that other claims on a row keep theirs.
     for (const { target, index } of places) target.row.items[index] = null;
-    const { due } = this.#tables;
+    const { due, gate } = this.#tables;
     const write = ({ key, row }: NewRow): Promise<boolean> =>
       row.items.every((item) => item === null) ? due.remove(key) : due.put(key, JSON.stringify(row));
-    await Promise.all([...rows].map(write));
+    await gate.write(() => Promise.all([...rows].map(write)));
   }
 
   async beat(now: number): Promise<void> {
     const { beats } = this.#tables;
-    await beats.transaction(() => {
+    await this.#transaction(() => {
       if (beats.get(this.#options.incarnation) === FENCED) this.#held.clear();
       void beats.put(this.#options.incarnation, now);
     });
@@ -178,7 +184,7 @@ export class LmdbDue {
     const range = { start: [kind, 0, ''] as DueKey, end: [kind, now + 1, ''] as DueKey };
     // Most ticks find nothing, and that must not cost a write.
     if (!this.#hasFree(due.getRange(range))) return [];
-    return due.transaction(() => {
+    return this.#transaction(() => {
       const claims: Claim[] = [];
       for (const { key, row } of this.#freeRows(due.getRange(range), limit)) {
         if (claims.length >= limit) break;
@@ -201,7 +207,7 @@ export class LmdbDue {
 
   async park(claims: readonly Claim[]): Promise<void> {
     const { beats, due, parked } = this.#tables;
-    await parked.transaction(() => {
+    await this.#transaction(() => {
       if (beats.get(this.#options.incarnation) === FENCED) this.#held.clear();
       for (const claim of claims) {
         const gone = this.#letGo(claim);
@@ -214,7 +220,7 @@ export class LmdbDue {
   unpark(now: number): Promise<number> {
     const { due, parked } = this.#tables;
     if (parked.getKeysCount({ limit: 1 }) === 0) return Promise.resolve(0);
-    return parked.transaction(() => {
+    return this.#transaction(() => {
       const rows = [...parked.getRange()];
       for (const { key, value } of rows) {
         const item = JSON.parse(value) as Due;

@@ -34,7 +34,7 @@ import {
   type Wants,
 } from '../engine/store.ts';
 import { type Issued, LmdbDue } from './lmdb-due.ts';
-import { openTables, openToRead, type Tables } from './lmdb-tables.ts';
+import { closeTables, openTables, openToRead, type Tables } from './lmdb-tables.ts';
 import { type WriteGroup, WriteQueue } from './write-queue.ts';
 import { WriteWatch } from './write-watch.ts';
 
@@ -109,6 +109,7 @@ class LmdbStore implements Store {
     this.#queue = new WriteQueue(
       () => this.#startGroup(),
       (issue) => this.#tables.root.batch(issue),
+      tables.gate,
       (error) => this.#fatal(error),
     );
   }
@@ -387,7 +388,7 @@ class LmdbStore implements Store {
 
   async #transact<Result>(tables: Tables, body: (tables: Tables) => Result): Promise<Result> {
     try {
-      return await tables.root.transaction(() => body(tables));
+      return await tables.gate.write(() => tables.root.transaction(() => body(tables)));
     } catch (error) {
       this.#fatal(error instanceof Error ? error : new Error(String(error)));
       throw error;
@@ -436,19 +437,22 @@ class LmdbStore implements Store {
   }
 
   async tidy(now: number): Promise<void> {
-    const { open, transactions } = this.#check();
+    const { open, transactions, gate } = this.#check();
     const stillOpen = (id: string): boolean => {
       const text = transactions.get(id);
       return text !== undefined && !(JSON.parse(text) as TransactionRecord).final;
     };
-    const writes: Promise<unknown>[] = [];
-    for (const { key, value } of open.getRange({ end: [now - TIDY_AFTER_MS, ''] })) {
-      const ids = JSON.parse(value) as string[];
-      const kept = ids.filter(stillOpen);
-      if (kept.length === 0) writes.push(open.remove(key));
-      else if (kept.length < ids.length) writes.push(open.put(key, JSON.stringify(kept)));
-    }
-    await this.#watch.bound(Promise.all(writes));
+    const write = (): Promise<unknown> => {
+      const writes: Promise<unknown>[] = [];
+      for (const { key, value } of open.getRange({ end: [now - TIDY_AFTER_MS, ''] })) {
+        const ids = JSON.parse(value) as string[];
+        const kept = ids.filter(stillOpen);
+        if (kept.length === 0) writes.push(open.remove(key));
+        else if (kept.length < ids.length) writes.push(open.put(key, JSON.stringify(kept)));
+      }
+      return Promise.all(writes);
+    };
+    await this.#watch.bound(gate.write(write));
   }
 
   async account(id: string): Promise<Account | null> {
@@ -488,12 +492,12 @@ class LmdbStore implements Store {
     if (this.#closed) return;
     this.#closed = true;
     await this.#queue.close();
-    await this.#tables.root.close();
+    await closeTables(this.#tables);
   }
 }
 
 /** Opens the embedded store in a folder. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const tables = options.readOnly === true ? await openToRead(options.folder) : null;
-  return new LmdbStore(options, tables ?? openTables(options.folder));
+  return new LmdbStore(options, tables ?? (await openTables(options.folder)));
 }

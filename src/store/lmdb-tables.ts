@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Due } from '../engine/store.ts';
+import { FolderGate } from './folder-gate.ts';
 
 /** Things due at one time, in one row: a group of creates costs one row, not one for each. */
 export interface DueRow {
@@ -15,6 +16,8 @@ export type DueKey = [kind: string, at: number, id: string];
 
 export interface Tables {
   root: RootDatabase;
+  /** What every write goes through. */
+  gate: FolderGate;
   /** [account, seq]: the batch's hash, then its canonical content. */
   journal: Database<string, [string, number]>;
   transactions: Database<string, string>;
@@ -42,8 +45,10 @@ function fileIn(folder: string): string {
   return `${folder}/pixstate.lmdb`;
 }
 
-/** Opens the environment in a folder, which must exist. */
-export function openTables(folder: string, { readOnly = false } = {}): Tables {
+/** How long a reader waits for those who write: what takes longer is frozen, or waits for somebody who is. */
+const READER_PATIENCE_MS = 2_000;
+
+function opened(folder: string, readOnly: boolean): Omit<Tables, 'gate'> {
   const root = open({
     path: fileIn(folder),
     readOnly,
@@ -74,23 +79,47 @@ export function openTables(folder: string, { readOnly = false } = {}): Tables {
   };
 }
 
+/** Opens the environment in a folder, which must exist, once nobody writes to it. */
+export async function openTables(folder: string): Promise<Tables> {
+  const gate = new FolderGate(folder);
+  try {
+    return { ...(await gate.open(() => opened(folder, false))), gate };
+  } catch (error) {
+    gate.close();
+    throw error;
+  }
+}
+
+export async function closeTables({ root, gate }: Tables): Promise<void> {
+  await root.close();
+  gate.close();
+}
+
 /**
  * Opens the environment only to read: that never waits for a writer, even one frozen inside a transaction.
- * Null where the file isn't there or whole yet, or is older and lacks a table: only a writer can make them.
+ * Null where the file isn't there or whole yet, or is older and lacks a table, or the folder can't be written to
+ * at all: only a writer can make what is missing, and says what is wrong.
  */
 export async function openToRead(folder: string): Promise<Tables | null> {
   // lmdb crashes on a file whose maker died before its first pages were there.
   if ((statSync(fileIn(folder), { throwIfNoEntry: false })?.size ?? 0) < WHOLE_BYTES) return null;
-  let tables: Tables;
+  let gate: FolderGate;
   try {
-    tables = openTables(folder, { readOnly: true });
+    gate = new FolderGate(folder);
+  } catch {
+    return null;
+  }
+  let tables: Omit<Tables, 'gate'>;
+  try {
+    tables = await gate.open(() => opened(folder, true), READER_PATIENCE_MS);
   } catch {
     // Whoever opens it for writing says what is wrong with it, or mends it.
+    gate.close();
     return null;
   }
   // lmdb gives no database, against its types, where there is none.
   const all: (Database | undefined)[] = Object.values(tables);
-  if (all.every((table) => table !== undefined)) return tables;
-  await tables.root.close();
+  if (all.every((table) => table !== undefined)) return { ...tables, gate };
+  await closeTables({ ...tables, gate });
   return null;
 }

@@ -22,10 +22,16 @@ export interface WriteGroup {
 
 const GROUP_OPERATIONS = 2048;
 
+/** What lets a write in, and knows of its end. */
+interface Gate {
+  write<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
 export class WriteQueue {
   readonly #onFatal: (error: Error) => void;
   readonly #startGroup: () => WriteGroup;
   readonly #batch: (issue: () => void) => Promise<unknown>;
+  readonly #gate: Gate;
   #waiting: WriteOperation[] = [];
   readonly #underWay = new Set<Promise<void>>();
   /** How many operations the last group had. */
@@ -37,9 +43,11 @@ export class WriteQueue {
   constructor(
     startGroup: () => WriteGroup,
     batch: (issue: () => void) => Promise<unknown>,
+    gate: Gate,
     onFatal: (error: Error) => void,
   ) {
     this.#batch = batch;
+    this.#gate = gate;
     this.#startGroup = startGroup;
     this.#onFatal = onFatal;
   }
@@ -87,15 +95,19 @@ export class WriteQueue {
     this.#underWay.add(group);
   }
 
+  #issue(operations: readonly WriteOperation[]): Promise<unknown> {
+    const group = this.#startGroup();
+    // One LMDB transaction: what is issued within the batch is written together or not at all.
+    const written = this.#batch(() => {
+      for (const operation of operations) operation.issue(group);
+      for (const issue of group.last) issue();
+    });
+    return Promise.all([written, ...group.promises]);
+  }
+
   async #write(operations: readonly WriteOperation[]): Promise<void> {
     try {
-      const group = this.#startGroup();
-      // One LMDB transaction: what is issued within the batch is written together or not at all.
-      const written = this.#batch(() => {
-        for (const operation of operations) operation.issue(group);
-        for (const issue of group.last) issue();
-      });
-      await Promise.all([written, ...group.promises]);
+      await this.#gate.write(() => this.#issue(operations));
     } catch (error) {
       if (this.#failed) return;
       this.#failed = true;

@@ -10,7 +10,7 @@ import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { adjust } from '../../src/engine/adjust.ts';
 import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
 import { type VerifyReport, verifyStore } from '../../src/engine/verify.ts';
-import { openTables, type Tables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables, type Tables } from '../../src/store/lmdb-tables.ts';
 
 const test = suite('verify');
 const HASH_LENGTH = 64;
@@ -133,11 +133,11 @@ async function verifyAfter(rot: (tables: Tables) => unknown, decide = true): Pro
   const copy = await mkdtemp(join(tmpdir(), 'pixstate-rotten-'));
   try {
     await cp(folder, copy, { recursive: true });
-    const tables = openTables(copy);
+    const tables = await openTables(copy);
     await tables.root.transaction(() => {
       rot(tables);
     });
-    await tables.root.close();
+    await closeTables(tables);
     const core = await open(copy);
     try {
       return await verifyStore(core.store, { heads: true, decide, sandbox: true });

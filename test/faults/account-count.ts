@@ -1,4 +1,4 @@
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
 import { mongodbUriOf } from '../support/store.ts';
 
 /** How many accounts a store has, seen beside the processes that work on it. */
@@ -17,12 +17,12 @@ async function onMongodb(uri: string): Promise<AccountCount> {
 export async function openAccountCount(dataDir: string): Promise<AccountCount> {
   const uri = mongodbUriOf(dataDir);
   if (uri !== null) return onMongodb(uri);
-  const tables = openTables(dataDir);
+  const tables = await openTables(dataDir);
   return {
     async now() {
       tables.root.resetReadTxn();
       return tables.accounts.getCount();
     },
-    close: () => tables.root.close(),
+    close: () => closeTables(tables),
   };
 }

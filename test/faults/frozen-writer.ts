@@ -5,11 +5,13 @@
  *   node --import tsx test/faults/frozen-writer.ts FOLDER
  */
 import { writeSync } from 'node:fs';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
 
-const tables = openTables(process.argv[2] ?? '');
-tables.root.transactionSync(() => {
-  writeSync(1, 'inside\n');
-  process.kill(process.pid, 'SIGSTOP');
-});
-await tables.root.close();
+const tables = await openTables(process.argv[2] ?? '');
+await tables.gate.write(async () =>
+  tables.root.transactionSync(() => {
+    writeSync(1, 'inside\n');
+    process.kill(process.pid, 'SIGSTOP');
+  }),
+);
+await closeTables(tables);

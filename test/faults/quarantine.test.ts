@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import { expectError, expectStatus } from '../support/expect.ts';
@@ -18,7 +18,7 @@ async function rewrite(
   id: string,
   change: (snapshot: JsonObject) => JsonObject,
 ): Promise<string> {
-  const tables = openTables(folder);
+  const tables = await openTables(folder);
   try {
     const stored = tables.transactions.get(id);
     if (stored === undefined) throw new Error(`no record of ${id}`);
@@ -27,16 +27,16 @@ async function rewrite(
     await tables.transactions.put(id, JSON.stringify(rotten));
     return stored;
   } finally {
-    await tables.root.close();
+    await closeTables(tables);
   }
 }
 
 async function restore(folder: string, id: string, stored: string): Promise<void> {
-  const tables = openTables(folder);
+  const tables = await openTables(folder);
   try {
     await tables.transactions.put(id, stored);
   } finally {
-    await tables.root.close();
+    await closeTables(tables);
   }
 }
 

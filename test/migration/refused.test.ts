@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import type { Append, Store } from '../../src/engine/store.ts';
 import { verifyStore } from '../../src/engine/verify.ts';
 import { MigrationRefused, type RefusalCode } from '../../src/migration/refused.ts';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
 import { MemoryState } from '../../src/store/memory-state.ts';
 import { adjusted, chargeCreated, chargePaid, grow } from '../store/builders.ts';
 import { first, same } from '../store/harness.ts';
@@ -66,13 +66,13 @@ test('an account that is not there', async () => {
 
 test('a source that verify has something against, in any of the accounts', async () => {
   const folder = await scene.copy();
-  const tables = openTables(folder);
+  const tables = await openTables(folder);
   for (const { key, value } of tables.transactions.getRange({ start: 'bb' })) {
     const record = JSON.parse(value);
     await tables.transactions.put(key, JSON.stringify({ ...record, events: record.events + 1 }));
     break;
   }
-  await tables.root.close();
+  await closeTables(tables);
   const source = await openFolderStore(folder);
   const target = openMemory(new MemoryState());
   const refused = await expectRefused({ source, target }, 'SOURCE_NOT_VERIFIED');
@@ -87,10 +87,10 @@ test('a source that verify has something against, in any of the accounts', async
 
 test('a record that no journal tells of', async () => {
   const folder = await scene.copy();
-  const tables = openTables(folder);
+  const tables = await openTables(folder);
   for (const { value } of tables.transactions.getRange({ start: 'aa', limit: 1 }))
     await tables.transactions.put('zz', JSON.stringify({ ...JSON.parse(value), id: 'zz' }));
-  await tables.root.close();
+  await closeTables(tables);
   const source = await openFolderStore(folder);
   const target = openMemory(new MemoryState());
   const refused = await expectRefused({ source, target }, 'SOURCE_NOT_VERIFIED');

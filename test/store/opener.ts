@@ -1,0 +1,28 @@
+/**
+ * A process that opens the store of a data folder, writes to it and closes it, as commands do, until SIGTERM; then it
+ * prints how often it did. Its keys begin with its process id.
+ *
+ *   node --import tsx test/store/opener.ts FOLDER
+ */
+import { closeTables, openTables, openToRead } from '../../src/store/lmdb-tables.ts';
+
+const [folder = ''] = process.argv.slice(2);
+let ended = false;
+process.on('SIGTERM', () => {
+  ended = true;
+});
+
+let rounds = 0;
+for (; !ended; rounds += 1) {
+  const reader = await openToRead(folder);
+  if (reader !== null) await closeTables(reader);
+  const tables = await openTables(folder);
+  const { gate, root, transactions } = tables;
+  await gate.write(() =>
+    root.transaction(() => void transactions.put(`${process.pid}-${rounds}`, 'v'.repeat(300))),
+  );
+  await closeTables(tables);
+  // What else waits gets its turn, the signal too.
+  await new Promise((resolve) => setImmediate(resolve));
+}
+process.stdout.write(`${rounds}\n`);
