@@ -175,7 +175,12 @@ export function batchOf({ _id, hash, exact, imported, ...stored }: JournalDocume
   return batchFrom(content as BatchContent, hash);
 }
 
-export function headOf({ seq, at, balances, hash }: JournalDocument): Head {
+export function headOf({
+  seq,
+  at,
+  balances,
+  hash,
+}: Pick<JournalDocument, 'seq' | 'at' | 'balances' | 'hash'>): Head {
   return { seq, at: toIso(at), balances: fromBson(balances) as Balances, hash };
 }
 

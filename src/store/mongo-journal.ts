@@ -22,7 +22,7 @@ import {
   projectionOf,
   writeProjections,
 } from './mongo-projection.ts';
-import type { MongoReads } from './mongo-reads.ts';
+import type { BatchInShort, MongoReads } from './mongo-reads.ts';
 import { SharedAccounts } from './mongo-shared.ts';
 import { insertAll } from './mongo-writes.ts';
 
@@ -54,6 +54,16 @@ const NUMBER_LENGTH = 10;
 const LOOKS = 4;
 const LOOK_PAUSE_MS = 3;
 const MAJORITY_LOOKS = 10;
+
+/** Each transaction once. */
+function transactionsOf(named: readonly (string | null)[]): string[] {
+  return [...new Set(named.flatMap((id) => id ?? []))];
+}
+
+function transactionsIn(document: JournalDocument): string[] {
+  return transactionsOf(batchOf(document).entries.map(({ transaction }) => transaction));
+}
+
 export function documentId(incarnation: string, number: number): string {
   return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
 }
@@ -69,6 +79,8 @@ export class MongoJournal {
   #numbers = 0;
   #isInserting = false;
   #projecting = 0;
+  /** Batches of groups that are on their way. */
+  #sent = 0;
   #scheduled = false;
   #closed = false;
 
@@ -90,7 +102,7 @@ export class MongoJournal {
     const last = await this.#parts.reads.lastBatch(account);
     if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
     if (this.#known.get(account) !== last.seq) {
-      await this.finish(account, last.seq);
+      await this.#finish(account, last.seq, transactionsOf(last.transactions));
       this.#know(account, last.seq);
     }
     return headOf(last);
@@ -100,8 +112,10 @@ export class MongoJournal {
     const { batch, content } = append;
     if (Buffer.byteLength(content) > LARGEST_BATCH) throw new Error('a batch of more than 4 MiB');
     await this.#shared.yield(batch.account);
-    if (this.#known.get(batch.account) !== batch.seq - 1) {
-      const outcome = await this.#standing(batch);
+    const isKnown = this.#known.get(batch.account) === batch.seq - 1;
+    // What others write to as well is looked at first: to be refused costs more than to ask.
+    if (!isKnown || this.#shared.has(batch.account)) {
+      const outcome = await this.#standing(batch, isKnown);
       if (outcome !== null) return outcome;
     }
     if (this.#closed) throw new StoreUnavailable('the store is closed');
@@ -120,22 +134,27 @@ export class MongoJournal {
     this.#known.set(account, seq);
   }
 
-  /** Where the process doesn't know the batch before: the outcome, or null where the number is free. */
-  async #standing(batch: Batch): Promise<AppendResult | null> {
+  /** The outcome that is certain before anything is sent, or null where the number is free. */
+  async #standing(batch: Batch, isKnown: boolean): Promise<AppendResult | null> {
     const { account, seq } = batch;
-    const stored = await this.#parts.reads.batchesInShort(account, [seq - 1, seq]);
-    const same = stored.find((document) => document.seq === seq);
-    if (same !== undefined) return this.#outcomeOfTaken(batch, same);
-    if (seq === 1) return null;
-    if (!stored.some((document) => document.seq === seq - 1)) return { outcome: 'stale' };
+    const { reads } = this.#parts;
+    const [same, before] = await Promise.all([
+      reads.batchInShort(account, seq),
+      isKnown || seq === 1 ? null : reads.batchInShort(account, seq - 1),
+    ]);
+    if (same !== null) {
+      this.#shared.behind(account);
+      return this.#outcomeOfTaken(batch, same);
+    }
+    if (isKnown || seq === 1) return null;
+    if (before === null) return { outcome: 'stale' };
     await this.finish(account, seq - 1);
     return null;
   }
 
-  async #outcomeOfTaken(batch: Batch, stored: JournalDocument): Promise<AppendResult> {
+  async #outcomeOfTaken(batch: Batch, stored: BatchInShort): Promise<AppendResult> {
     if (stored.id !== batch.id || stored.hash !== batch.hash) {
       this.#known.delete(batch.account);
-      this.#shared.lost(batch.account);
       return { outcome: 'stale' };
     }
     await this.finish(batch.account, batch.seq);
@@ -153,13 +172,18 @@ export class MongoJournal {
 
   #send(): void {
     if (this.#isInserting || this.#projecting >= PROJECTING_GROUPS || this.#waiting.length === 0) return;
+    // A command costs what it costs, whatever it carries: while a group is under way, those that would make a
+    // small one wait for more to come, or for its end.
+    if (this.#waiting.length < this.#sent) return;
     const group = this.#nextGroup();
     this.#isInserting = true;
     this.#projecting += 1;
+    this.#sent += group.length;
     const startedAt = performance.now();
     void this.#commit(group).finally(() => {
       this.#shared.took(performance.now() - startedAt);
       this.#projecting -= 1;
+      this.#sent -= group.length;
       this.#send();
     });
   }
@@ -193,9 +217,11 @@ export class MongoJournal {
     const { connection, reads } = this.#parts;
     const { account, seq } = append.batch;
     for (let look = 0; look < MAJORITY_LOOKS; look++) {
-      const [stored] = await connection.surely(() => reads.batchesInShort(account, [seq]));
-      if (stored !== undefined) {
-        resolve(await this.#outcomeOfTaken(append.batch, stored));
+      const stored = await connection.surely(() => reads.batchInShort(account, seq));
+      if (stored !== null) {
+        const result = await this.#outcomeOfTaken(append.batch, stored);
+        if (result.outcome === 'stale') this.#shared.lost(account);
+        resolve(result);
         this.#underWay.delete(number);
         return;
       }
@@ -251,16 +277,20 @@ export class MongoJournal {
 
   /** Sees to it that a batch is projected: by its writer, who may be at it, else here. */
   async finish(account: string, seq: number): Promise<void> {
+    const document = await this.#parts.reads.batchDocument(account, seq);
+    if (document !== null) await this.#finish(account, seq, transactionsIn(document), document);
+  }
+
+  async #finish(account: string, seq: number, ids: string[], known?: JournalDocument): Promise<void> {
     const { reads } = this.#parts;
-    const document = await reads.batchDocument(account, seq);
-    if (document === null) return;
-    const batch = batchOf(document);
-    const ids = [...new Set(batch.entries.flatMap(({ transaction }) => transaction ?? []))];
     for (let look = 0; look < LOOKS; look++) {
-      if (ids.length > 0 && (await reads.projectedTo(ids, seq)) === ids.length) return;
+      if (ids.length > 0 && (await reads.isProjected(ids, seq))) return;
       if (ids.length === 0 || look === LOOKS - 1) break;
       await pause(jittered(LOOK_PAUSE_MS));
     }
+    const document = known ?? (await reads.batchDocument(account, seq));
+    if (document === null) return;
+    const batch = batchOf(document);
     await this.#parts.connection.surely(async () => {
       const stored = new Map((await reads.documents(ids)).map((found) => [found._id, found]));
       const missing = missingOf(batch, stored);

@@ -100,6 +100,21 @@ class Gate {
 
 type Wanted = Lookup & { account: string };
 
+/** Which batch of an account. */
+interface Place {
+  account: string;
+  seq: number;
+}
+
+/** An account's last batch, in short. */
+export type LastBatch = Pick<JournalDocument, 'seq' | 'at' | 'balances' | 'hash'> & {
+  /** The transactions that its entries are of; null for entries of none. */
+  transactions: (string | null)[];
+};
+
+/** What a batch is known by. */
+export type BatchInShort = Pick<JournalDocument, '_id' | 'account' | 'seq' | 'id' | 'hash'>;
+
 export class MongoReads {
   readonly #connection: MongoConnection;
   readonly #gate = new Gate(READS_AT_A_TIME);
@@ -107,7 +122,9 @@ export class MongoReads {
   readonly #lookups: Gathered<Wanted, string>;
   readonly #adjustments: Gathered<Wanted, string>;
   readonly #accounts: Gathered<string, AccountDocument>;
-  readonly #heads: Gathered<string, JournalDocument>;
+  readonly #heads: Gathered<string, LastBatch>;
+  readonly #inShort: Gathered<Place, BatchInShort>;
+  readonly #projected: Gathered<string, number>;
   readonly #deliveries: Gathered<string, DeliveryDocument[]>;
 
   constructor(connection: MongoConnection) {
@@ -118,6 +135,8 @@ export class MongoReads {
     this.#adjustments = new Gathered(bound, (wanted) => this.#readAdjustments(wanted));
     this.#accounts = new Gathered(bound, (ids) => this.#byId<AccountDocument>('accounts', ids));
     this.#heads = new Gathered(bound, (accounts) => this.#readHeads(accounts));
+    this.#inShort = new Gathered(bound, (places) => this.#readInShort(places));
+    this.#projected = new Gathered(bound, (ids) => this.#readProjected(ids));
     this.#deliveries = new Gathered(bound, (transactions) => this.#readDeliveries(transactions));
   }
 
@@ -164,14 +183,15 @@ export class MongoReads {
   }
 
   /** An account's last batch, without its entries. */
-  lastBatch(account: string): Promise<JournalDocument | null> {
+  lastBatch(account: string): Promise<LastBatch | null> {
     return this.#heads.get(account);
   }
 
   /** The index skips from account to account: what lies between isn't looked at. */
-  async #readHeads(accounts: string[]): Promise<(JournalDocument | null)[]> {
+  async #readHeads(accounts: string[]): Promise<(LastBatch | null)[]> {
     const first = (name: string): Document => ({ $first: `$${name}` });
     const parts = ['seq', 'at', 'balances', 'hash'].map((name) => [name, first(name)]);
+    parts.push(['transactions', first('entries.transaction')]);
     const pipeline = [
       { $match: { account: { $in: [...new Set(accounts)] } } },
       { $sort: { account: -1, seq: -1 } },
@@ -180,17 +200,27 @@ export class MongoReads {
     const found = await this.#connection.run(() =>
       this.#connection.db
         .collection('journal')
-        .aggregate<JournalDocument>(pipeline, { ...READ, signal: AbortSignal.timeout(COMMAND_MS) })
+        .aggregate<LastBatch & { _id: string }>(pipeline, {
+          ...READ,
+          signal: AbortSignal.timeout(COMMAND_MS),
+        })
         .toArray(),
     );
     const heads = new Map(found.map((head) => [head._id, head]));
     return accounts.map((account) => heads.get(account) ?? null);
   }
 
-  /** Batches by number, without their entries. */
-  batchesInShort(account: string, seqs: readonly number[]): Promise<JournalDocument[]> {
-    const projection = { seq: 1, id: 1, hash: 1 };
-    return this.find('journal', { account, seq: { $in: seqs } }, { projection });
+  /** A batch by its number, without its entries. */
+  batchInShort(account: string, seq: number): Promise<BatchInShort | null> {
+    return this.#inShort.get({ account, seq });
+  }
+
+  async #readInShort(places: Place[]): Promise<(BatchInShort | null)[]> {
+    const projection = { account: 1, seq: 1, id: 1, hash: 1 };
+    const $or = places.map(({ account, seq }) => ({ account, seq }));
+    const found = await this.find<BatchInShort>('journal', { $or }, { projection });
+    const batches = new Map(found.map((batch) => [`${batch.account} ${batch.seq}`, batch]));
+    return places.map(({ account, seq }) => batches.get(`${account} ${seq}`) ?? null);
   }
 
   async batchDocument(account: string, seq: number): Promise<JournalDocument | null> {
@@ -201,10 +231,19 @@ export class MongoReads {
     return ids.length === 0 ? Promise.resolve([]) : this.find('transactions', { _id: { $in: ids } });
   }
 
-  /** How many of these transactions have this batch, or a later one. */
-  async projectedTo(ids: readonly string[], seq: number): Promise<number> {
-    const filter = { _id: { $in: ids }, seq: { $gte: seq } };
-    return (await this.find('transactions', filter, { projection: { _id: 1 } })).length;
+  /** Whether each of these transactions has this batch, or a later one. */
+  async isProjected(ids: readonly string[], seq: number): Promise<boolean> {
+    const seqs = await Promise.all(ids.map((id) => this.#projected.get(id)));
+    return seqs.every((projected) => projected !== null && projected >= seq);
+  }
+
+  async #readProjected(ids: string[]): Promise<(number | null)[]> {
+    const filter = { _id: { $in: [...new Set(ids)] } };
+    const found = await this.find<{ _id: string; seq: number }>('transactions', filter, {
+      projection: { seq: 1 },
+    });
+    const seqs = new Map(found.map(({ _id, seq }) => [_id, seq]));
+    return ids.map((id) => seqs.get(id) ?? null);
   }
 
   /** Which of these documents are there. */

@@ -26,7 +26,7 @@ import {
   type Wants,
 } from '../engine/store.ts';
 import { toDate } from './mongo-bson.ts';
-import { MAJORITY, MongoConnection, pause, within } from './mongo-connection.ts';
+import { MAJORITY, MongoConnection, within } from './mongo-connection.ts';
 import {
   type AccountDocument,
   type AdjustmentDocument,
@@ -375,7 +375,7 @@ export class MongoStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.race([Promise.allSettled(this.#appending), pause(CLOSE_MS)]);
+    await within(CLOSE_MS, Promise.allSettled(this.#appending)).catch(() => {});
     this.#journal.close();
     // Where that can't be told, the others notice.
     await this.#processes.leave().catch(() => {});

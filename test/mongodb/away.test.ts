@@ -1,4 +1,4 @@
-/** The database away: while a server runs, and when it starts. A minute is shortened to 20 s: all time-outs are far below. */
+/** The database away: while a server runs, and when it starts. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { expectVerified, MOST_MORE_BYTES, residentBytes } from '../faults/scene.ts';
@@ -17,7 +17,7 @@ import { envOn, logLines, probe, startOn, untilReady, withServers } from './stag
 
 const test = suite('database away');
 
-const AWAY_MS = 20_000;
+const AWAY_MS = 60_000;
 /** The driver looks for a primary for 2 s; after that all know that there is none. */
 const NOTICED_MS = 3_500;
 /** A set of one elects itself; the rest is for a busy machine. */
@@ -109,7 +109,7 @@ async function expectRefusals(server: Server, client: Merchant): Promise<void> {
   assert.ok(percentile(late, 1) < 1_000, `a refusal took ${percentile(late, 1)} ms`);
 }
 
-test('for 20 s: requests are refused fast, then everything goes on by itself', async () => {
+test('for a minute: requests are refused fast, then everything goes on by itself', async () => {
   const receiver = await startReceiver();
   let isUp = false;
   receiver.answer('/hook', () => ({ status: isUp ? 200 : 500 }));
