@@ -13,6 +13,7 @@ import { type Append, type AppendResult, type Claim, StoreUnavailable } from '..
 import { jittered, type MongoConnection, pause } from './mongo-connection.ts';
 import { batchOf, headOf, type JournalDocument, journalDocument } from './mongo-documents.ts';
 import type { MongoDue } from './mongo-due.ts';
+import { Groups } from './mongo-groups.ts';
 import { stillStanding } from './mongo-owners.ts';
 import { placeOf } from './mongo-place.ts';
 import {
@@ -73,14 +74,13 @@ export class MongoJournal {
   /** The last batch of an account that is known to be projected. */
   readonly #known = new Map<string, number>();
   readonly #shared = new SharedAccounts();
+  readonly #groups = new Groups(() => this.#send());
   #waiting: Waiting[] = [];
   /** Numbers that are not projected yet. */
   readonly #underWay = new Set<number>();
   #numbers = 0;
   #isInserting = false;
   #projecting = 0;
-  /** Batches of groups that are on their way. */
-  #sent = 0;
   #scheduled = false;
   #closed = false;
 
@@ -172,20 +172,16 @@ export class MongoJournal {
 
   #send(): void {
     if (this.#isInserting || this.#projecting >= PROJECTING_GROUPS || this.#waiting.length === 0) return;
-    // A command costs what it costs, whatever it carries: while a group is under way, those that would make a
-    // small one wait for more to come, or for its end.
-    if (this.#waiting.length < this.#sent) return;
+    if (!this.#groups.admits(this.#waiting.length)) return;
     const group = this.#nextGroup();
     this.#isInserting = true;
     this.#projecting += 1;
-    this.#sent += group.length;
     const startedAt = performance.now();
-    void this.#commit(group).finally(() => {
+    const committed = this.#commit(group).finally(() => {
       this.#shared.took(performance.now() - startedAt);
       this.#projecting -= 1;
-      this.#sent -= group.length;
-      this.#send();
     });
+    this.#groups.follow(group.length, committed);
   }
 
   #nextGroup(): Waiting[] {

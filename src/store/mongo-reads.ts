@@ -15,6 +15,7 @@ import {
   recordOf,
   type TransactionDocument,
 } from './mongo-documents.ts';
+import { Groups } from './mongo-groups.ts';
 
 export const READ = { readConcern: { level: 'majority' } } as const;
 
@@ -30,11 +31,13 @@ interface Caller<Found> {
   reject(error: Error): void;
 }
 
-/** Gathers what single callers want of one turn of the event loop into common questions. */
+/** Gathers what single callers want into common questions: of one turn of the event loop, or more under load. */
 export class Gathered<Key, Found> {
   readonly #read: (keys: Key[]) => Promise<(Found | null)[]>;
   readonly #bound: { waiting: number };
+  readonly #groups = new Groups(() => this.#send());
   #wants: { key: Key; caller: Caller<Found> }[] = [];
+  #scheduled = false;
 
   constructor(bound: { waiting: number }, read: (keys: Key[]) => Promise<(Found | null)[]>) {
     this.#bound = bound;
@@ -46,15 +49,20 @@ export class Gathered<Key, Found> {
       return Promise.reject(new StoreUnavailable('too much waits for the database'));
     this.#bound.waiting += 1;
     return new Promise((resolve, reject) => {
-      if (this.#wants.push({ key, caller: { resolve, reject } }) === 1) setImmediate(() => this.#send());
+      this.#wants.push({ key, caller: { resolve, reject } });
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        this.#send();
+      });
     });
   }
 
   #send(): void {
-    const wants = this.#wants;
-    this.#wants = [];
-    for (let start = 0; start < wants.length; start += MOST_KEYS) {
-      void this.#answer(wants.slice(start, start + MOST_KEYS));
+    while (this.#groups.admits(this.#wants.length)) {
+      const wants = this.#wants.splice(0, MOST_KEYS);
+      this.#groups.follow(wants.length, this.#answer(wants));
     }
   }
 
