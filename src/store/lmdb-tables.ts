@@ -1,7 +1,7 @@
 /** The tables of the embedded store: one LMDB environment in the data folder, values readable as JSON text. */
 import { statSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import type { Due } from '../engine/store.ts';
+import { type Due, StoreUnavailable } from '../engine/store.ts';
 import { FolderGate } from './folder-gate.ts';
 
 /** Things due at one time, in one row: a group of creates costs one row, not one for each. */
@@ -45,11 +45,8 @@ function fileIn(folder: string): string {
   return `${folder}/pixstate.lmdb`;
 }
 
-/** How long a reader waits for those who write: what takes longer is frozen, or waits for somebody who is. */
-const READER_PATIENCE_MS = 2_000;
-
-function opened(folder: string, readOnly: boolean): Omit<Tables, 'gate'> {
-  const root = open({
+function openRoot(folder: string, readOnly: boolean): RootDatabase {
+  return open({
     path: fileIn(folder),
     readOnly,
     noSubdir: true,
@@ -61,37 +58,49 @@ function opened(folder: string, readOnly: boolean): Omit<Tables, 'gate'> {
     eventTurnBatching: false,
     ...({ txnStartThreshold: 1 } as object),
   });
+}
+
+async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, 'gate'>> {
+  const root = openRoot(folder, readOnly);
   const text = { encoding: 'string' } as const;
-  return {
-    root,
-    journal: root.openDB({ name: 'journal', ...text }),
-    transactions: root.openDB({ name: 'transactions', ...text }),
-    lookups: root.openDB({ name: 'lookups', ...text }),
-    due: root.openDB({ name: 'due', ...text }),
-    parked: root.openDB({ name: 'parked', ...text }),
-    deliveries: root.openDB({ name: 'deliveries', ...text }),
-    attention: root.openDB({ name: 'attention', ...text }),
-    open: root.openDB({ name: 'open', ...text }),
-    accounts: root.openDB({ name: 'accounts', ...text }),
-    clients: root.openDB({ name: 'clients', ...text }),
-    beats: root.openDB({ name: 'beats', encoding: 'json' }),
-    lock: root.openDB({ name: 'lock', ...text }),
-  };
+  try {
+    return {
+      root,
+      journal: root.openDB({ name: 'journal', ...text }),
+      transactions: root.openDB({ name: 'transactions', ...text }),
+      lookups: root.openDB({ name: 'lookups', ...text }),
+      due: root.openDB({ name: 'due', ...text }),
+      parked: root.openDB({ name: 'parked', ...text }),
+      deliveries: root.openDB({ name: 'deliveries', ...text }),
+      attention: root.openDB({ name: 'attention', ...text }),
+      open: root.openDB({ name: 'open', ...text }),
+      accounts: root.openDB({ name: 'accounts', ...text }),
+      clients: root.openDB({ name: 'clients', ...text }),
+      beats: root.openDB({ name: 'beats', encoding: 'json' }),
+      lock: root.openDB({ name: 'lock', ...text }),
+    };
+  } catch (error) {
+    // Whoever opens it next in this process would be handed what this one left open.
+    await root.close();
+    throw error;
+  }
 }
 
 /** Opens the environment in a folder, which must exist, once nobody writes to it. */
 export async function openTables(folder: string): Promise<Tables> {
   const gate = new FolderGate(folder);
   try {
-    return { ...(await gate.open(() => opened(folder, false))), gate };
+    return { ...(await gate.alone(() => opened(folder, false))), gate };
   } catch (error) {
     gate.close();
     throw error;
   }
 }
 
+/** Closes the environment once all writes of this process have come to their end. */
 export async function closeTables({ root, gate }: Tables): Promise<void> {
-  await root.close();
+  await gate.end();
+  await gate.besideStopped(() => root.close());
   gate.close();
 }
 
@@ -99,6 +108,7 @@ export async function closeTables({ root, gate }: Tables): Promise<void> {
  * Opens the environment only to read: that never waits for a writer, even one frozen inside a transaction.
  * Null where the file isn't there or whole yet, or is older and lacks a table, or the folder can't be written to
  * at all: only a writer can make what is missing, and says what is wrong.
+ * @throws StoreUnavailable where another process is busy with it for half a minute
  */
 export async function openToRead(folder: string): Promise<Tables | null> {
   // lmdb crashes on a file whose maker died before its first pages were there.
@@ -111,10 +121,11 @@ export async function openToRead(folder: string): Promise<Tables | null> {
   }
   let tables: Omit<Tables, 'gate'>;
   try {
-    tables = await gate.open(() => opened(folder, true), READER_PATIENCE_MS);
-  } catch {
-    // Whoever opens it for writing says what is wrong with it, or mends it.
+    tables = await gate.besideStopped(() => opened(folder, true));
+  } catch (error) {
     gate.close();
+    if (error instanceof StoreUnavailable) throw error;
+    // Whoever opens it for writing says what is wrong with it, or mends it.
     return null;
   }
   // lmdb gives no database, against its types, where there is none.

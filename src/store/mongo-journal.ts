@@ -100,6 +100,7 @@ export class MongoJournal {
 
   async head(account: string): Promise<Head> {
     const last = await this.#parts.reads.lastBatch(account);
+    this.#shared.seen(account);
     if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
     if (this.#known.get(account) !== last.seq) {
       await this.#finish(account, last.seq, transactionsOf(last.transactions));
@@ -114,7 +115,7 @@ export class MongoJournal {
     await this.#shared.yield(batch.account);
     const isKnown = this.#known.get(batch.account) === batch.seq - 1;
     // What others write to as well is looked at first: to be refused costs more than to ask.
-    if (!isKnown || this.#shared.has(batch.account)) {
+    if (!isKnown || this.#shared.isDoubtful(batch.account)) {
       const outcome = await this.#standing(batch, isKnown);
       if (outcome !== null) return outcome;
     }
@@ -215,7 +216,7 @@ export class MongoJournal {
     for (let look = 0; look < MAJORITY_LOOKS; look++) {
       const stored = await connection.surely(() => reads.batchInShort(account, seq));
       if (stored !== null) {
-        const result = await this.#outcomeOfTaken(append.batch, stored);
+        const result = await connection.surely(() => this.#outcomeOfTaken(append.batch, stored));
         if (result.outcome === 'stale') this.#shared.lost(account);
         resolve(result);
         this.#underWay.delete(number);

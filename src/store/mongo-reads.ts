@@ -114,6 +114,12 @@ interface Place {
   seq: number;
 }
 
+/** A batch's number and the transactions that its entries are of. */
+interface Batched {
+  ids: readonly string[];
+  seq: number;
+}
+
 /** An account's last batch, in short. */
 export type LastBatch = Pick<JournalDocument, 'seq' | 'at' | 'balances' | 'hash'> & {
   /** The transactions that its entries are of; null for entries of none. */
@@ -132,7 +138,7 @@ export class MongoReads {
   readonly #accounts: Gathered<string, AccountDocument>;
   readonly #heads: Gathered<string, LastBatch>;
   readonly #inShort: Gathered<Place, BatchInShort>;
-  readonly #projected: Gathered<string, number>;
+  readonly #projected: Gathered<Batched, true>;
   readonly #deliveries: Gathered<string, DeliveryDocument[]>;
 
   constructor(connection: MongoConnection) {
@@ -144,7 +150,7 @@ export class MongoReads {
     this.#accounts = new Gathered(bound, (ids) => this.#byId<AccountDocument>('accounts', ids));
     this.#heads = new Gathered(bound, (accounts) => this.#readHeads(accounts));
     this.#inShort = new Gathered(bound, (places) => this.#readInShort(places));
-    this.#projected = new Gathered(bound, (ids) => this.#readProjected(ids));
+    this.#projected = new Gathered(bound, (batches) => this.#readProjected(batches));
     this.#deliveries = new Gathered(bound, (transactions) => this.#readDeliveries(transactions));
   }
 
@@ -241,17 +247,27 @@ export class MongoReads {
 
   /** Whether each of these transactions has this batch, or a later one. */
   async isProjected(ids: readonly string[], seq: number): Promise<boolean> {
-    const seqs = await Promise.all(ids.map((id) => this.#projected.get(id)));
-    return seqs.every((projected) => projected !== null && projected >= seq);
+    return (await this.#projected.get({ ids, seq })) === true;
   }
 
-  async #readProjected(ids: string[]): Promise<(number | null)[]> {
-    const filter = { _id: { $in: [...new Set(ids)] } };
-    const found = await this.find<{ _id: string; seq: number }>('transactions', filter, {
-      projection: { seq: 1 },
-    });
-    const seqs = new Map(found.map(({ _id, seq }) => [_id, seq]));
-    return ids.map((id) => seqs.get(id) ?? null);
+  async #readProjected(batches: Batched[]): Promise<(true | null)[]> {
+    const ids = [...new Set(batches.flatMap((batch) => batch.ids))];
+    const seqs = new Map<string, number>();
+    const read = async (some: string[]): Promise<void> => {
+      const filter = { _id: { $in: some } };
+      const options = { projection: { seq: 1 } };
+      for (const { _id, seq } of await this.find<{ _id: string; seq: number }>(
+        'transactions',
+        filter,
+        options,
+      ))
+        seqs.set(_id, seq);
+    };
+    const parts = Array.from({ length: Math.ceil(ids.length / MOST_KEYS) }, (_, part) =>
+      ids.slice(part * MOST_KEYS, (part + 1) * MOST_KEYS),
+    );
+    await Promise.all(parts.map(read));
+    return batches.map((batch) => (batch.ids.every((id) => (seqs.get(id) ?? 0) >= batch.seq) ? true : null));
   }
 
   /** Which of these documents are there. */

@@ -9,6 +9,8 @@ import { jittered, pause } from './mongo-connection.ts';
 const SHARED_MS = 2_000;
 /** Another process was faster by so little that it may be about to again. */
 const CONTENDED_MS = 300;
+/** What was known of a shared account so short a while ago is taken to be still so. */
+const FRESH_MS = 20;
 const SHORTEST_MS = 4;
 const LONGEST_MS = 200;
 /** How much the newest batch counts in what one is taken to last. */
@@ -18,8 +20,9 @@ const MAX_ACCOUNTS = 50_000;
 interface Shared {
   until: number;
   contendedUntil: number;
-  /** Whether the last batch that is known was ours. */
+  /** Whether the last batch that is known was ours, and since when it is known. */
   wasOurs: boolean;
+  knownAt: number;
 }
 
 export class SharedAccounts {
@@ -31,40 +34,53 @@ export class SharedAccounts {
     this.#batchMs += (ms - this.#batchMs) * NEWEST;
   }
 
-  /** Whether another process wrote to the account a short while ago. */
-  has(account: string): boolean {
+  #find(account: string): Shared | null {
     const shared = this.#accounts.get(account);
-    if (shared === undefined) return false;
-    if (shared.until >= performance.now()) return true;
+    if (shared === undefined || shared.until >= performance.now()) return shared ?? null;
     this.#accounts.delete(account);
-    return false;
+    return null;
+  }
+
+  /** Whether another process may have written to the account since its last batch was known. */
+  isDoubtful(account: string): boolean {
+    const shared = this.#find(account);
+    return shared !== null && performance.now() - shared.knownAt > FRESH_MS;
+  }
+
+  /** The account's last batch was read just now. */
+  seen(account: string): void {
+    const shared = this.#find(account);
+    if (shared !== null) shared.knownAt = performance.now();
   }
 
   /** Another process had written before we came. */
   behind(account: string): void {
-    const { contendedUntil = 0 } = this.#accounts.get(account) ?? {};
-    this.#set(account, contendedUntil);
+    this.#set(account, this.#find(account)?.contendedUntil ?? 0);
   }
 
   /** Another process wrote while we did. */
   lost(account: string): void {
-    this.#set(account, this.has(account) ? performance.now() + CONTENDED_MS : 0);
+    this.#set(account, this.#find(account) === null ? 0 : performance.now() + CONTENDED_MS);
   }
 
   #set(account: string, contendedUntil: number): void {
     if (this.#accounts.size >= MAX_ACCOUNTS) this.#accounts.clear();
-    this.#accounts.set(account, { until: performance.now() + SHARED_MS, contendedUntil, wasOurs: false });
+    const until = performance.now() + SHARED_MS;
+    this.#accounts.set(account, { until, contendedUntil, wasOurs: false, knownAt: Number.NEGATIVE_INFINITY });
   }
 
   won(account: string): void {
-    const shared = this.#accounts.get(account);
-    if (shared !== undefined) shared.wasOurs = true;
+    const shared = this.#find(account);
+    if (shared === null) return;
+    shared.wasOurs = true;
+    shared.knownAt = performance.now();
   }
 
   /** Resolves once others have had their turn. */
   async yield(account: string): Promise<void> {
-    const shared = this.#accounts.get(account);
-    if (shared === undefined || !shared.wasOurs || shared.contendedUntil < performance.now()) return;
+    const shared = this.#find(account);
+    if (shared === null || !shared.wasOurs || shared.contendedUntil < performance.now()) return;
+    shared.knownAt = Number.NEGATIVE_INFINITY;
     await pause(jittered(Math.min(Math.max(this.#batchMs, SHORTEST_MS), LONGEST_MS)));
   }
 }

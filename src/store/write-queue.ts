@@ -95,14 +95,21 @@ export class WriteQueue {
     this.#underWay.add(group);
   }
 
-  #issue(operations: readonly WriteOperation[]): Promise<unknown> {
+  async #issue(operations: readonly WriteOperation[]): Promise<void> {
     const group = this.#startGroup();
+    let failure: unknown = null;
     // One LMDB transaction: what is issued within the batch is written together or not at all.
     const written = this.#batch(() => {
-      for (const operation of operations) operation.issue(group);
-      for (const issue of group.last) issue();
+      try {
+        for (const operation of operations) operation.issue(group);
+        for (const issue of group.last) issue();
+      } catch (error) {
+        failure = error ?? new Error('a write could not be issued');
+      }
     });
-    return Promise.all([written, ...group.promises]);
+    await Promise.all([written, ...group.promises]);
+    // lmdb writes what was issued before a failure: that it has come to its end must be known, too.
+    if (failure !== null) throw failure;
   }
 
   async #write(operations: readonly WriteOperation[]): Promise<void> {

@@ -1,9 +1,11 @@
 /** Two gates of one process have two descriptors: to the operating system they are two processes. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { StoreUnavailable } from '../../src/engine/store.ts';
 import { FolderGate } from '../../src/store/folder-gate.ts';
 import { withFolder } from '../faults/scene.ts';
-import { sleep } from '../support/wait.ts';
+import { spawnNode } from '../support/process.ts';
+import { sleep, until } from '../support/wait.ts';
 
 const test = suite('the gate of a folder');
 
@@ -38,6 +40,8 @@ async function withGates(body: (one: FolderGate, other: FolderGate, log: string[
 }
 
 const A_WHILE_MS = 30;
+/** Longer than it takes to suspect that a writer is stopped. */
+const SLOW_MS = 2_500;
 
 test('lets writers of several processes in together', async () => {
   await withGates(async (one, other, log) => {
@@ -55,7 +59,7 @@ test('an opener waits for all who write, and those who come after it wait for th
     const [first, second] = [step(() => log.push('write')), step(() => log.push('write too'))];
     const opener = step(() => log.push('open'));
     const writing = [one.write(first.work), one.write(second.work)];
-    const opening = other.open(opener.work);
+    const opening = other.alone(opener.work);
     await sleep(A_WHILE_MS);
     const later = [1, 2, 3].map((n) => one.write(async () => void log.push(`later ${n}`)));
     first.end();
@@ -76,8 +80,8 @@ test('an opener waits for all who write, and those who come after it wait for th
 test('openers come one after the other', async () => {
   await withGates(async (one, other, log) => {
     const first = step(() => log.push('first'));
-    const opening = one.open(first.work);
-    const next = other.open(() => void log.push('second'));
+    const opening = one.alone(first.work);
+    const next = other.alone(() => void log.push('second'));
     await sleep(A_WHILE_MS);
     assert.equal(log, ['first']);
     first.end();
@@ -86,16 +90,43 @@ test('openers come one after the other', async () => {
   });
 });
 
-test('who has limited patience opens beside a writer that does not come to its end', async () => {
-  await withGates(async (one, other, log) => {
-    const frozen = step(() => log.push('frozen'));
-    const writing = one.write(frozen.work);
-    await other.open(() => void log.push('impatient'), A_WHILE_MS);
-    assert.equal(log, ['frozen', 'impatient']);
-    frozen.end();
-    await writing;
-    await other.open(() => void log.push('patient'));
-    assert.is(log.at(-1), 'patient');
+test('who waits for a process that is stopped is let in beside it, but not beside one that is only slow', async () => {
+  await withFolder(async (folder) => {
+    const gate = new FolderGate(folder);
+    const log: string[] = [];
+    const holder = spawnNode(['--import', 'tsx', 'test/store/gate-holder.ts', folder], {});
+    await until(() => holder.stdout().includes('inside'), 15_000, 'a writer inside');
+    const opening = gate.besideStopped(() => void log.push('opened'));
+    await sleep(SLOW_MS);
+    assert.equal(log, []);
+    holder.child.kill('SIGSTOP');
+    await opening;
+    assert.equal(log, ['opened']);
+    const patient = gate.alone(() => void log.push('opened alone'));
+    await sleep(SLOW_MS);
+    assert.equal(log, ['opened']);
+    holder.child.kill('SIGKILL');
+    await patient;
+    assert.equal(log, ['opened', 'opened alone']);
+    await holder.ended;
+    gate.close();
+  });
+});
+
+test('after its end a gate lets no more writes in, and knows when the last one is over', async () => {
+  await withFolder(async (folder) => {
+    const gate = new FolderGate(folder);
+    const log: string[] = [];
+    const last = step(() => log.push('write'));
+    const writing = gate.write(last.work);
+    const ending = gate.end().then(() => log.push('ended'));
+    const late = await gate.write(async () => log.push('late')).catch((error) => error);
+    assert.instance(late, StoreUnavailable);
+    assert.equal(log, ['write']);
+    last.end();
+    await Promise.all([writing, ending]);
+    assert.equal(log, ['write', 'ended']);
+    gate.close();
   });
 });
 
@@ -105,16 +136,16 @@ test('what a process held is free once it is gone, and what fails holds nothing'
       const [dead, alive] = [new FolderGate(folder), new FolderGate(folder)];
       void dead.write(step(() => {}).work);
       dead.close();
-      await alive.open(() => void log.push('opened'));
+      await alive.alone(() => void log.push('opened'));
       alive.close();
     });
     await one.write(() => Promise.reject(new Error('a write'))).catch((error) => log.push(error.message));
     await one
-      .open(() => {
+      .alone(() => {
         throw new Error('an opening');
       })
       .catch((error) => log.push(error.message));
-    await other.open(() => void log.push('opened'));
+    await other.alone(() => void log.push('opened'));
     assert.equal(log, ['opened', 'a write', 'an opening', 'opened']);
   });
 });

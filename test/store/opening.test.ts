@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
 import { withFolder } from '../faults/scene.ts';
 import { spawnNode } from '../support/process.ts';
+import { sleep } from '../support/wait.ts';
 
 const test = suite('opening the embedded store');
 
@@ -44,6 +45,25 @@ test('beside a process that writes all the time loses nothing of what it wrote',
       keys.filter((key) => transactions.get(key) === undefined),
       [],
     );
+    await closeTables(tables);
+  });
+});
+
+test('by several processes that come and go: each gets it whole, whoever of them was the last to close it', async () => {
+  await withFolder(async (folder) => {
+    const openers = Array.from({ length: 3 }, () =>
+      spawnNode(['--import', 'tsx', 'test/store/opener.ts', folder], {}),
+    );
+    await sleep(WRITES_MS);
+    for (const opener of openers) opener.child.kill('SIGTERM');
+    for (const { ended } of openers) {
+      const { code, stdout, stderr } = await ended;
+      assert.is(code, 0, stderr);
+      assert.ok(Number(stdout) > 10, stdout);
+    }
+    const tables = await openTables(folder);
+    const expected = openers.reduce((sum, { stdout }) => sum + Number(stdout()), 0);
+    assert.is(tables.transactions.getCount(), expected);
     await closeTables(tables);
   });
 });
