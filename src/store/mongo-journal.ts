@@ -143,10 +143,7 @@ export class MongoJournal {
       reads.batchInShort(account, seq),
       isKnown || seq === 1 ? null : reads.batchInShort(account, seq - 1),
     ]);
-    if (same !== null) {
-      this.#shared.behind(account);
-      return this.#outcomeOfTaken(batch, same);
-    }
+    if (same !== null) return this.#outcomeOfTaken(batch, same);
     if (isKnown || seq === 1) return null;
     if (before === null) return { outcome: 'stale' };
     await this.finish(account, seq - 1);
@@ -156,6 +153,7 @@ export class MongoJournal {
   async #outcomeOfTaken(batch: Batch, stored: BatchInShort): Promise<AppendResult> {
     if (stored.id !== batch.id || stored.hash !== batch.hash) {
       this.#known.delete(batch.account);
+      this.#shared.late(batch.account);
       return { outcome: 'stale' };
     }
     await this.finish(batch.account, batch.seq);
@@ -217,7 +215,6 @@ export class MongoJournal {
       const stored = await connection.surely(() => reads.batchInShort(account, seq));
       if (stored !== null) {
         const result = await connection.surely(() => this.#outcomeOfTaken(append.batch, stored));
-        if (result.outcome === 'stale') this.#shared.lost(account);
         resolve(result);
         this.#underWay.delete(number);
         return;

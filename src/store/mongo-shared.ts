@@ -7,8 +7,10 @@ import { jittered, pause } from './mongo-connection.ts';
 
 /** Another process wrote so recently that it may again. */
 const SHARED_MS = 2_000;
-/** Another process was faster by so little that it may be about to again. */
-const CONTENDED_MS = 300;
+/** Who was too late twice within so short a time has others beside it who write all the time. */
+const TWICE_MS = 100;
+/** So long after that others are given their turn. */
+const CONTENDED_MS = 500;
 /** What was known of a shared account so short a while ago is taken to be still so. */
 const FRESH_MS = 20;
 const SHORTEST_MS = 4;
@@ -20,6 +22,8 @@ const MAX_ACCOUNTS = 50_000;
 interface Shared {
   until: number;
   contendedUntil: number;
+  /** When we were too late last. */
+  lateAt: number;
   /** Whether the last batch that is known was ours, and since when it is known. */
   wasOurs: boolean;
   knownAt: number;
@@ -53,20 +57,19 @@ export class SharedAccounts {
     if (shared !== null) shared.knownAt = performance.now();
   }
 
-  /** Another process had written before we came. */
-  behind(account: string): void {
-    this.#set(account, this.#find(account)?.contendedUntil ?? 0);
-  }
-
-  /** Another process wrote while we did. */
-  lost(account: string): void {
-    this.#set(account, this.#find(account) === null ? 0 : performance.now() + CONTENDED_MS);
-  }
-
-  #set(account: string, contendedUntil: number): void {
+  /** Another process had written before we did. */
+  late(account: string): void {
     if (this.#accounts.size >= MAX_ACCOUNTS) this.#accounts.clear();
-    const until = performance.now() + SHARED_MS;
-    this.#accounts.set(account, { until, contendedUntil, wasOurs: false, knownAt: Number.NEGATIVE_INFINITY });
+    const now = performance.now();
+    const known = this.#find(account);
+    const isContended = known !== null && now - known.lateAt < TWICE_MS;
+    this.#accounts.set(account, {
+      until: now + SHARED_MS,
+      contendedUntil: isContended ? now + CONTENDED_MS : (known?.contendedUntil ?? 0),
+      lateAt: now,
+      wasOurs: false,
+      knownAt: Number.NEGATIVE_INFINITY,
+    });
   }
 
   won(account: string): void {
