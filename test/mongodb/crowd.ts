@@ -12,6 +12,9 @@ import { elsewhere, withBalance } from './stage.ts';
 /** What a model of a load counts an account's balance from, cents. */
 const OPENING_BALANCE = 1_000_000_000;
 
+/** Requests that may be under way when something breaks, and those that follow them before it is noticed. */
+const UNDER_WAY = 36;
+
 /** Less than the second that is asked for, so that there is something to look at. */
 const BACK_OFF_MS = 150;
 
@@ -89,8 +92,9 @@ export function percentile(samples: readonly Sample[], share: number): number {
 export function expectAnswered(samples: readonly Sample[]): void {
   for (const status of Object.keys(tally(samples)))
     assert.ok(['200', '201', '409', '503'].includes(status), status);
-  const [most, all] = [0.98, 1].map((share) => percentile(samples, share));
-  assert.ok(Number(most) < 6_500, `98 % of the answers took up to ${most} ms`);
+  const share = Math.min(0.98, 1 - UNDER_WAY / samples.length);
+  const [most, all] = [share, 1].map((part) => percentile(samples, part));
+  assert.ok(Number(most) < 6_500, `${(share * 100).toFixed(0)} % of the answers took up to ${most} ms`);
   assert.ok(Number(all) < 10_000, `an answer took ${all} ms`);
 }
 
