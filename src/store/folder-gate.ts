@@ -6,7 +6,7 @@
  * its writer was told that it is durable, and the next one may take its pages. And who closes it as the last one
  * takes the locks away from whoever is opening it.
  *
- * The locks are the operating system's, on bytes of a file in the folder: they end with their process. Writers
+ * The locks are the operating system's, on two files in the folder: they end with their process. Writers
  * share the gate, whoever opens has it alone. Between two openers there is a turnstile, which each writer passes
  * as well, so that those who write all the time let an opener in.
  */
@@ -14,8 +14,6 @@ import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, realpathS
 import { tryLock, unlock } from 'fs-native-extensions';
 import { StoreUnavailable } from '../engine/store.ts';
 
-const TURNSTILE = 0;
-const GATE = 1;
 const POLL_MS = 1;
 /** A write that takes longer may be in the hands of a process that is stopped. */
 const SUSPECT_AFTER_MS = 1_500;
@@ -60,7 +58,8 @@ function isWithStopped(path: string): boolean {
 
 export class FolderGate {
   readonly #path: string;
-  readonly #fd: number;
+  readonly #gate: number;
+  readonly #turnstile: number;
   /** Writes under way in this process. */
   #writes = 0;
   /** Who waits to write; those who come later wait behind. */
@@ -71,13 +70,14 @@ export class FolderGate {
   /** @throws Error of the file system, where the folder can't be written to. */
   constructor(folder: string) {
     this.#path = `${folder}/pixstate.gate`;
-    this.#fd = openSync(this.#path, 'a+');
+    this.#gate = openSync(this.#path, 'a+');
+    this.#turnstile = openSync(`${folder}/pixstate.turnstile`, 'a+');
   }
 
   /** Opens or closes the environment, once nobody writes to it, opens or closes it. */
   alone<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-    return this.#alone(work, async (byte) => {
-      while (!tryLock(this.#fd, byte, 1)) await pause(POLL_MS);
+    return this.#alone(work, async (fd) => {
+      while (!tryLock(fd)) await pause(POLL_MS);
       return true;
     });
   }
@@ -90,8 +90,8 @@ export class FolderGate {
   besideStopped<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     const startedAt = performance.now();
     let lookAt = startedAt + SUSPECT_AFTER_MS;
-    return this.#alone(work, async (byte) => {
-      while (!tryLock(this.#fd, byte, 1)) {
+    return this.#alone(work, async (fd) => {
+      while (!tryLock(fd)) {
         const now = performance.now();
         if (now >= lookAt) {
           if (isWithStopped(realpathSync(this.#path))) return false;
@@ -107,18 +107,18 @@ export class FolderGate {
 
   async #alone<Result>(
     work: () => Result | Promise<Result>,
-    lock: (byte: number) => Promise<boolean>,
+    lock: (fd: number) => Promise<boolean>,
   ): Promise<Result> {
-    if (!(await lock(TURNSTILE))) return work();
+    if (!(await lock(this.#turnstile))) return work();
     try {
-      if (!(await lock(GATE))) return await work();
+      if (!(await lock(this.#gate))) return await work();
       try {
         return await work();
       } finally {
-        unlock(this.#fd, GATE, 1);
+        unlock(this.#gate);
       }
     } finally {
-      unlock(this.#fd, TURNSTILE, 1);
+      unlock(this.#turnstile);
     }
   }
 
@@ -134,7 +134,7 @@ export class FolderGate {
     } finally {
       this.#writes -= 1;
       if (this.#writes === 0) {
-        unlock(this.#fd, GATE, 1);
+        unlock(this.#gate);
         this.#ended?.();
       }
     }
@@ -145,13 +145,13 @@ export class FolderGate {
   }
 
   #entered(): boolean {
-    if (!tryLock(this.#fd, TURNSTILE, 1, { shared: true })) return false;
+    if (!tryLock(this.#turnstile, { shared: true })) return false;
     try {
-      if (this.#writes === 0 && !tryLock(this.#fd, GATE, 1, { shared: true })) return false;
+      if (this.#writes === 0 && !tryLock(this.#gate, { shared: true })) return false;
       this.#writes += 1;
       return true;
     } finally {
-      unlock(this.#fd, TURNSTILE, 1);
+      unlock(this.#turnstile);
     }
   }
 
@@ -182,6 +182,7 @@ export class FolderGate {
 
   /** After the environment is closed: whatever is locked is free then. */
   close(): void {
-    closeSync(this.#fd);
+    closeSync(this.#gate);
+    closeSync(this.#turnstile);
   }
 }

@@ -175,6 +175,16 @@ export function batchOf({ _id, hash, exact, imported, ...stored }: JournalDocume
   return batchFrom(content as BatchContent, hash);
 }
 
+/** Transactions that entries are of, each once; null stands for entries of none. */
+export function onceEach(transactions: readonly (string | null)[]): string[] {
+  return [...new Set(transactions.flatMap((id) => id ?? []))];
+}
+
+/** The transactions of a batch. */
+export function namedIn(document: JournalDocument): string[] {
+  return onceEach(batchOf(document).entries.map(({ transaction }) => transaction));
+}
+
 export function headOf({
   seq,
   at,

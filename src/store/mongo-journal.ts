@@ -11,7 +11,14 @@ import { ZERO_BALANCES } from '../domain/money.ts';
 import { type Batch, type Head, ZERO_HASH } from '../engine/journal.ts';
 import { type Append, type AppendResult, type Claim, StoreUnavailable } from '../engine/store.ts';
 import { jittered, type MongoConnection, pause } from './mongo-connection.ts';
-import { batchOf, headOf, type JournalDocument, journalDocument } from './mongo-documents.ts';
+import {
+  batchOf,
+  headOf,
+  type JournalDocument,
+  journalDocument,
+  namedIn,
+  onceEach,
+} from './mongo-documents.ts';
 import type { MongoDue } from './mongo-due.ts';
 import { Groups } from './mongo-groups.ts';
 import { stillStanding } from './mongo-owners.ts';
@@ -56,15 +63,6 @@ const LOOKS = 4;
 const LOOK_PAUSE_MS = 3;
 const MAJORITY_LOOKS = 10;
 
-/** Each transaction once. */
-function transactionsOf(named: readonly (string | null)[]): string[] {
-  return [...new Set(named.flatMap((id) => id ?? []))];
-}
-
-function transactionsIn(document: JournalDocument): string[] {
-  return transactionsOf(batchOf(document).entries.map(({ transaction }) => transaction));
-}
-
 export function documentId(incarnation: string, number: number): string {
   return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
 }
@@ -103,7 +101,7 @@ export class MongoJournal {
     this.#shared.seen(account);
     if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
     if (this.#known.get(account) !== last.seq) {
-      await this.#finish(account, last.seq, transactionsOf(last.transactions));
+      await this.#finish(account, last.seq, onceEach(last.transactions));
       this.#know(account, last.seq);
     }
     return headOf(last);
@@ -272,7 +270,7 @@ export class MongoJournal {
   /** Sees to it that a batch is projected: by its writer, who may be at it, else here. */
   async finish(account: string, seq: number): Promise<void> {
     const document = await this.#parts.reads.batchDocument(account, seq);
-    if (document !== null) await this.#finish(account, seq, transactionsIn(document), document);
+    if (document !== null) await this.#finish(account, seq, namedIn(document), document);
   }
 
   async #finish(account: string, seq: number, ids: string[], known?: JournalDocument): Promise<void> {

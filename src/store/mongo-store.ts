@@ -41,10 +41,11 @@ import {
   type TransactionDocument,
 } from './mongo-documents.ts';
 import { MongoDue } from './mongo-due.ts';
+import { Gathered } from './mongo-gathered.ts';
 import { documentId, MongoJournal } from './mongo-journal.ts';
 import { hasClaims, ownersOf } from './mongo-owners.ts';
 import { MongoProcesses } from './mongo-processes.ts';
-import { Gathered, MongoReads } from './mongo-reads.ts';
+import { MongoReads } from './mongo-reads.ts';
 import { insertAll, noteAll } from './mongo-writes.ts';
 
 export interface MongoStoreOptions {
