@@ -148,6 +148,13 @@ export interface ProcessDocument extends Plain {
   projected: number;
 }
 
+const NUMBER_LENGTH = 10;
+
+/** Names a batch's document: what one process appended lies together, in order. */
+export function documentId(incarnation: string, number: number): string {
+  return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
+}
+
 export function journalDocument(_id: string, batch: Batch, content: string): JournalDocument {
   const odd = isOdd(content);
   const stored = odd ? (readable(content) as BatchContent) : batchContent(batch);

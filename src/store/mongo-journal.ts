@@ -13,6 +13,7 @@ import { type Append, type AppendResult, type Claim, StoreUnavailable } from '..
 import { jittered, type MongoConnection, pause } from './mongo-connection.ts';
 import {
   batchOf,
+  documentId,
   headOf,
   type JournalDocument,
   journalDocument,
@@ -57,15 +58,10 @@ const GROUP_BATCHES = 1_024;
 /** Groups whose projections are being written while the next one is inserted. */
 const PROJECTING_GROUPS = 3;
 const MAX_KNOWN = 50_000;
-const NUMBER_LENGTH = 10;
 /** How often one looks whether a batch's own writer projects it, before doing it oneself. */
 const LOOKS = 4;
 const LOOK_PAUSE_MS = 3;
 const MAJORITY_LOOKS = 10;
-
-export function documentId(incarnation: string, number: number): string {
-  return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
-}
 
 export class MongoJournal {
   readonly #parts: MongoJournalParts;

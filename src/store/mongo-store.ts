@@ -36,13 +36,14 @@ import {
   attentionOf,
   batchOf,
   deliveryOf,
+  documentId,
   type JournalDocument,
   recordOf,
   type TransactionDocument,
 } from './mongo-documents.ts';
 import { MongoDue } from './mongo-due.ts';
 import { Gathered } from './mongo-gathered.ts';
-import { documentId, MongoJournal } from './mongo-journal.ts';
+import { MongoJournal } from './mongo-journal.ts';
 import { hasClaims, ownersOf } from './mongo-owners.ts';
 import { MongoProcesses } from './mongo-processes.ts';
 import { MongoReads } from './mongo-reads.ts';
