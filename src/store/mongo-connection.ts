@@ -29,7 +29,7 @@ const SELECTION_MS = 2_000;
 const SOCKET_MS = 5_000;
 const PROBE_MS = 200;
 /** Reads, and writes that may be given up, end by then, whatever the driver tries meanwhile. */
-const RUN_MS = 5_000;
+export const RUN_MS = 5_000;
 /** Longer than what the driver's own bounds give. */
 export const COMMAND_MS = 7_000;
 const SLOW_PREPARATION_MS = 2_000;

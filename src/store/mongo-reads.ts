@@ -5,7 +5,7 @@
 import type { Document } from 'mongodb';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { type Lookup, StoreUnavailable } from '../engine/store.ts';
-import { COMMAND_MS, type MongoConnection } from './mongo-connection.ts';
+import { COMMAND_MS, type MongoConnection, RUN_MS, within } from './mongo-connection.ts';
 import {
   type AccountDocument,
   type AdjustmentDocument,
@@ -34,9 +34,12 @@ class Gate {
 
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#waiting.length >= MOST_WAITING) throw new StoreUnavailable('too much waits for the database');
+    const cameAt = performance.now();
     if (this.#inside >= this.#width) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#inside += 1;
     try {
+      // Nobody waits for the answer any more.
+      if (performance.now() - cameAt > RUN_MS) throw new StoreUnavailable('too much waits for the database');
       return await work();
     } finally {
       const next = this.#waiting.shift();
@@ -106,7 +109,11 @@ export class MongoReads {
         .collection(collection)
         .find(filter, { ...READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
         .toArray();
-    return this.#gate.run(() => this.#connection.run(read) as Promise<Found[]>);
+    // Callers wait so long and no longer, also for those before them.
+    return within(
+      RUN_MS,
+      this.#gate.run(() => this.#connection.run(read) as Promise<Found[]>),
+    );
   }
 
   transaction(id: string): Promise<TransactionRecord | null> {

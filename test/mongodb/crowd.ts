@@ -92,10 +92,10 @@ export function percentile(samples: readonly Sample[], share: number): number {
 export function expectAnswered(samples: readonly Sample[]): void {
   for (const status of Object.keys(tally(samples)))
     assert.ok(['200', '201', '409', '503'].includes(status), status);
-  const share = Math.min(0.98, 1 - UNDER_WAY / samples.length);
+  const share = Math.max(0, Math.min(0.98, 1 - UNDER_WAY / samples.length));
   const [most, all] = [share, 1].map((part) => percentile(samples, part));
   assert.ok(Number(most) < 6_500, `${(share * 100).toFixed(0)} % of the answers took up to ${most} ms`);
-  assert.ok(Number(all) < 10_000, `an answer took ${all} ms`);
+  assert.ok(Number(all) < 12_000, `an answer took ${all} ms`);
 }
 
 /** Samples in a line. */
