@@ -1,6 +1,7 @@
 /** Single callers' questions, asked together. */
 import { StoreUnavailable } from '../engine/store.ts';
 import { Groups } from './mongo-groups.ts';
+import { onceATurn } from './once-a-turn.ts';
 
 /** What one command asks for at most. */
 export const MOST_KEYS = 1_000;
@@ -18,7 +19,7 @@ export class Gathered<Key, Found> {
   readonly #bound: { waiting: number };
   readonly #groups = new Groups(() => this.#send());
   #wants: { key: Key; caller: Caller<Found> }[] = [];
-  #scheduled = false;
+  readonly #schedule = onceATurn(() => this.#send());
 
   constructor(bound: { waiting: number }, read: (keys: Key[]) => Promise<(Found | null)[]>) {
     this.#bound = bound;
@@ -31,12 +32,7 @@ export class Gathered<Key, Found> {
     this.#bound.waiting += 1;
     return new Promise((resolve, reject) => {
       this.#wants.push({ key, caller: { resolve, reject } });
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => {
-        this.#scheduled = false;
-        this.#send();
-      });
+      this.#schedule();
     });
   }
 

@@ -34,6 +34,7 @@ import {
 import type { BatchInShort, MongoReads } from './mongo-reads.ts';
 import { SharedAccounts } from './mongo-shared.ts';
 import { insertAll } from './mongo-writes.ts';
+import { onceATurn } from './once-a-turn.ts';
 
 export interface MongoJournalParts {
   connection: MongoConnection;
@@ -75,7 +76,7 @@ export class MongoJournal {
   #numbers = 0;
   #isInserting = false;
   #projecting = 0;
-  #scheduled = false;
+  readonly #schedule = onceATurn(() => this.#send());
   #closed = false;
 
   constructor(parts: MongoJournalParts) {
@@ -154,17 +155,8 @@ export class MongoJournal {
     return { outcome: 'appended', claims: [] };
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#send();
-    });
-  }
-
   #send(): void {
-    if (this.#isInserting || this.#projecting >= PROJECTING_GROUPS || this.#waiting.length === 0) return;
+    if (this.#isInserting || this.#projecting >= PROJECTING_GROUPS) return;
     if (!this.#groups.admits(this.#waiting.length)) return;
     const group = this.#nextGroup();
     this.#isInserting = true;
@@ -271,10 +263,9 @@ export class MongoJournal {
 
   async #finish(account: string, seq: number, ids: string[], known?: JournalDocument): Promise<void> {
     const { reads } = this.#parts;
-    for (let look = 0; look < LOOKS; look++) {
-      if (ids.length > 0 && (await reads.isProjected(ids, seq))) return;
-      if (ids.length === 0 || look === LOOKS - 1) break;
-      await pause(jittered(LOOK_PAUSE_MS));
+    for (let look = 0; ids.length > 0 && look < LOOKS; look++) {
+      if (look > 0) await pause(jittered(LOOK_PAUSE_MS));
+      if (await reads.isProjected(ids, seq)) return;
     }
     const document = known ?? (await reads.batchDocument(account, seq));
     if (document === null) return;

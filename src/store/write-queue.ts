@@ -3,6 +3,7 @@
  * travels in one LMDB transaction. A failed write or flush is fatal: what the disk holds is not known then.
  */
 import { StoreUnavailable } from '../engine/store.ts';
+import { onceATurn } from './once-a-turn.ts';
 
 export interface WriteOperation {
   /** Issues the writes, synchronously; what it returns settles once the group is durable. */
@@ -36,7 +37,8 @@ export class WriteQueue {
   readonly #underWay = new Set<Promise<void>>();
   /** How many operations the last group had. */
   #size = 0;
-  #scheduled = false;
+  /** Everything that arrives in one turn of the event loop shares a group. */
+  readonly #schedule = onceATurn(() => this.#send());
   #closed = false;
   #failed = false;
 
@@ -68,16 +70,6 @@ export class WriteQueue {
       this.#send();
       await Promise.all(this.#underWay);
     }
-  }
-
-  /** Everything that arrives in this turn of the event loop shares a group. */
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#send();
-    });
   }
 
   #send(): void {
