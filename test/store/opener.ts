@@ -1,6 +1,6 @@
 /**
  * A process that opens the store of a data folder, writes to it and closes it, as commands do, until SIGTERM; then it
- * prints how often it did. Its keys begin with its process id.
+ * prints how often it did. Its keys begin with its process id. It tells when it is well under way.
  *
  *   node --import tsx test/store/opener.ts FOLDER
  */
@@ -12,8 +12,11 @@ process.on('SIGTERM', () => {
   ended = true;
 });
 
+const WELL_UNDER_WAY = 20;
+
 let rounds = 0;
 for (; !ended; rounds += 1) {
+  if (rounds === WELL_UNDER_WAY) process.stdout.write('under way\n');
   const reader = await openToRead(folder);
   if (reader !== null) await closeTables(reader);
   const tables = await openTables(folder);
