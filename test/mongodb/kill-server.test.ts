@@ -7,14 +7,14 @@ import { expectStatus } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { askTransfer, charge, deliveries, tell } from '../support/flows.ts';
 import { text } from '../support/json.ts';
-import { freshDatabase, withProxiedMongod } from '../support/mongodb.ts';
+import { freshDatabase } from '../support/mongodb.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { sleep, until } from '../support/wait.ts';
 import { command } from '../support/wire.ts';
 import { expectSettled, spreadLoad, trulyUnexpected, underLoad } from './crowd.ts';
-import { collection, directUri, elsewhere, held, startOn, withDb, withServers } from './stage.ts';
+import { collection, elsewhere, held, onProxiedDatabase, startOn, withDb, withServers } from './stage.ts';
 
 const SEED = 20_260_301;
 const ROUNDS = 8;
@@ -81,24 +81,16 @@ interface Scene {
   other: Server;
 }
 
-async function onScene(body: (scene: Scene) => Promise<void>): Promise<void> {
-  const receiver = await startReceiver();
-  try {
-    await withProxiedMongod({ members: 1 }, async (mongod, [proxy]) => {
-      if (proxy === undefined) throw new Error('no proxy');
-      const { uri, name } = await freshDatabase(mongod.uri);
-      const direct = directUri(mongod, name);
-      const doomed = await startOn(uri);
-      const other = await startOn(direct);
-      try {
-        await withDb(direct, (truth) => body({ proxy, receiver, uri, direct, truth, doomed, other }));
-      } finally {
-        await Promise.all([doomed.stop(), other.stop()]);
-      }
-    });
-  } finally {
-    await receiver.close();
-  }
+function onScene(body: (scene: Scene) => Promise<void>): Promise<void> {
+  return onProxiedDatabase(async ({ proxy, receiver, uri, direct }) => {
+    const doomed = await startOn(uri);
+    const other = await startOn(direct);
+    try {
+      await withDb(direct, (truth) => body({ proxy, receiver, uri, direct, truth, doomed, other }));
+    } finally {
+      await Promise.all([doomed.stop(), other.stop()]);
+    }
+  });
 }
 
 const suite = fixtureSuite<Scene>('kill -9 on mongodb', (defer) => held(defer, onScene));

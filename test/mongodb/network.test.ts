@@ -7,8 +7,7 @@ import { expectStatus } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { askTransfer, charge, deliveries, reaches, tell, transfer } from '../support/flows.ts';
 import { type Json, list, text } from '../support/json.ts';
-import { freshDatabase, withProxiedMongod } from '../support/mongodb.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
 import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { sleep, until } from '../support/wait.ts';
@@ -23,7 +22,7 @@ import {
   trulyUnexpected,
   underLoad,
 } from './crowd.ts';
-import { directUri, held, startOn, untilReady, withDb } from './stage.ts';
+import { held, onProxiedDatabase, startOn, untilReady, withDb } from './stage.ts';
 
 const SEED = 20_260_302;
 const OPENING = 1_000_000;
@@ -36,23 +35,16 @@ interface Scene {
   truth: Db;
 }
 
-async function onScene(body: (scene: Scene) => Promise<void>): Promise<void> {
-  const receiver = await startReceiver();
-  try {
-    await withProxiedMongod({ members: 1 }, async (mongod, [proxy]) => {
-      if (proxy === undefined) throw new Error('no proxy');
-      const { uri, name } = await freshDatabase(mongod.uri);
-      const server = await startOn(uri);
-      try {
-        await withDb(directUri(mongod, name), (truth) => body({ proxy, receiver, server, truth }));
-      } finally {
-        proxy.mode('pass');
-        await server.stop();
-      }
-    });
-  } finally {
-    await receiver.close();
-  }
+function onScene(body: (scene: Scene) => Promise<void>): Promise<void> {
+  return onProxiedDatabase(async ({ proxy, receiver, uri, direct }) => {
+    const server = await startOn(uri);
+    try {
+      await withDb(direct, (truth) => body({ proxy, receiver, server, truth }));
+    } finally {
+      proxy.mode('pass');
+      await server.stop();
+    }
+  });
 }
 
 const suite = fixtureSuite<Scene>('network to mongodb', (defer) => held(defer, onScene));

@@ -4,9 +4,12 @@ import type { Mongod } from '../../scripts/mongod.ts';
 import { basic, clientOf, type Merchant } from '../support/client.ts';
 import type { Defer } from '../support/fixture.ts';
 import { type Json, type JsonObject, parseJson, whole } from '../support/json.ts';
+import { freshDatabase, withProxiedMongod } from '../support/mongodb.ts';
 import type { Env } from '../support/process.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type Server, type ServerOptions, startServer } from '../support/server.ts';
 import { withDatabase } from '../support/store.ts';
+import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 
 /** What seals webhook secrets in these databases. */
@@ -58,6 +61,30 @@ export function withBalance(client: Merchant): Merchant {
 export function directUri(mongod: Mongod, name: string, index = 0): string {
   const port = mongod.members[index]?.port;
   return `${withDatabase(`mongodb://127.0.0.1:${port}/`, name)}?directConnection=true`;
+}
+
+/** A new database on a set of one, by a proxy and past it, and a receiver of webhooks. */
+export interface ProxiedDatabase {
+  proxy: TcpProxy;
+  receiver: Receiver;
+  /** Over the proxy. */
+  uri: string;
+  /** Past it. */
+  direct: string;
+}
+
+/** Brings up a database behind a proxy, and a receiver, for a body. */
+export async function onProxiedDatabase(body: (scene: ProxiedDatabase) => Promise<void>): Promise<void> {
+  const receiver = await startReceiver();
+  try {
+    await withProxiedMongod({ members: 1 }, async (mongod, [proxy]) => {
+      if (proxy === undefined) throw new Error('no proxy');
+      const { uri, name } = await freshDatabase(mongod.uri);
+      await body({ proxy, receiver, uri, direct: directUri(mongod, name) });
+    });
+  } finally {
+    await receiver.close();
+  }
 }
 
 /** What a helper opens around a body, open until the suite ends; then it is closed in the helper's own order. */
