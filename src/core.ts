@@ -3,7 +3,6 @@
  * `main.ts`; a command starts in half the time without them.
  */
 import type { Db } from 'mongodb';
-import { openFolder, openSecretsKey } from './accounts/data-folder.ts';
 import { Directory } from './accounts/directory.ts';
 import { Accounts } from './accounts/manage.ts';
 import { parseKey, Sealer } from './accounts/sealing.ts';
@@ -14,8 +13,9 @@ import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import type { Store } from './engine/store.ts';
-import { OperatorError } from './operator-error.ts';
-import { openLmdbStore } from './store/lmdb-store.ts';
+import { OperatorError } from './errors.ts';
+import { openFolder, openSecretsKey } from './store/lmdb/folder.ts';
+import { openLmdbStore } from './store/lmdb/store.ts';
 
 /** An incarnation without a heartbeat for so long has fallen silent. */
 export const SILENT_AFTER_MS = 5_000;
@@ -78,7 +78,7 @@ async function openMongo(
   onNotice: (text: string) => void,
 ): Promise<OpenStore> {
   // The driver is loaded only where it is used: commands on the embedded store start without it.
-  const { openMongoStore } = await import('./store/mongo-store.ts');
+  const { openMongoStore } = await import('./store/mongo/store.ts');
   let giveUp: (error: Error) => void = () => {};
   const unusable = new Promise<never>((_, reject) => {
     giveUp = reject;

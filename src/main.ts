@@ -3,27 +3,27 @@ import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
-import { openFolder } from './accounts/data-folder.ts';
-import { Metrics } from './admin/metrics.ts';
+import { createDemoAccount } from './accounts/demo-account.ts';
 import { createApp } from './api/app.ts';
-import { createDemoAccount } from './api/demo-account.ts';
-import { bind, listen, type RunningServer } from './api/server.ts';
 import { Desk } from './bank/desk.ts';
 import { now } from './clock.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { type Core, type CoreOptions, openCore, SILENT_AFTER_MS, writeFailure } from './core.ts';
-import { Overloaded } from './engine/account-actor.ts';
+import { Overloaded } from './engine/actor.ts';
 import { attentionList } from './engine/attention.ts';
 import { type Due, StoreUnavailable } from './engine/store.ts';
-import { JobClock } from './jobs/agenda-clock.ts';
+import { OperatorError } from './errors.ts';
+import { JobClock } from './jobs/clock.ts';
 import { freshWork } from './jobs/fresh-work.ts';
 import { MemoryBackend } from './jobs/memory-backend.ts';
 import { sweeps } from './jobs/sweeps.ts';
-import { OperatorError } from './operator-error.ts';
-import { expectUnheld, FolderHeld, lockFolder } from './store/folder-lock.ts';
+import { bind, listen, type RunningServer } from './server/http.ts';
+import { Metrics } from './server/metrics.ts';
+import { openFolder } from './store/lmdb/folder.ts';
+import { expectUnheld, FolderHeld, lockFolder } from './store/lmdb/server-lock.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
-import { openWebhookSender } from './webhooks/sender.ts';
-import type { WebhookSender } from './webhooks/sender-port.ts';
+import { openWebhookSender } from './webhooks/sender/open.ts';
+import type { WebhookSender } from './webhooks/sender/port.ts';
 
 /** What `serve` adds to the core: doors, clock and workers. */
 interface Running {

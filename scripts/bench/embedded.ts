@@ -1,6 +1,6 @@
 /** The embedded store against bare Koa. */
 import { availableParallelism } from 'node:os';
-import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb/tables.ts';
 import { lifecycles, lifecycleText } from './lifecycle.ts';
 import type { LoadResult } from './load.ts';
 import { ACCOUNTS, CLIENTS, LIFECYCLES, REQUESTS } from './options.ts';

@@ -1,6 +1,6 @@
 /** One row of a run on MongoDB, or of the embedded store beside it: what was done, how fast, and what it cost. */
 import type { LoadResult } from './load.ts';
-import { type Contents, type Counters, difference, type Meter } from './mongodb-meter.ts';
+import { type Contents, type Counters, difference, type Meter } from './mongodb/meter.ts';
 import { childPids } from './processes.ts';
 import type { Server } from './server.ts';
 import { cpuByThread, cpuOf, cpuOfRun, machineCpu } from './usage.ts';

@@ -4,7 +4,7 @@
  * calls nothing of the engine.
  */
 import { createHash } from 'node:crypto';
-import type { Account } from '../../src/accounts/account.ts';
+import type { Account } from '../../src/domain/account.ts';
 import type { Batch, Entry } from '../../src/engine/journal.ts';
 import { CREDITED, DEBITED, FIRST, MOVES } from './rules.ts';
 

@@ -2,16 +2,17 @@
  * A simulated process: engine, payments and the bank's desk over its own incarnation of the store, with faults
  * between. It can die at any moment: what it had not written then is never written.
  */
-import type { Account } from '../../src/accounts/account.ts';
+
 import { Desk } from '../../src/bank/desk.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { Payments } from '../../src/engine/payments.ts';
 import { type Claim, type Due, type Settlement, StoreUnavailable } from '../../src/engine/store.ts';
-import type { Faults, FaultVerdict, StoreMethod } from '../../src/store/memory-faults.ts';
-import type { MemoryState } from '../../src/store/memory-state.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
 import { attempted, newDelivery, wantsAttempt } from '../../src/webhooks/delivery.ts';
+import type { Faults, FaultVerdict, StoreMethod } from '../../test/support/memory-store/faults.ts';
+import type { MemoryState } from '../../test/support/memory-store/state.ts';
+import { MemoryStore } from '../../test/support/memory-store/store.ts';
 import type { World } from './world.ts';
 
 export const SILENT_AFTER_MS = 5_000;

@@ -1,8 +1,8 @@
 /** Runs one simulation: workload, faults, crashes, and the auditor that must agree with all of it. */
-import type { Account } from '../../src/accounts/account.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { DEMO_FEES } from '../../src/domain/fees.ts';
 import type { Batch } from '../../src/engine/journal.ts';
-import { MemoryState } from '../../src/store/memory-state.ts';
+import { MemoryState } from '../../test/support/memory-store/state.ts';
 import { Auditor } from './auditor.ts';
 import { CALM, Process, ROUGH, SILENT_AFTER_MS, type Surroundings } from './process.ts';
 import { Random } from './random.ts';

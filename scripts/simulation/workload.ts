@@ -1,7 +1,7 @@
 /** What clients and the bank do: creations, keys and ids that come again, messages in and out of order. */
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { CASHOUT_TYPES, PIX_IN_TYPES } from '../../src/domain/messages.ts';
-import { Overloaded } from '../../src/engine/account-actor.ts';
+import { Overloaded } from '../../src/engine/actor.ts';
 import { adjust } from '../../src/engine/adjust.ts';
 import { BankRefused } from '../../src/engine/bank.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';

@@ -3,8 +3,9 @@
  * in another process holds within a second and a request costs no read. Accounts in use are read anew
  * together: to a store behind a network that is one question, whatever their number.
  */
+
+import type { Account } from '../domain/account.ts';
 import type { Store } from '../engine/store.ts';
-import type { Account } from './account.ts';
 import type { Sealer } from './sealing.ts';
 
 const MAX_AGE_MS = 400;

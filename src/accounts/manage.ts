@@ -1,7 +1,8 @@
 /** An account's life as ops lead it: create, set, rotate. The store checks that nobody else changed it meanwhile. */
+
+import type { Account, Activity, Webhook } from '../domain/account.ts';
 import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
 import type { Store } from '../engine/store.ts';
-import type { Account, Activity, Webhook } from './account.ts';
 import {
   hashSecret,
   newAccountId,

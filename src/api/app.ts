@@ -4,7 +4,7 @@
  */
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { Overloaded } from '../engine/account-actor.ts';
+import { Overloaded } from '../engine/actor.ts';
 import { BankRefused } from '../engine/bank.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { readBalance, readDeliveries } from './account-endpoints.ts';

@@ -1,9 +1,9 @@
 /** The six checks, in the contract's order and words ("Order of checks and results"). */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4 } from 'node:net';
-import type { Account } from '../accounts/account.ts';
 import { isDigest, secretDigest } from '../accounts/credentials.ts';
 import type { Directory } from '../accounts/directory.ts';
+import type { Account } from '../domain/account.ts';
 import { ApiError } from './errors.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="payments", charset="UTF-8"' };

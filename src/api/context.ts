@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Router, RouterContext } from '@koa/router';
 import type { DefaultState } from 'koa';
-import type { Account } from '../accounts/account.ts';
 import type { Directory } from '../accounts/directory.ts';
+import type { Account } from '../domain/account.ts';
 import type { Engine, SendOptions } from '../engine/engine.ts';
 import type { Payments } from '../engine/payments.ts';
 import { invalidRequest } from './errors.ts';

@@ -1,8 +1,8 @@
 /** `account ...`: an account's life. */
 import type { Command } from 'commander';
-import type { Account } from '../accounts/account.ts';
 import type { AccountChanges, IssuedAccount, NewAccount } from '../accounts/manage.ts';
 import type { Core } from '../core.ts';
+import type { Account } from '../domain/account.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
 import { adjust } from '../engine/adjust.ts';
 import { addAdjustCommand } from './adjust.ts';

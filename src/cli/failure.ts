@@ -1,9 +1,9 @@
 /** How a command fails: what is told, and the exit code. */
 import { ConfigError } from '../config.ts';
 import type { FieldError } from '../domain/message-data.ts';
-import { Overloaded } from '../engine/account-actor.ts';
+import { Overloaded } from '../engine/actor.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from '../errors.ts';
 
 export const REFUSED = 1;
 export const WRONG_USAGE = 2;

@@ -1,8 +1,8 @@
 /** The MongoDB store that accounts are moved to. Its connection string may hold a password: it is never told. */
 import { now } from '../clock.ts';
 import { SILENT_AFTER_MS } from '../core.ts';
-import { OperatorError } from '../operator-error.ts';
-import type { MongoStore } from '../store/mongo-store.ts';
+import { OperatorError } from '../errors.ts';
+import type { MongoStore } from '../store/mongo/store.ts';
 import { type Failure, wrongUsage } from './failure.ts';
 
 const URI = /^mongodb(\+srv)?:\/\/[^\s/]+/;
@@ -38,7 +38,7 @@ export async function checkTarget(uri: string): Promise<void> {
  * @throws OperatorError where it can't be used, or doesn't answer.
  */
 export async function openTarget(uri: string, incarnation: string): Promise<MongoStore> {
-  const { openMongoStore } = await import('../store/mongo-store.ts');
+  const { openMongoStore } = await import('../store/mongo/store.ts');
   // The store speaks as a server's, which knows its database from there.
   const told = (text: string): string => withoutSecrets(text, uri).replaceAll('MONGODB_URI', '--to');
   let refuse = (_reason: Error): void => {};

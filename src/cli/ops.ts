@@ -1,10 +1,10 @@
 /** `attention`, `verify`: the whole store. */
 import type { Command } from 'commander';
+import { type VerifyReport, verifyStore } from '../audit/verify.ts';
 import { now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { attentionList, dismissAttention, type StuckRule } from '../engine/attention.ts';
 import type { AttentionItem, Store } from '../engine/store.ts';
-import { type VerifyReport, verifyStore } from '../engine/verify.ts';
 import { SteadyReads } from '../migration/steady-reads.ts';
 import { Failure, REFUSED } from './failure.ts';
 import type { Outcome } from './output.ts';

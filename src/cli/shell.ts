@@ -1,7 +1,7 @@
 /** What every command works in: the configuration, the core beside a running server, and what it has to say. */
 import { type Config, readConfig } from '../config.ts';
 import { type Core, type CoreOptions, openCore, writeFailure } from '../core.ts';
-import { OperatorError } from '../operator-error.ts';
+import { OperatorError } from '../errors.ts';
 import type { Outcome, Output } from './output.ts';
 
 const DRAIN_MS = 10_000;

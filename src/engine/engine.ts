@@ -2,8 +2,8 @@
  * The engine: finds the actor of an account, puts commands in its mailbox, and tells what was committed.
  * It knows the store's port, no adapter; the clock and ids are given to it.
  */
-import type { Account } from '../accounts/account.ts';
-import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './account-actor.ts';
+import type { Account } from '../domain/account.ts';
+import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
 import type { AttentionNote } from './journal.ts';
 import type { Store } from './store.ts';

@@ -1,7 +1,7 @@
 /** Entries as decisions make them: from a statechart's step, or as a remark that changes no state. */
 import type { EmitParams, PostParams } from '../../machines/effects.ts';
 import type { Snapshot } from '../../machines/index.ts';
-import type { Account } from '../accounts/account.ts';
+import type { Account } from '../domain/account.ts';
 import { deliveryId, eventId, isWanted } from '../domain/events.ts';
 import type { Posting } from '../domain/money.ts';
 import type { TransactionType } from '../domain/transactions.ts';

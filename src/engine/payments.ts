@@ -2,7 +2,7 @@
  * What merchants, the bank and ops do, in the order that the contract wants: the bank is asked before the
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
-import type { Account } from '../accounts/account.ts';
+import type { Account } from '../domain/account.ts';
 import { type Customer, mergePayer } from '../domain/customer.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import { checkMessageData, type FieldError, knownParts } from '../domain/message-data.ts';

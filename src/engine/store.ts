@@ -1,5 +1,5 @@
 /**
- * The store's port, named by what the engine needs. Adapters are in `store/`; `test/store/contract.ts` is what
+ * The store's port, named by what the engine needs. Adapters are in `store/`; `test/store/contract/` is what
  * each of them keeps.
  *
  * An append is one account's batch with its projections: all of it or nothing. Appends that wait together may
@@ -11,7 +11,7 @@
  * Any method may throw StoreUnavailable: nothing is known then, and the caller may ask again. A failed write
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
-import type { Account } from '../accounts/account.ts';
+import type { Account } from '../domain/account.ts';
 import type { AttentionNote, BankOrder, Batch, Head, TransactionRecord } from './journal.ts';
 
 /** The store can't be reached, or is closed. */

@@ -1,6 +1,6 @@
 /** Takes up what a batch made due as soon as it is durable, without waiting for a tick. */
 import type { Desk } from '../bank/desk.ts';
-import type { Committed } from '../engine/account-actor.ts';
+import type { Committed } from '../engine/actor.ts';
 import type { FreshWork } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { Claim, Store } from '../engine/store.ts';

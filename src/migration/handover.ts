@@ -7,7 +7,7 @@
  * 3. What is due follows, then what needs a person.
  * 4. The target lets its addresses in (`open`).
  */
-import type { Account } from '../accounts/account.ts';
+import type { Account } from '../domain/account.ts';
 import type { Store } from '../engine/store.ts';
 import { MigrationRefused } from './refused.ts';
 import type { Stores } from './stores.ts';

@@ -5,8 +5,9 @@
  * 2. Until an account's copy is verified the source has it, from then on the target; `handover.ts` says how.
  * 3. Every step can be done again: a run that died is followed by another one, which goes on where it stopped.
  */
+
+import type { Difference } from '../audit/verify.ts';
 import type { Store } from '../engine/store.ts';
-import type { Difference } from '../engine/verify.ts';
 import { moveAttention } from './attention.ts';
 import { copyJournal, copyProgress } from './copy.ts';
 import { moveDue } from './due.ts';

@@ -1,5 +1,5 @@
 /** Why a migration stops. Nothing acts in two places then, and the same command may be given again. */
-import type { Difference } from '../engine/verify.ts';
+import type { Difference } from '../audit/verify.ts';
 
 export type RefusalCode =
   | 'ACCOUNT_NOT_FOUND'

@@ -2,11 +2,12 @@
  * Looks at everything before anything is written: the source is verified, its secrets open, and the target has
  * nothing that is in the way.
  */
-import type { Account } from '../accounts/account.ts';
+
+import { Replay } from '../audit/replay.ts';
+import type { Difference } from '../audit/verify.ts';
+import type { Account } from '../domain/account.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { Replay } from '../engine/replay.ts';
 import type { Store } from '../engine/store.ts';
-import type { Difference } from '../engine/verify.ts';
 import { otherJournal } from './copy.ts';
 import { MigrationRefused, notVerified } from './refused.ts';
 import { SteadyReads } from './steady-reads.ts';

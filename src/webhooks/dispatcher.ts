@@ -9,12 +9,12 @@
  */
 import type { Directory } from '../accounts/directory.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
-import type { Committed } from '../engine/account-actor.ts';
+import type { Committed } from '../engine/actor.ts';
 import { BatchReader, deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
 import { settleSurely } from '../engine/settle.ts';
 import type { AttentionItem, Claim, DeliveryRecord, Due, Settlement, Store } from '../engine/store.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
-import type { Attempted, Send, SendResult, WebhookSender } from './sender-port.ts';
+import type { Attempted, Send, SendResult, WebhookSender } from './sender/port.ts';
 
 export interface DispatcherOptions {
   store: Store;

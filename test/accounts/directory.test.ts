@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts, ROTATION_MS } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
+import { MemoryStore } from '../support/memory-store/store.ts';
 
 const s = suite('directory');
 

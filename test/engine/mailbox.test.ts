@@ -1,11 +1,11 @@
 /** The mailbox: bounded, and rid of what nobody waits for. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { MAILBOX_SIZE, Overloaded } from '../../src/engine/account-actor.ts';
+import { MAILBOX_SIZE, Overloaded } from '../../src/engine/actor.ts';
 import { adjust } from '../../src/engine/adjust.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { FaultPlan } from '../../src/store/memory-faults.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
+import { FaultPlan } from '../support/memory-store/faults.ts';
+import { MemoryStore } from '../support/memory-store/store.ts';
 
 const s = suite('mailbox');
 

@@ -1,14 +1,14 @@
 /** Two engines on one store: what one process knows may be old, and no answer may be given on it. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Account } from '../../src/accounts/account.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { DEMO_FEES } from '../../src/domain/fees.ts';
 import { adjust } from '../../src/engine/adjust.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { Payments } from '../../src/engine/payments.ts';
-import { MemoryState } from '../../src/store/memory-state.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
+import { MemoryStore } from '../support/memory-store/store.ts';
 
 const s = suite('several processes');
 

@@ -4,7 +4,7 @@
  */
 import * as assert from 'uvu/assert';
 import { type Migration, migrations } from '../../machines/index.ts';
-import type { Account } from '../../src/accounts/account.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { type Balances, sumOfPostings, ZERO_BALANCES } from '../../src/domain/money.ts';

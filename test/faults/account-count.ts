@@ -1,4 +1,4 @@
-import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb/tables.ts';
 import { mongodbUriOf } from '../support/store.ts';
 
 /** How many accounts a store has, seen beside the processes that work on it. */

@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Account } from '../../src/accounts/account.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { type BankMessage, BankOutcomeUnknown, BankRefused } from '../../src/engine/bank.ts';
 import type { Door, TransactionRecord } from '../../src/engine/journal.ts';
 import type { MessageAnswer } from '../../src/engine/payments.ts';
-import { MemoryState } from '../../src/store/memory-state.ts';
 import { newEndToEndId } from '../support/flows.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
 import { until } from '../support/wait.ts';
 import {
   applied,

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Batch } from '../../src/engine/journal.ts';
-import { MemoryState } from '../../src/store/memory-state.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
 import {
   applied,
   createCharge,

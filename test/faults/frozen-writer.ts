@@ -5,7 +5,7 @@
  *   node --import tsx test/faults/frozen-writer.ts FOLDER
  */
 import { writeSync } from 'node:fs';
-import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb/tables.ts';
 
 const tables = await openTables(process.argv[2] ?? '');
 await tables.gate.write(async () =>

@@ -3,11 +3,11 @@
  * no sandbox: what is submitted is submitted once, and what became of it is the bank's to say.
  */
 import { randomUUID } from 'node:crypto';
-import type { Account } from '../../src/accounts/account.ts';
 import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { Desk } from '../../src/bank/desk.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { adjust } from '../../src/engine/adjust.ts';
 import type { Awakening, Bank, BankMessage, ChargeToRegister } from '../../src/engine/bank.ts';
 import type { Answer } from '../../src/engine/commands.ts';
@@ -17,10 +17,10 @@ import { Payments } from '../../src/engine/payments.ts';
 import type { Store } from '../../src/engine/store.ts';
 import { freshWork } from '../../src/jobs/fresh-work.ts';
 import { sweeps } from '../../src/jobs/sweeps.ts';
-import type { MemoryState } from '../../src/store/memory-state.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
-import type { WebhookSender } from '../../src/webhooks/sender-port.ts';
+import type { WebhookSender } from '../../src/webhooks/sender/port.ts';
+import type { MemoryState } from '../support/memory-store/state.ts';
+import { MemoryStore } from '../support/memory-store/store.ts';
 
 /** A clock that stands still until it is moved; ms since 1970. */
 export interface SetClock {

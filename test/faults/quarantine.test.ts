@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
+import { closeTables, openTables } from '../../src/store/lmdb/tables.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import { expectError, expectStatus } from '../support/expect.ts';

@@ -5,8 +5,8 @@ import * as assert from 'uvu/assert';
 import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts, type IssuedAccount } from '../../src/accounts/manage.ts';
 import { createApp } from '../../src/api/app.ts';
-import { listen } from '../../src/api/server.ts';
-import { MemoryState } from '../../src/store/memory-state.ts';
+import { listen } from '../../src/server/http.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
 import { openProcess, type Process, type SetClock, seal, TestBank } from './in-process.ts';
 import { type Answer, pipelined, requestText } from './pipeline.ts';
 

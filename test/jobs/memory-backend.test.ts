@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MemoryBackend } from '../../src/jobs/memory-backend.ts';
 import { compareValues } from '../../src/jobs/memory-backend-query.ts';
-import { agendaBackendContract } from './agenda-backend.contract.ts';
+import { agendaBackendContract } from './backend-contract.ts';
 import { newJob } from './support.ts';
 
 agendaBackendContract('MemoryBackend', async () => ({

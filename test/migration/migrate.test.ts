@@ -1,10 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { verifyStore } from '../../src/audit/verify.ts';
 import type { Store } from '../../src/engine/store.ts';
-import { verifyStore } from '../../src/engine/verify.ts';
-import { MemoryState } from '../../src/store/memory-state.ts';
-import { iso } from '../store/builders.ts';
-import { same } from '../store/harness.ts';
+import { iso } from '../store/contract/builders.ts';
+import { same } from '../store/contract/harness.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
 import {
   A,
   ALL,

@@ -1,13 +1,13 @@
 /** When a migration must not go on, and what stays as it was then; and what went on in the target meanwhile. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { verifyStore } from '../../src/audit/verify.ts';
 import type { Append, Store } from '../../src/engine/store.ts';
-import { verifyStore } from '../../src/engine/verify.ts';
 import { MigrationRefused, type RefusalCode } from '../../src/migration/refused.ts';
-import { closeTables, openTables } from '../../src/store/lmdb-tables.ts';
-import { MemoryState } from '../../src/store/memory-state.ts';
-import { adjusted, chargeCreated, chargePaid, grow } from '../store/builders.ts';
-import { first, same } from '../store/harness.ts';
+import { closeTables, openTables } from '../../src/store/lmdb/tables.ts';
+import { adjusted, chargeCreated, chargePaid, grow } from '../store/contract/builders.ts';
+import { first, same } from '../store/contract/harness.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
 import {
   A,
   ALL,

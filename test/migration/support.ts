@@ -2,9 +2,9 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Account } from '../../src/accounts/account.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { adjust } from '../../src/engine/adjust.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { Payments } from '../../src/engine/payments.ts';
@@ -17,11 +17,11 @@ import {
   StoreUnavailable,
 } from '../../src/engine/store.ts';
 import { type MigrateOptions, type MovedAccount, migrate } from '../../src/migration/migrate.ts';
-import { openLmdbStore } from '../../src/store/lmdb-store.ts';
-import type { MemoryState } from '../../src/store/memory-state.ts';
-import { MemoryStore } from '../../src/store/memory-store.ts';
+import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { newDelivery } from '../../src/webhooks/delivery.ts';
-import { iso, settings } from '../store/builders.ts';
+import { iso, settings } from '../store/contract/builders.ts';
+import type { MemoryState } from '../support/memory-store/state.ts';
+import { MemoryStore } from '../support/memory-store/store.ts';
 
 /** When the scene plays, ms since 1970. */
 export const START = Date.UTC(2026, 0, 5, 12);

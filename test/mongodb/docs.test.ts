@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type Db, type Document, MongoClient, ObjectId } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { MongoConnection } from '../../src/store/mongo-connection.ts';
+import { MongoConnection } from '../../src/store/mongo/connection.ts';
 import { cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import { expectStatus } from '../support/expect.ts';

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { randomOf } from '../faults/scene.ts';
 import { NOW, openFolderStore, Scene, START } from '../migration/support.ts';
-import { chargeCreated, chargePaid, grow, iso, settings } from '../store/builders.ts';
+import { chargeCreated, chargePaid, grow, iso, settings } from '../store/contract/builders.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { at, type Json, list } from '../support/json.ts';
 import { freshDatabase } from '../support/mongodb.ts';

@@ -1,9 +1,9 @@
 /** Moves from the embedded store to MongoDB, store to store: all at once, and killed at many writes. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { verifyStore } from '../../src/audit/verify.ts';
 import type { Due, Store } from '../../src/engine/store.ts';
-import { verifyStore } from '../../src/engine/verify.ts';
-import { openMongoStore } from '../../src/store/mongo-store.ts';
+import { openMongoStore } from '../../src/store/mongo/store.ts';
 import {
   ALL,
   contentOfAccounts,
@@ -18,7 +18,7 @@ import {
   run,
   Scene,
 } from '../migration/support.ts';
-import { same } from '../store/harness.ts';
+import { same } from '../store/contract/harness.ts';
 import { freshDatabase } from '../support/mongodb.ts';
 
 const test = suite('migration to mongodb');

@@ -7,10 +7,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cashout } from '../../machines/cashout.ts';
 import { pixIn } from '../../machines/pix-in.ts';
+import { verifyStore } from '../../src/audit/verify.ts';
 import type { Command } from '../../src/engine/commands.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { verifyStore } from '../../src/engine/verify.ts';
-import { openMongoStore } from '../../src/store/mongo-store.ts';
+import { openMongoStore } from '../../src/store/mongo/store.ts';
 import { adjustment, charge, due, message, payment, START, transfer } from '../engine/support.ts';
 import {
   CASHOUT_MESSAGES,

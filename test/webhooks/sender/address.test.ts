@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkWebhookUrl, isAllowedLiteral, publicAddress } from '../../../src/webhooks/address.ts';
-import { AddressLookup } from '../../../src/webhooks/address-lookup.ts';
+import { AddressLookup } from '../../../src/webhooks/sender/lookup.ts';
 
 const test = suite('webhook addresses');
 

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { retryAfterMs } from '../../../src/webhooks/attempt.ts';
-import { openWebhookSender } from '../../../src/webhooks/sender.ts';
+import { retryAfterMs } from '../../../src/webhooks/sender/attempt.ts';
+import { openWebhookSender } from '../../../src/webhooks/sender/open.ts';
 import { item, Outbox, type Receiver, receiver, SECRET } from './receivers.ts';
 
 const test = suite('webhook exchange');

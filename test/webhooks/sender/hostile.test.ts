@@ -1,7 +1,7 @@
 import type net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openWebhookSender } from '../../../src/webhooks/sender.ts';
+import { openWebhookSender } from '../../../src/webhooks/sender/open.ts';
 import { item, Outbox, rawReceiver, receiver } from './receivers.ts';
 
 const test = suite('hostile receivers');

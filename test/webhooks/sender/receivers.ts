@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import net from 'node:net';
-import type { Attempted, Send, SendResult, WebhookSender } from '../../../src/webhooks/sender-port.ts';
+import type { Attempted, Send, SendResult, WebhookSender } from '../../../src/webhooks/sender/port.ts';
 
 /** A request as the receiver saw it. */
 export interface Seen {

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openWebhookSender, type SenderOptions } from '../../../src/webhooks/sender.ts';
-import { senderLimits } from '../../../src/webhooks/sender-limits.ts';
-import { ThreadSender } from '../../../src/webhooks/sender-thread.ts';
+import { senderLimits } from '../../../src/webhooks/sender/limits.ts';
+import { openWebhookSender, type SenderOptions } from '../../../src/webhooks/sender/open.ts';
+import { ThreadSender } from '../../../src/webhooks/sender/thread.ts';
 import { item, Outbox, rawReceiver, receiver } from './receivers.ts';
 
 const BASE = { allowPrivate: true, now: Date.now, timeoutMs: 300, putOffMinMs: 50, putOffMaxMs: 200 };

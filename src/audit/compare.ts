@@ -1,0 +1,104 @@
+/**
+ * Compares what is stored with what a replay gave. A server may have gone on writing: what is newer than the
+ * replay is judged by its own history.
+ */
+import { canonicalJson } from '../domain/canonical-json.ts';
+import { deliveriesOf, historyOf } from '../engine/history.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import { lookupsOf } from '../engine/project.ts';
+import type { Store } from '../engine/store.ts';
+
+const PAGE = 100;
+
+/** What a replay is compared with. */
+export interface Stored {
+  store: Store;
+  account: string;
+  /** Where the replay stands. */
+  seq: number;
+  /** Called for each difference. */
+  report(seq: number, what: string): void;
+}
+
+function differing(stored: TransactionRecord, record: TransactionRecord): string {
+  const names = [...new Set([...Object.keys(stored), ...Object.keys(record)])] as (keyof TransactionRecord)[];
+  return names
+    .filter((name) => canonicalJson(stored[name] ?? null) !== canonicalJson(record[name] ?? null))
+    .join(', ');
+}
+
+/** What is different; null where the stored record equals the replayed one, or at the end a newer one its own history. */
+export async function compareRecord(
+  { store, seq }: Stored,
+  record: TransactionRecord,
+  atEnd: boolean,
+): Promise<string | null> {
+  const stored = await store.transaction(record.id);
+  if (stored === null) return 'there is no record of it';
+  if (canonicalJson(stored) === canonicalJson(record)) return null;
+  if (!atEnd) return 'its history goes on';
+  const newest = stored.seqs.at(-1) ?? 0;
+  const goesOn = newest > seq && record.seqs.every((known, index) => stored.seqs[index] === known);
+  if (!goesOn || stored.account !== record.account)
+    return `its record differs in ${differing(stored, record)}`;
+  const projected = (await historyOf(store, stored)).at(-1)?.record ?? null;
+  return canonicalJson(projected) === canonicalJson(stored) ? null : 'its record differs from its history';
+}
+
+/** Progress that no entry names, or that says that it is another's. */
+export async function compareDeliveries(
+  { store, account, report }: Stored,
+  record: TransactionRecord,
+  deliveries: readonly string[],
+): Promise<void> {
+  const seq = record.seqs.at(-1) ?? 0;
+  const progress = await store.deliveries(record.id);
+  let known = new Set(deliveries);
+  if (progress.some(({ id }) => !known.has(id))) {
+    // The server may have created it since.
+    const stored = await store.transaction(record.id);
+    known = new Set(deliveriesOf(await historyOf(store, stored ?? record)).map(({ id }) => id));
+  }
+  for (const delivery of progress) {
+    if (!known.has(delivery.id)) report(seq, `no entry names the delivery ${delivery.id} of ${record.id}`);
+    else if (delivery.account !== account || delivery.transaction !== record.id) {
+      report(seq, `the delivery ${delivery.id} of ${record.id} says that it is another's`);
+    }
+  }
+}
+
+/** What batches after the replay's end have made of lookups. */
+async function newerLookups({ store, account, seq }: Stored): Promise<Map<string, Set<string>>> {
+  const values = new Map<string, Set<string>>();
+  for (let from = seq + 1; ; from += PAGE) {
+    const batches = await store.journal(account, from, PAGE);
+    for (const { name, key, value } of batches.flatMap((batch) => batch.entries.flatMap(lookupsOf))) {
+      values.set(`${name}:${key}`, (values.get(`${name}:${key}`) ?? new Set()).add(value));
+    }
+    if (batches.length < PAGE) return values;
+  }
+}
+
+/** Lookups by `name:key`: of several entries that give one, the last wins. */
+export async function compareLookups(target: Stored, replayed: ReadonlyMap<string, string>): Promise<void> {
+  const { store, account, seq, report } = target;
+  try {
+    const stored = new Map(
+      (await store.lookups(account)).map(({ name, key, value }) => [`${name}:${key}`, value]),
+    );
+    const names = new Set([...replayed.keys(), ...stored.keys()]);
+    const different = [...names].filter((name) => replayed.get(name) !== stored.get(name));
+    if (different.length === 0) return;
+    const newer = await newerLookups(target);
+    for (const name of different) {
+      const value = stored.get(name);
+      if (value !== undefined && newer.get(name)?.has(value) === true) continue;
+      report(
+        seq,
+        `the lookup ${name} is ${value ?? 'missing'}, the journal gives ${replayed.get(name) ?? 'nothing'}`,
+      );
+    }
+  } catch (error) {
+    report(seq, `the lookups can't be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Runs an entry's message through its chart again: the command is put together from what the entry says, decided
+ * on the replay as it was before, and must give the same entry.
+ */
+import type { Account } from '../domain/account.ts';
+import { canonicalJson } from '../domain/canonical-json.ts';
+import { mergePayer } from '../domain/customer.ts';
+import { knownParts } from '../domain/message-data.ts';
+import type { Balances } from '../domain/money.ts';
+import type { Charge, Transfer } from '../domain/transactions.ts';
+import { versionOf } from '../engine/chart.ts';
+import type { Command, SentMessage } from '../engine/commands.ts';
+import { decide } from '../engine/decide.ts';
+import type { Circumstances } from '../engine/entries.ts';
+import type { Entry, TransactionRecord } from '../engine/journal.ts';
+import type { Lookup, LookupName } from '../engine/store.ts';
+import { Workspace, wantsOfAll } from '../engine/workspace.ts';
+
+/** The account as it was before the entry. */
+export interface Before {
+  account: string;
+  seq: number;
+  balances: Balances;
+  record: TransactionRecord | null;
+  lookup(name: LookupName, key: string): string | null;
+}
+
+function creation(id: string, entry: Entry): Command {
+  const { createdAt, ...context } = (entry.snapshot as { context: object }).context as Charge & Transfer;
+  if (entry.type === 'cashout') {
+    const { reference: _reference, paidAt: _paidAt, startImplied: _startImplied, ...transfer } = context;
+    return { kind: 'createTransfer', id, transfer };
+  }
+  const { expiresAt, endToEndId: _endToEndId, paidAt: _paidAt, held: _held, ...charge } = context;
+  const wake = entry.orders.find((order) => order.kind === 'wake');
+  const wakeInMs = wake === undefined ? null : Date.parse(wake.at) - Date.parse(entry.at);
+  const expiresIn = (Date.parse(expiresAt) - Date.parse(createdAt)) / 1000;
+  return { kind: 'createCharge', id, charge: { ...charge, expiresIn }, wakeInMs };
+}
+
+function sent(record: TransactionRecord, entry: Entry): SentMessage {
+  const { id, type, data: kept, digest, door } = entry.message;
+  const invalid = entry.attention?.kind === 'invalid' ? (entry.refusal ?? '') : undefined;
+  const given = kept as Record<string, unknown>;
+  const data = invalid === undefined ? knownParts(record.type, type, given) : {};
+  if (type === 'PAY' || type === 'HOLD') {
+    data.payer = mergePayer((record.snapshot.context as Charge).customer ?? null, given.payer);
+  }
+  const command: SentMessage = {
+    kind: 'message',
+    transaction: record.id,
+    door,
+    id,
+    type,
+    data,
+    kept,
+    digest,
+  };
+  return invalid === undefined ? command : { ...command, invalid };
+}
+
+function commandOf(before: Before, entry: Entry): Command {
+  const { message, transaction } = entry;
+  if (transaction === null) {
+    const { amount, reason } = message.data as { amount: number; reason: string };
+    // Whether it might go below zero is not kept: it went there.
+    return { kind: 'adjust', id: message.id, amount, reason, allowNegative: true, digest: message.digest };
+  }
+  if (before.record === null) return creation(transaction, entry);
+  if (message.door !== 'clock') return sent(before.record, entry);
+  if (message.type === 'SUBMIT') return { kind: 'submit', transaction };
+  return { kind: 'timer', transaction, name: message.id, at: Date.parse(entry.at) };
+}
+
+/** URLs with filters that give the deliveries that the entry names, in its order. */
+function webhooksOf(entry: Entry): Account['webhooks'] {
+  const wanted = new Map<string, string[]>();
+  const order: string[] = [];
+  for (const { name, deliveries } of entry.events) {
+    let at = 0;
+    for (const { url } of deliveries) {
+      const known = order.indexOf(url);
+      if (known === -1) order.splice(at, 0, url);
+      at = (known === -1 ? at : known) + 1;
+      wanted.set(url, [...(wanted.get(url) ?? []), name]);
+    }
+  }
+  return order.map((url) => ({ url, events: wanted.get(url) ?? [], secrets: [] }));
+}
+
+/** Whether the chart that the entry was decided with is the present one; older ones are gone with their code. */
+export function isDecidable(record: TransactionRecord | null, entry: Entry): boolean {
+  const snapshot = entry.snapshot ?? record?.snapshot ?? null;
+  if (entry.type === null || snapshot === null) return true;
+  return snapshot.version === versionOf(entry.type);
+}
+
+function differing(entry: Entry, again: Entry): string {
+  const names = Object.keys(again) as (keyof Entry)[];
+  return names
+    .filter((name) => canonicalJson(entry[name] ?? null) !== canonicalJson(again[name] ?? null))
+    .join(', ');
+}
+
+/** What is different when the entry is decided again; null where it is the same to the byte. */
+export function decideAgain(before: Before, entry: Entry, sandbox: boolean): string | null {
+  const command = commandOf(before, entry);
+  const wants = wantsOfAll([command]);
+  const reads = {
+    transactions: wants.transactions.map(() => before.record),
+    lookups: wants.lookups.map(({ name, key }: Lookup) => before.lookup(name, key)),
+  };
+  const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
+  const circumstances: Circumstances = {
+    at: entry.at,
+    now: Date.parse(entry.at),
+    webhooks: webhooksOf(entry),
+    sandbox,
+  };
+  const { answer, taken } = decide(workspace, command, circumstances);
+  if (taken === null) return `decided again, ${entry.message.type} gives no entry (${answer.kind})`;
+  if (canonicalJson(taken.entry) === canonicalJson(entry)) return null;
+  return `decided again, ${entry.message.type} gives other ${differing(entry, taken.entry)}`;
+}

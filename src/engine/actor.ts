@@ -1,0 +1,249 @@
+/**
+ * Owns an account's head and mailbox. Only the engine calls `post`.
+ *
+ * Group commit: while one batch is being written, the next one gathers; a hot account gets larger batches.
+ *
+ * I2 A cashout is decided on the balance that includes all batches before it and all commands before it.
+ * I3 Batches are appended in order, each on the hash of the one before.
+ * I5 Nobody is answered before all that the answer was decided on is durable; a refusal neither.
+ * I10 The mailbox, a batch and the number of tries are bounded.
+ */
+import type { Account } from '../domain/account.ts';
+import type { Answer, Command } from './commands.ts';
+import { decide } from './decide.ts';
+import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
+import { attentionOf, dueOf } from './project.ts';
+import { type Append, type Claim, type Reads, type Store, StoreUnavailable } from './store.ts';
+import { Workspace, wantsOfAll } from './workspace.ts';
+
+/** The mailbox is full, or the store doesn't take writes: nothing was decided, or nobody knows. */
+export class Overloaded extends Error {}
+
+/** One command on its way: who sent it may give up while it isn't decided. */
+export interface Ticket {
+  command: Command;
+  /** About how many bytes it adds to a batch. */
+  weight: number;
+  /** True once the caller was told 504 or left. */
+  abandoned(): boolean;
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+/** A batch that is durable now, and what was claimed of what it made due. */
+export interface Committed {
+  account: string;
+  taken: { entry: Entry; record: TransactionRecord | null }[];
+  claims: Claim[];
+}
+
+/** What the actor needs of the engine. */
+export interface ActorHost {
+  readonly store: Store;
+  readonly sandbox: boolean;
+  now(): number;
+  newBatchId(): string;
+  settings(account: string): Promise<Account | null>;
+  /** Whether fresh work may be claimed with the batch that makes it due. */
+  claimsFreshWork(): boolean;
+  committed(batch: Committed): void;
+  quarantined(account: string, answer: Answer & { kind: 'quarantined' }): Promise<void>;
+  /** A write takes longer than it may (true), or came to its end after all (false). */
+  stalled(account: string, stalled: boolean): void;
+}
+
+export const MAILBOX_SIZE = 8192;
+const BATCH_COMMANDS = 512;
+const BATCH_WEIGHT = 2 * 1024 * 1024;
+const STALE_TRIES = 12;
+const WRITE_TIMEOUT_MS = 5_000;
+const NOTHING_READ: Reads = { transactions: [], lookups: [] };
+
+interface Decided {
+  append: Append | null;
+  taken: Committed['taken'];
+  answers: (Answer | Error)[];
+}
+
+export class AccountActor {
+  lastUsed = 0;
+  readonly #account: string;
+  readonly #host: ActorHost;
+  #mailbox: Ticket[] = [];
+  #inHand: Ticket[] = [];
+  #head: Head | null = null;
+  #running = false;
+
+  constructor(account: string, host: ActorHost) {
+    this.#account = account;
+    this.#host = host;
+  }
+
+  get idle(): boolean {
+    return !this.#running && this.#mailbox.length === 0;
+  }
+
+  /** Puts a command in the mailbox; a full one rejects it at once. */
+  post(ticket: Ticket): void {
+    if (this.#mailbox.length >= MAILBOX_SIZE) {
+      ticket.reject(new Overloaded('the mailbox of the account is full'));
+      return;
+    }
+    this.#mailbox.push(ticket);
+    if (!this.#running) {
+      this.#running = true;
+      void this.#run();
+    }
+  }
+
+  /** A provisional look at the balance, in cents; read again where what is known would not do. */
+  async available(atLeast: number): Promise<number> {
+    if (this.#head !== null && this.#head.balances.available >= atLeast) return this.#head.balances.available;
+    return (await this.#host.store.head(this.#account)).balances.available;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#mailbox.length > 0) {
+      this.#inHand = this.#nextTickets();
+      try {
+        if (this.#inHand.length > 0) await this.#commit(this.#inHand);
+      } catch (error) {
+        this.#head = null;
+        this.#fail(this.#inHand, error instanceof Error ? error : new Error(String(error)));
+      }
+      this.#inHand = [];
+    }
+    this.#running = false;
+  }
+
+  #nextTickets(): Ticket[] {
+    const tickets: Ticket[] = [];
+    let weight = 0;
+    let taken = 0;
+    for (const ticket of this.#mailbox) {
+      if (tickets.length >= BATCH_COMMANDS || (tickets.length > 0 && weight + ticket.weight > BATCH_WEIGHT))
+        break;
+      taken += 1;
+      if (ticket.abandoned()) continue;
+      weight += ticket.weight;
+      tickets.push(ticket);
+    }
+    this.#mailbox = taken === this.#mailbox.length ? [] : this.#mailbox.slice(taken);
+    return tickets;
+  }
+
+  #fail(tickets: readonly Ticket[], error: Error): void {
+    for (const ticket of tickets) ticket.reject(error);
+  }
+
+  async #commit(tickets: Ticket[]): Promise<void> {
+    for (let attempt = 0; attempt < STALE_TRIES; attempt++) {
+      // Another process was first: wait a little, longer each time, so that one of the racers gets through.
+      if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, 2 ** Math.min(attempt, 6)));
+      const head = this.#head ?? (await this.#host.store.head(this.#account));
+      const decided = await this.#decide(head, tickets);
+      if (decided.append === null) {
+        if ((await this.#host.store.head(this.#account)).seq !== head.seq) {
+          this.#head = null;
+          continue;
+        }
+        this.#head = head;
+        await this.#answer(tickets, decided);
+        return;
+      }
+      const result = await this.#append(decided.append);
+      if (result.outcome === 'stale') {
+        this.#head = null;
+        continue;
+      }
+      const { seq, at, balances, hash } = decided.append.batch;
+      this.#head = { seq, at, balances, hash };
+      await this.#answer(tickets, decided);
+      this.#host.committed({ account: this.#account, taken: decided.taken, claims: result.claims });
+      return;
+    }
+    throw new Overloaded('other processes write to the account all the time');
+  }
+
+  async #decide(head: Head, tickets: readonly Ticket[]): Promise<Decided> {
+    const { store, sandbox } = this.#host;
+    const wants = wantsOfAll(tickets.map((ticket) => ticket.command));
+    const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
+    const settled = this.#host.settings(this.#account);
+    const [settings, reads] = nothing
+      ? [await settled, NOTHING_READ]
+      : await Promise.all([settled, store.read(this.#account, wants)]);
+    // Times of an account's entries never go back, whichever clock wrote the one before.
+    const now = Math.max(this.#host.now(), head.seq === 0 ? 0 : Date.parse(head.at));
+    const at = new Date(now).toISOString();
+    const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
+    const circumstances = { at, now, webhooks: settings?.webhooks ?? [], sandbox };
+    const decided: Decided = { append: null, taken: [], answers: [] };
+    for (const { command } of tickets) {
+      try {
+        const { answer, taken } = decide(workspace, command, circumstances);
+        decided.answers.push(answer);
+        if (taken !== null) decided.taken.push(taken);
+      } catch (error) {
+        decided.answers.push(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+    if (decided.taken.length > 0) decided.append = this.#appendOf(head, workspace, decided.taken, at, now);
+    return decided;
+  }
+
+  #appendOf(head: Head, workspace: Workspace, taken: Committed['taken'], at: string, now: number): Append {
+    const entries = taken.map(({ entry }) => entry);
+    const unhashed = {
+      account: this.#account,
+      seq: head.seq + 1,
+      id: this.#host.newBatchId(),
+      at,
+      entries,
+      balances: workspace.balances,
+      previous: head.hash,
+    };
+    const content = contentOf(unhashed);
+    const batch: Batch = { ...unhashed, hash: sha256(content) };
+    return {
+      batch,
+      content,
+      records: [...workspace.changed.values()],
+      lookups: workspace.addedLookups,
+      due: entries.flatMap((entry) => dueOf(this.#account, entry)),
+      attention: entries.flatMap(attentionOf),
+      claimUntil: this.#host.claimsFreshWork() ? now : 0,
+    };
+  }
+
+  async #append(append: Append): ReturnType<Store['append']> {
+    let stalled = false;
+    const timer = setTimeout(() => {
+      stalled = true;
+      this.#host.stalled(this.#account, true);
+      const error = new StoreUnavailable('a write has waited too long; it may still take effect');
+      // The write goes on: nothing else is decided before its outcome is known.
+      this.#fail(this.#inHand, error);
+      this.#fail(this.#mailbox, new Overloaded('the store does not take writes'));
+      this.#mailbox = [];
+    }, WRITE_TIMEOUT_MS);
+    try {
+      return await this.#host.store.append(append);
+    } finally {
+      clearTimeout(timer);
+      if (stalled) this.#host.stalled(this.#account, false);
+    }
+  }
+
+  async #answer(tickets: readonly Ticket[], { answers }: Decided): Promise<void> {
+    for (const answer of answers) {
+      if (!(answer instanceof Error) && answer.kind === 'quarantined')
+        await this.#host.quarantined(this.#account, answer);
+    }
+    tickets.forEach((ticket, index) => {
+      const answer = answers[index];
+      if (answer instanceof Error) ticket.reject(answer);
+      else if (answer !== undefined) ticket.resolve(answer);
+    });
+  }
+}

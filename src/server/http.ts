@@ -1,0 +1,107 @@
+/** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { ApiError, type ErrorCode } from '../api/errors.ts';
+import { OperatorError } from '../errors.ts';
+
+export interface RunningServer {
+  port: number;
+  /** Stops accepting and waits, at most `timeoutMs`, for the requests in flight. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** The longest that a client may take to send its request. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 15_000;
+const KEEP_ALIVE_MS = 65_000;
+
+function errorBody(code: ErrorCode, message: string): string {
+  return JSON.stringify(new ApiError(code, message).body);
+}
+
+function errorAnswer(status: string, code: ErrorCode, message: string): string {
+  const body = errorBody(code, message);
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`;
+}
+
+/** What node would answer by itself, without a body, or not at all. */
+function answerUnusual(server: Server): void {
+  server.on('checkExpectation', (_req, res) => {
+    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': randomUUID() };
+    const body = errorBody('INVALID_REQUEST', 'The Expect header asks for something unknown.');
+    res.writeHead(400, headers).end(body);
+  });
+  server.on('connect', (_req, socket) => {
+    socket.end(
+      errorAnswer('405 Method Not Allowed', 'METHOD_NOT_ALLOWED', 'The method is not allowed here.'),
+    );
+  });
+}
+
+/** What node's parser turned down never reaches the application: it gets the error object all the same. */
+function answerUnparsable(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request took too long to arrive.'));
+      return;
+    }
+    if (error.code === 'HPE_HEADER_OVERFLOW') {
+      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request headers are too large.'));
+      return;
+    }
+    socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request is not valid HTTP.'));
+  });
+}
+
+/** Listens; rejects where the port is taken or may not be used. */
+export function listen(listener: RequestListener, host: string, port: number): Promise<RunningServer> {
+  const server = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // HTTP/1.1 without a Host is answered as any other request is.
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  answerUnparsable(server);
+  answerUnusual(server);
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve({
+        port: typeof address === 'object' && address !== null ? address.port : port,
+        drain: (timeoutMs) => drain(server, timeoutMs),
+      });
+    });
+  });
+}
+
+async function drain(server: Server, timeoutMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // A connection that was busy a moment ago is idle now.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(timer);
+}
+
+/** Starts to listen, or says which port it can't be. @throws OperatorError */
+export async function bind(what: string, start: () => Promise<RunningServer>): Promise<RunningServer> {
+  try {
+    return await start();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new OperatorError(`${what} is in use: another process listens there`);
+    throw new OperatorError(`${what} can't be listened on: ${code ?? String(error)}`);
+  }
+}

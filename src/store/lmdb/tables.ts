@@ -1,0 +1,136 @@
+/** The tables of the embedded store: one LMDB environment in the data folder, values readable as JSON text. */
+import { statSync } from 'node:fs';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { type Due, StoreUnavailable } from '../../engine/store.ts';
+import { FolderGate } from './gate.ts';
+
+/** Things due at one time, in one row: a group of creates costs one row, not one for each. */
+export interface DueRow {
+  /** The incarnation that has claimed the row; null: nobody. */
+  owner: string | null;
+  /** Null: taken out again. */
+  items: (Due | null)[];
+}
+
+export type DueKey = [kind: string, at: number, id: string];
+
+export interface Tables {
+  root: RootDatabase;
+  /** What every write goes through. */
+  gate: FolderGate;
+  /** [account, seq]: the batch's hash, then its canonical content. */
+  journal: Database<string, [string, number]>;
+  transactions: Database<string, string>;
+  /** [account, name, key] to a transaction's id or another value. */
+  lookups: Database<string, [string, string, string]>;
+  due: Database<string, DueKey>;
+  parked: Database<string, string>;
+  /** [transaction, delivery]. */
+  deliveries: Database<string, [string, string]>;
+  attention: Database<string, [string, string]>;
+  /** [time of creation in ms, id of the row] to ids of cashouts that were open then. */
+  open: Database<string, [number, string]>;
+  accounts: Database<string, string>;
+  clients: Database<string, string>;
+  /** Incarnation to its last heartbeat in ms; -1: its claims were taken over. */
+  beats: Database<number, string>;
+  /** Who serves the folder. */
+  lock: Database<string, string>;
+}
+
+/** A file with all tables is never smaller, with pages of 4096 bytes. */
+const WHOLE_BYTES = 16_384;
+
+function fileIn(folder: string): string {
+  return `${folder}/pixstate.lmdb`;
+}
+
+function openRoot(folder: string, readOnly: boolean): RootDatabase {
+  return open({
+    path: fileIn(folder),
+    readOnly,
+    noSubdir: true,
+    maxDbs: 16,
+    // With overlapping syncs a failed fsync leaves the write visible; without, a commit is durable once it resolves.
+    overlappingSync: false,
+    // A group is a batch of its own: the writer needn't wait for the end of our event loop's turn, which under
+    // load is milliseconds away.
+    eventTurnBatching: false,
+    ...({ txnStartThreshold: 1 } as object),
+  });
+}
+
+async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, 'gate'>> {
+  const root = openRoot(folder, readOnly);
+  const text = { encoding: 'string' } as const;
+  try {
+    return {
+      root,
+      journal: root.openDB({ name: 'journal', ...text }),
+      transactions: root.openDB({ name: 'transactions', ...text }),
+      lookups: root.openDB({ name: 'lookups', ...text }),
+      due: root.openDB({ name: 'due', ...text }),
+      parked: root.openDB({ name: 'parked', ...text }),
+      deliveries: root.openDB({ name: 'deliveries', ...text }),
+      attention: root.openDB({ name: 'attention', ...text }),
+      open: root.openDB({ name: 'open', ...text }),
+      accounts: root.openDB({ name: 'accounts', ...text }),
+      clients: root.openDB({ name: 'clients', ...text }),
+      beats: root.openDB({ name: 'beats', encoding: 'json' }),
+      lock: root.openDB({ name: 'lock', ...text }),
+    };
+  } catch (error) {
+    // Whoever opens it next in this process would be handed what this one left open.
+    await root.close();
+    throw error;
+  }
+}
+
+/** Opens the environment in a folder, which must exist, once nobody writes to it. */
+export async function openTables(folder: string): Promise<Tables> {
+  const gate = new FolderGate(folder);
+  try {
+    return { ...(await gate.alone(() => opened(folder, false))), gate };
+  } catch (error) {
+    gate.close();
+    throw error;
+  }
+}
+
+/** Closes the environment once all writes of this process have come to their end. */
+export async function closeTables({ root, gate }: Tables): Promise<void> {
+  await gate.end();
+  await gate.besideStopped(() => root.close());
+  gate.close();
+}
+
+/**
+ * Opens the environment only to read: that never waits for a writer, even one frozen inside a transaction.
+ * Null where the file isn't there or whole yet, or is older and lacks a table, or the folder can't be written to
+ * at all: only a writer can make what is missing, and says what is wrong.
+ * @throws StoreUnavailable where another process is busy with it for half a minute
+ */
+export async function openToRead(folder: string): Promise<Tables | null> {
+  // lmdb crashes on a file whose maker died before its first pages were there.
+  if ((statSync(fileIn(folder), { throwIfNoEntry: false })?.size ?? 0) < WHOLE_BYTES) return null;
+  let gate: FolderGate;
+  try {
+    gate = new FolderGate(folder);
+  } catch {
+    return null;
+  }
+  let tables: Omit<Tables, 'gate'>;
+  try {
+    tables = await gate.besideStopped(() => opened(folder, true));
+  } catch (error) {
+    gate.close();
+    if (error instanceof StoreUnavailable) throw error;
+    // Whoever opens it for writing says what is wrong with it, or mends it.
+    return null;
+  }
+  // lmdb gives no database, against its types, where there is none.
+  const all: (Database | undefined)[] = Object.values(tables);
+  if (all.every((table) => table !== undefined)) return { ...tables, gate };
+  await closeTables({ ...tables, gate });
+  return null;
+}

@@ -1,0 +1,287 @@
+/**
+ * Owns the client: the connection, what is known of the server, and what an error means.
+ *
+ * 1. Whatever the network does becomes StoreUnavailable, in bounded time: nothing is known then.
+ * 2. While the database is away, callers are told so at once; one probe asks whether it is back.
+ * 3. A write that must come to its end is tried until its outcome is known, or the connection closes.
+ */
+import { type Db, type Document, MongoClient, type MongoClientOptions, MongoServerError } from 'mongodb';
+import { StoreUnavailable } from '../../engine/store.ts';
+import { causeOf, hopelessReason, INDEX_CONFLICTS, isAway, UnusableServer, understood } from './errors.ts';
+import { missingSchema, prepareSchema } from './schema.ts';
+
+export interface ConnectionOptions {
+  uri: string;
+  /** What ops should know, in a sentence; told once each time it begins. */
+  onNotice(text: string): void;
+}
+
+const DEFAULT_DATABASE = 'pixstate';
+const OLDEST_VERSION = [6, 0] as const;
+const SELECTION_MS = 2_000;
+const SOCKET_MS = 5_000;
+const PROBE_MS = 200;
+/** Reads, and writes that may be given up, end by then, whatever the driver tries meanwhile. */
+export const RUN_MS = 5_000;
+/** Longer than what the driver's own bounds give. */
+export const COMMAND_MS = 7_000;
+const SLOW_PREPARATION_MS = 2_000;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+/** By how much two clocks may drift apart between two measurements. */
+const DRIFT_MS = 0.5;
+/** A write that the majority does not confirm in so long is asked for again. */
+const MAJORITY_MS = 4_000;
+
+export const MAJORITY = { w: 'majority', j: true, wtimeout: MAJORITY_MS } as const;
+
+/** Bounds that the connection string doesn't set: the driver's own are half a minute, or none. */
+const BOUNDS: MongoClientOptions = {
+  maxPoolSize: 32,
+  waitQueueTimeoutMS: SELECTION_MS,
+  serverSelectionTimeoutMS: SELECTION_MS,
+  socketTimeoutMS: SOCKET_MS,
+  connectTimeoutMS: SELECTION_MS,
+  heartbeatFrequencyMS: 1_000,
+};
+
+function clientFor(uri: string): MongoClient {
+  const bounds = Object.entries(BOUNDS).filter(([name]) => !new RegExp(`[?&]${name}=`, 'i').test(uri));
+  return new MongoClient(uri, {
+    appName: 'pixstate',
+    // A lost answer is our own retry's: it knows what was written by its deterministic ids.
+    retryWrites: false,
+    retryReads: true,
+    readPreference: 'primary',
+    ...Object.fromEntries(bounds),
+  });
+}
+
+function databaseName(uri: string): string {
+  const path = /^mongodb(?:\+srv)?:\/\/[^/?]*(?:\/([^?]*))?/.exec(uri)?.[1] ?? '';
+  return path === '' ? DEFAULT_DATABASE : decodeURIComponent(path);
+}
+
+/** @throws StoreUnavailable where the work takes longer; it goes on, and nobody hears of it. */
+export async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new StoreUnavailable('the database takes too long')), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/**
+ * A time around the given one, so that those who failed together don't come back together. The spread comes
+ * from the high-resolution clock: it is for chance, not for time.
+ */
+export function jittered(ms: number): number {
+  const spread = Number(process.hrtime.bigint() % 1_000n) / 1_000;
+  return ms * (0.5 + spread);
+}
+
+export class MongoConnection {
+  readonly client: MongoClient;
+  readonly db: Db;
+  /** A standalone server: what it confirms is on one disk, and no majority stands behind it. */
+  standalone = false;
+  readonly #uri: string;
+  readonly #onNotice: (text: string) => void;
+  #closed = false;
+  #away: string | null = null;
+  #probing: Promise<void> | null = null;
+  #offsetMs = 0;
+  #uncertainMs = Number.POSITIVE_INFINITY;
+
+  /** @throws UnusableServer where the connection string is none. */
+  constructor({ uri, onNotice }: ConnectionOptions) {
+    this.#onNotice = onNotice;
+    this.#uri = uri;
+    try {
+      this.client = clientFor(uri);
+      this.db = this.client.db(databaseName(uri));
+    } catch (error) {
+      throw new UnusableServer(`MONGODB_URI is no connection string that can be used: ${causeOf(error)}`);
+    }
+    // A poll that comes after the end emits an error, and nobody may be listening.
+    this.client.on('error', () => {});
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Why callers are turned away; null while the database answers. */
+  get away(): string | null {
+    return this.#away;
+  }
+
+  /** The database's clock, ms since 1970, as far as its last answer tells. */
+  now(local: number): number {
+    return Math.round(local + this.#offsetMs);
+  }
+
+  /**
+   * Connects, as often as it takes, and looks whether the server can be used.
+   * @throws UnusableServer
+   */
+  async connect(local: () => number): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      if (this.#closed) throw new StoreUnavailable('the store is closed');
+      try {
+        await this.client.connect();
+        await this.#inspect();
+        await this.#prepare();
+        await this.measureClock(local);
+        this.#back();
+        return;
+      } catch (error) {
+        const reason = hopelessReason(error);
+        if (reason !== null) throw new UnusableServer(reason);
+        this.#leave(error);
+        await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
+      }
+    }
+  }
+
+  /** Makes collections and indexes that aren't there, however long that takes. */
+  async #prepare(): Promise<void> {
+    const missing = await missingSchema(this.db);
+    if (missing.length === 0) return;
+    const patient = new MongoClient(this.#uri, {
+      serverSelectionTimeoutMS: SELECTION_MS,
+      socketTimeoutMS: 0,
+    });
+    const timer = setTimeout(
+      () => this.#onNotice(`what the database lacks is being made: ${missing.join(', ')}`),
+      SLOW_PREPARATION_MS,
+    );
+    try {
+      await prepareSchema(patient.db(this.db.databaseName));
+    } catch (error) {
+      if (error instanceof MongoServerError && INDEX_CONFLICTS.has(Number(error.code)))
+        throw new UnusableServer(
+          `the database has an index that is not what it should be: ${causeOf(error)}`,
+        );
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      await patient.close();
+    }
+  }
+
+  async #inspect(): Promise<void> {
+    const { version } = (await this.send({ buildInfo: 1 })) as unknown as { version: string };
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    const [oldestMajor, oldestMinor] = OLDEST_VERSION;
+    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+      const oldest = OLDEST_VERSION.join('.');
+      throw new UnusableServer(`MongoDB ${oldest} or newer is needed; the server is ${version}`);
+    }
+    const hello = await this.send({ hello: 1 });
+    this.standalone = hello.setName === undefined && hello.msg !== 'isdbgrid';
+  }
+
+  /**
+   * How far the database's clock is from this process's; half of the round trip is what it may be off. A
+   * measurement that says less than the one before is kept only where a clock must have been set.
+   */
+  async measureClock(local: () => number): Promise<void> {
+    const before = local();
+    const { localTime } = await this.send({ hello: 1 });
+    const after = local();
+    if (!(localTime instanceof Date)) return;
+    const offset = localTime.getTime() - (before + after) / 2;
+    const uncertain = (after - before) / 2 + 1;
+    // Clocks drift: what was known gets less certain each time.
+    this.#uncertainMs += DRIFT_MS;
+    const isSet = Math.abs(offset - this.#offsetMs) > uncertain + this.#uncertainMs;
+    if (uncertain > this.#uncertainMs && !isSet) return;
+    this.#offsetMs = offset;
+    this.#uncertainMs = uncertain;
+  }
+
+  /**
+   * Sends a command, once. The signal ends what the driver would wait for without end: the drain of a socket
+   * that was destroyed a moment before.
+   */
+  send(command: Document): Promise<Document> {
+    return this.db.command(command, { signal: AbortSignal.timeout(COMMAND_MS) });
+  }
+
+  /** A command on the primary. @throws StoreUnavailable, or MongoServerError where the command itself is wrong. */
+  async command(command: Document): Promise<Document> {
+    return this.run(() => this.send(command));
+  }
+
+  /** Any read or write that may be given up. @throws StoreUnavailable */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#closed) throw new StoreUnavailable('the store is closed');
+    if (this.#away !== null) throw new StoreUnavailable(`the database is away: ${this.#away}`);
+    try {
+      return await within(RUN_MS, work());
+    } catch (error) {
+      throw this.#understood(error);
+    }
+  }
+
+  /** Tries until it is done. @throws StoreUnavailable once the connection is closed; other errors at once. */
+  async surely<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 0; ; attempt++) {
+      if (this.#closed && attempt > 0) throw new StoreUnavailable('the store is closed');
+      try {
+        if (this.#away !== null) await this.#probing;
+        return await work();
+      } catch (error) {
+        const known = this.#understood(error);
+        if (!(known instanceof StoreUnavailable)) throw known;
+        await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
+      }
+    }
+  }
+
+  #understood(error: unknown): Error {
+    if (isAway(error)) this.#leave(error);
+    return understood(error);
+  }
+
+  #leave(error: unknown): void {
+    if (this.#away === null && !this.#closed) {
+      this.#onNotice(`the database can't be reached, and is asked for until it is there: ${causeOf(error)}`);
+    }
+    this.#away = causeOf(error);
+    this.#probing ??= this.#probe();
+  }
+
+  #back(): void {
+    if (this.#away !== null) this.#onNotice('the database is there');
+    this.#away = null;
+  }
+
+  async #probe(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        await this.send({ ping: 1 });
+        break;
+      } catch {
+        await pause(jittered(PROBE_MS));
+      }
+    }
+    this.#probing = null;
+    this.#back();
+  }
+
+  /** Closes at once: what is under way fails. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.client.close();
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Owns this process's heartbeat in `processes`, and what is known of the others'.
+ *
+ * 1. A process says that it is there before it leaves anything that could be taken over.
+ * 2. Silent is who hasn't beaten for a while; but right after the database was away all were silent, and nobody
+ *    is taken to be.
+ */
+import type { Document } from 'mongodb';
+import { MAJORITY, type MongoConnection } from './connection.ts';
+import type { ProcessDocument } from './documents.ts';
+import type { MongoReads } from './reads.ts';
+
+/** More batches than a process ever appends. */
+const ALL = 9_999_999_999;
+
+export interface MongoProcessesOptions {
+  connection: MongoConnection;
+  reads: MongoReads;
+  incarnation: string;
+  /** The clock that leases go by, ms since 1970. */
+  now(): number;
+  silentAfterMs: number;
+  /** Up to which of its batches this process has projected all. */
+  projected(): number;
+}
+
+export class MongoProcesses {
+  readonly #options: MongoProcessesOptions;
+  #registered: Promise<void> | null = null;
+  #beatAt: number | null = null;
+  #confirmedAt: number | null = null;
+  #silences = 0;
+  #silent: ProcessDocument[] = [];
+  #awayAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: MongoProcessesOptions) {
+    this.#options = options;
+  }
+
+  /** Says that this process is there. */
+  register(): Promise<void> {
+    this.#registered ??= this.beat(this.#options.now()).catch((error: unknown) => {
+      this.#registered = null;
+      throw error;
+    });
+    return this.#registered;
+  }
+
+  /** Says it again before claiming, where others may have forgotten this process since. */
+  async present(): Promise<void> {
+    await this.register();
+    const { now, silentAfterMs } = this.#options;
+    if (this.#beatAt !== null && now() - this.#beatAt > silentAfterMs / 2) await this.beat(now());
+  }
+
+  /** Takes note of processes that are not known, as silent ones. */
+  async rememberAll(incarnations: readonly string[]): Promise<void> {
+    if (incarnations.length === 0) return;
+    // It was forgotten because none of its batches was left to be looked at.
+    const $setOnInsert = { beatAt: new Date(0), projected: ALL };
+    const updates = incarnations.map((_id) => ({ q: { _id }, u: { $setOnInsert }, upsert: true }));
+    await this.#options.connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
+  }
+
+  async beat(now: number): Promise<void> {
+    const { connection, silentAfterMs, reads } = this.#options;
+    if (connection.away !== null) this.#awayAt = performance.now();
+    await this.#write(now, true);
+    if (this.#beatAt !== null && now - this.#beatAt > silentAfterMs) this.#silences += 1;
+    this.#beatAt = now;
+    this.#confirmedAt = performance.now();
+    this.#silent = this.#silentAmong(await reads.find<ProcessDocument>('processes', {}), now);
+  }
+
+  async #write(beatAt: number, upsert: boolean): Promise<Document> {
+    const { connection, incarnation, projected } = this.#options;
+    const $set = { beatAt: new Date(beatAt), projected: projected() };
+    const updates = [{ q: { _id: incarnation }, u: { $set }, upsert }];
+    return connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
+  }
+
+  /** Falls silent at once, so that others take over without waiting. */
+  async leave(): Promise<void> {
+    if (this.#beatAt !== null) await this.#write(0, false);
+  }
+
+  /** Forgets a process that left nothing; one that came back meanwhile beats again. */
+  async forget({ _id, beatAt }: ProcessDocument): Promise<void> {
+    const deletes = [{ q: { _id, beatAt }, limit: 1 }];
+    await this.#options.connection.command({ delete: 'processes', deletes, writeConcern: MAJORITY });
+  }
+
+  /** Who was silent at the last beat. */
+  get silentAtBeat(): readonly ProcessDocument[] {
+    return this.#silent;
+  }
+
+  /** Who is silent now; asked anew only where somebody was. */
+  async silentNow(): Promise<string[]> {
+    if (this.#silent.length === 0) return [];
+    const processes = await this.#options.reads.find<ProcessDocument>('processes', {});
+    return this.#silentAmong(processes, this.#options.now()).map(({ _id }) => _id);
+  }
+
+  #silentAmong(processes: readonly ProcessDocument[], now: number): ProcessDocument[] {
+    const { incarnation, silentAfterMs } = this.#options;
+    if (performance.now() - this.#awayAt < silentAfterMs) return [];
+    return processes.filter(
+      ({ _id, beatAt }) => _id !== incarnation && beatAt.getTime() < now - silentAfterMs,
+    );
+  }
+
+  /** How often this process was silent for so long that others may have taken over; now is one such time. */
+  get silences(): number {
+    const { now, silentAfterMs } = this.#options;
+    const isSilent = this.#beatAt === null || now() - this.#beatAt > silentAfterMs;
+    return isSilent ? this.#silences + 1 : this.#silences;
+  }
+
+  /** Whether a majority confirmed a heartbeat so lately that it may be expected to confirm writes. */
+  get isBeating(): boolean {
+    return this.#confirmedAt === null || performance.now() - this.#confirmedAt < this.#options.silentAfterMs;
+  }
+}

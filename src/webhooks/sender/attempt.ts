@@ -1,0 +1,219 @@
+/**
+ * Owns one exchange with a receiver, from connecting to the last byte that is read of the answer.
+ *
+ * 1. One deadline, counted from the start of connecting; nothing that the receiver sends extends it.
+ * 2. One result: the status as soon as the response's headers are there, or the code of what went wrong.
+ * 3. Of the body at most 64 KiB are read and thrown away, then the connection is closed.
+ * 4. The connection is given back after a whole response and destroyed after anything else.
+ */
+import type { Dispatcher } from 'undici';
+import { signWebhook } from '../../domain/webhook-signature.ts';
+import type { Connection, Connections, Origin } from './connection.ts';
+import { coded } from './lookup.ts';
+import type { Attempted, Send } from './port.ts';
+
+const BODY_BYTES_MAX = 64 * 1024;
+const INFORMATIONAL_MAX = 16;
+
+/**
+ * How an exchange ended: `complete` to the last byte, `cut` by us after its status was known, `failed` without a
+ * status, `timeout` without one before the deadline.
+ */
+export type Ending = 'complete' | 'cut' | 'failed' | 'timeout';
+
+/** What an attempt needs; `now` is the wall clock in ms since the epoch. */
+export interface AttemptOptions {
+  send: Send;
+  origin: Origin;
+  path: string;
+  timeoutMs: number;
+  connections: Connections;
+  now: () => number;
+  onResult: (result: Attempted) => void;
+  /** Called once, after the result, when the connection is free again or gone. */
+  onEnd: (ending: Ending) => void;
+}
+
+/** The headers of the contract (section Events) and of Standard Webhooks, signed for this moment. */
+export function webhookHeaders(send: Send, body: Buffer, nowMs: number): Record<string, string> {
+  const timestamp = Math.floor(nowMs / 1000);
+  const signatures = send.secrets.map((secret) => signWebhook(secret, send.eventId, timestamp, body));
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'pixstate',
+    'X-Webhook-Source': 'payments-api',
+    'X-Transaction-Id': send.transactionId,
+    'X-Event': send.event,
+    'Idempotency-Key': send.eventId,
+    'webhook-id': send.eventId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+/** The delay that a `Retry-After` header asks for (RFC 9110 10.2.3: seconds or a date), null if it can't be read. */
+export function retryAfterMs(value: string | string[] | undefined, nowMs: number): number | null {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim() ?? '';
+  if (/^\d{1,10}$/.test(text)) return Number(text) * 1000;
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return null;
+  const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+/** The code that merchants and ops see for an error; nothing of its message or stack. */
+export function errorCode(error: unknown): string {
+  // The parser's own errors don't always have a code.
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'INVALID_RESPONSE';
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code !== 'string') return 'NETWORK_ERROR';
+  if (code === 'UND_ERR_SOCKET') {
+    const told = error instanceof Error && error.message.startsWith('bad ');
+    return told ? 'INVALID_RESPONSE' : 'ECONNRESET';
+  }
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return 'INVALID_REQUEST';
+  if (/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_|ERR_ASSERTION)/.test(code)) return 'INVALID_RESPONSE';
+  if (code.startsWith('UND_ERR') || !/^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return 'NETWORK_ERROR';
+  return code;
+}
+
+/** One attempt of one delivery; `begin` is called once. */
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly #options: AttemptOptions;
+  readonly #begunAt: number;
+  readonly #begun = performance.now();
+  #connection: Connection | null = null;
+  #deadline: NodeJS.Timeout | undefined;
+  #request: Dispatcher.DispatchOptions | null = null;
+  #reported = false;
+  #ended = false;
+  #repeated = false;
+  #bodyBytes = 0;
+  #informational = 0;
+
+  constructor(options: AttemptOptions) {
+    this.#options = options;
+    this.#begunAt = options.now();
+  }
+
+  begin(): void {
+    const { send, path, timeoutMs, connections, origin } = this.#options;
+    this.#deadline = setTimeout(() => this.#onDeadline(), timeoutMs);
+    try {
+      const body = Buffer.from(send.body);
+      const headers = webhookHeaders(send, body, this.#begunAt);
+      this.#request = { method: 'POST', path, headers, body };
+    } catch {
+      this.#fail(coded('INVALID_REQUEST'));
+      return;
+    }
+    this.#dispatch(connections.take(origin), this.#request);
+  }
+
+  /** Cuts the exchange off: no result, no further call. */
+  cancel(): void {
+    this.#reported = true;
+    this.#ended = true;
+    clearTimeout(this.#deadline);
+    this.#connection?.destroy();
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (this.#ended) return;
+    if (statusCode >= 200) {
+      const wait = statusCode === 429 ? retryAfterMs(headers['retry-after'], this.#options.now()) : null;
+      this.#report(statusCode, null, wait);
+      return;
+    }
+    this.#informational += 1;
+    if (this.#informational > INFORMATIONAL_MAX) controller.abort(coded('INVALID_RESPONSE'));
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes > BODY_BYTES_MAX) this.#end('cut');
+  }
+
+  onResponseEnd(): void {
+    this.#end('complete');
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#ended) return;
+    if (this.#reported) this.#end('cut');
+    else if (this.#request !== null && this.#wasStale(error)) this.#repeat(this.#request);
+    else this.#fail(error);
+  }
+
+  #dispatch(connection: Connection, request: Dispatcher.DispatchOptions): void {
+    this.#connection = connection;
+    connection.begin(() => this.#onFlood());
+    connection.client.dispatch(request, this);
+  }
+
+  /** A kept-alive connection that the receiver closed while we took it up: nothing was answered. */
+  #wasStale(error: Error): boolean {
+    const connection = this.#connection;
+    if (this.#repeated || connection === null || connection.served === 0 || connection.heard) return false;
+    const code = errorCode(error);
+    return code === 'ECONNRESET' || code === 'EPIPE';
+  }
+
+  /** Once, on a new connection and within the same deadline: the key makes a second arrival harmless. */
+  #repeat(request: Dispatcher.DispatchOptions): void {
+    this.#repeated = true;
+    this.#connection?.destroy();
+    this.#dispatch(this.#options.connections.fresh(this.#options.origin), request);
+  }
+
+  #onFlood(): void {
+    if (this.#reported) this.#end('cut');
+    else this.#fail(coded('INVALID_RESPONSE'));
+  }
+
+  #onDeadline(): void {
+    if (this.#reported) {
+      this.#end('cut');
+      return;
+    }
+    this.#report(null, 'TIMEOUT', null);
+    this.#end('timeout');
+  }
+
+  #fail(error: Error): void {
+    const code = errorCode(error);
+    this.#report(null, code, null);
+    this.#end(code === 'ETIMEDOUT' ? 'timeout' : 'failed');
+  }
+
+  #report(statusCode: number | null, error: string | null, retryAfter: number | null): void {
+    if (this.#reported) return;
+    this.#reported = true;
+    this.#options.onResult({
+      token: this.#options.send.token,
+      kind: 'attempted',
+      at: this.#begunAt,
+      statusCode,
+      error,
+      durationMs: Math.round(performance.now() - this.#begun),
+      retryAfterMs: retryAfter,
+    });
+  }
+
+  #end(ending: Ending): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#deadline);
+    const connection = this.#connection;
+    if (connection !== null) {
+      if (ending === 'complete') this.#options.connections.giveBack(connection);
+      else connection.destroy();
+    }
+    this.#options.onEnd(ending);
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Owns a sender that runs in the thread it was opened in: the queue, the connections and the attempts under way.
+ *
+ * 1. Every accepted item is reported once, in batches of one turn of the event loop, until `close`.
+ * 2. After `close` nothing is left: no socket, no timer.
+ */
+
+import { Attempt } from './attempt.ts';
+import { Connections } from './connection.ts';
+import type { Slot } from './lanes.ts';
+import type { SenderLimits } from './limits.ts';
+import { AddressLookup } from './lookup.ts';
+import type { Send, SendResult, WebhookSender } from './port.ts';
+import { OriginQueue } from './queue.ts';
+
+const SWEEP_MS = 1_000;
+
+/** What a sender in the own thread needs; `now` is the wall clock in ms since the epoch. */
+export interface LocalSenderOptions {
+  allowPrivate: boolean;
+  limits: SenderLimits;
+  now: () => number;
+}
+
+/** Sends from the own thread. */
+export class LocalSender implements WebhookSender {
+  readonly #options: LocalSenderOptions;
+  readonly #connections: Connections;
+  readonly #queue: OriginQueue;
+  readonly #attempts = new Set<Attempt>();
+  readonly #listeners: Array<(results: SendResult[]) => void> = [];
+  readonly #sweeper: NodeJS.Timeout;
+  #results: SendResult[] = [];
+  #flushDue: NodeJS.Immediate | undefined;
+  #inFlight = 0;
+  #closed: Promise<void> | null = null;
+  #onQuiet: (() => void) | null = null;
+
+  constructor(options: LocalSenderOptions) {
+    const { allowPrivate, limits } = options;
+    this.#options = options;
+    const lookup = new AddressLookup({ allowPrivate });
+    this.#connections = new Connections({ allowPrivate, lookup, maxIdle: limits.maxInFlight });
+    this.#queue = new OriginQueue(limits, {
+      start: (slot) => this.#start(slot),
+      putOff: (token, delayMs) => this.#report({ token, kind: 'putOff', delayMs }),
+      release: (lane) => this.#connections.release(lane),
+      clock: () => performance.now(),
+    });
+    const sweepMs = Math.min(SWEEP_MS, limits.idleMs, limits.maxWaitMs);
+    this.#sweeper = setInterval(() => this.#queue.sweep(), sweepMs).unref();
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  send(items: Send[]): void {
+    if (this.#closed !== null) return;
+    this.#inFlight += items.length;
+    for (const item of items) {
+      const url = URL.canParse(item.url) ? new URL(item.url) : null;
+      if (url === null || !/^https?:$/.test(url.protocol)) this.#reportInvalidUrl(item);
+      else this.#queue.add(item, url);
+    }
+  }
+
+  onResults(listener: (results: SendResult[]) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    this.#queue.clear();
+    if (this.#attempts.size > 0) {
+      await new Promise<void>((resolve) => {
+        const bound = setTimeout(resolve, this.#options.limits.closeMs);
+        this.#onQuiet = () => {
+          clearTimeout(bound);
+          resolve();
+        };
+      });
+    }
+    for (const attempt of this.#attempts) attempt.cancel();
+    this.#attempts.clear();
+    clearImmediate(this.#flushDue);
+    this.#flush();
+    this.#listeners.length = 0;
+    this.#queue.clear();
+  }
+
+  #start(slot: Slot): void {
+    const { send, target } = slot;
+    const attempt = new Attempt({
+      send,
+      origin: target.lane,
+      path: target.path,
+      timeoutMs: this.#options.limits.timeoutMs,
+      connections: this.#connections,
+      now: this.#options.now,
+      onResult: (result) => {
+        if (result.statusCode !== null) this.#queue.answered(slot);
+        this.#report(result);
+      },
+      onEnd: (ending) => {
+        this.#attempts.delete(attempt);
+        this.#queue.ended(slot, ending);
+        if (this.#closed !== null) this.#connections.release(target.lane);
+        if (this.#attempts.size === 0) this.#onQuiet?.();
+      },
+    });
+    this.#attempts.add(attempt);
+    attempt.begin();
+  }
+
+  #reportInvalidUrl(item: Send): void {
+    const at = this.#options.now();
+    const nothing = { statusCode: null, durationMs: 0, retryAfterMs: null };
+    this.#report({ token: item.token, kind: 'attempted', at, error: 'INVALID_URL', ...nothing });
+  }
+
+  #report(result: SendResult): void {
+    this.#results.push(result);
+    this.#flushDue ??= setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushDue = undefined;
+    const results = this.#results;
+    if (results.length === 0) return;
+    this.#results = [];
+    this.#inFlight -= results.length;
+    for (const listener of this.#listeners) listener(results);
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * Owns the order in which webhooks are attempted: who waits, who is on the way, who is put off. It knows neither
+ * sockets nor HTTP.
+ *
+ * A lane is one account's traffic to one origin; a target is one exact URL in it.
+ *
+ * 1. A lane has at most `limit` attempts under way: 4 at first, one more for each whole answer while others wait,
+ *    128 at most, halved by a network error, 4 again after a timeout.
+ * 2. Accounts take turns, and no account takes more than it leaves free of the global bound, so a newcomer finds
+ *    room beside those who fill it.
+ * 3. Attempts in lanes that haven't answered yet, and probes, have at most half of the global bound; there too an
+ *    account takes no more than what it leaves free.
+ * 4. A target that timed out is choked: one probe at a time, everything else for it is put off, later and later,
+ *    until anything but a timeout comes of an attempt.
+ * 5. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
+ */
+import type { Ending } from './attempt.ts';
+import { type Account, Lane, newAccount, type Slot, type Target } from './lanes.ts';
+import type { QueueLimits } from './limits.ts';
+import type { Send } from './port.ts';
+import { Ring } from './ring.ts';
+
+/** How many accounts one round looks at when those in front find no room. */
+const TURNS_MAX = 64;
+/** Put-off items come back spread over a quarter of their delay. */
+const SPREAD_STEPS = 16;
+
+/** What the queue calls; `start` may report back before it returns, `clock` is monotonic. */
+export interface QueueEffects {
+  start(slot: Slot): void;
+  putOff(token: string, delayMs: number): void;
+  /** The lane has been idle: its connections and state can go. */
+  release(lane: Lane): void;
+  clock(): number;
+}
+
+/** Admits, orders and puts off. */
+export class OriginQueue {
+  readonly #limits: QueueLimits;
+  readonly #effects: QueueEffects;
+  readonly #accounts = new Map<string, Account>();
+  /** Lanes in which something waits and a slot of their own is free, in the order of their turns. */
+  readonly #proven = new Ring((account) => account.proven);
+  readonly #unproven = new Ring((account) => account.unproven);
+  #unprovenFirst = false;
+  #running = 0;
+  #waiting = 0;
+  /** Under way in lanes that haven't proven themselves, and probes. */
+  #suspects = 0;
+  #spread = 0;
+  #roundDue = false;
+
+  constructor(limits: QueueLimits, effects: QueueEffects) {
+    this.#limits = limits;
+    this.#effects = effects;
+  }
+
+  /** Takes one item: it will be started or put off. The URL is parsed and its scheme is http or https. */
+  add(send: Send, url: URL): void {
+    const lane = this.#lane(send.account, url.origin);
+    const target = lane.target(send.url, `${url.pathname}${url.search}`);
+    const now = this.#effects.clock();
+    target.usedAt = now;
+    if (target.chokedSince !== null && (target.running > 0 || target.waiting.length > 0)) {
+      this.#putOffBehindProbe(target, send);
+    } else if (this.#isFull(lane)) {
+      this.#putOff(send, this.#drainMs(lane));
+    } else {
+      if (target.waiting.push({ send, since: now }) === 1) lane.turns.push(target);
+      lane.account.waiting += 1;
+      this.#waiting += 1;
+      if (lane.running < lane.limit) this.#ring(lane).add(lane);
+      this.#scheduleRound();
+    }
+  }
+
+  /** The receiver has answered with a status: whatever was choked recovers. */
+  answered(slot: Slot): void {
+    slot.target.chokedSince = null;
+    this.#prove(slot.target.lane, true);
+  }
+
+  /** The attempt's slot is free again. */
+  ended(slot: Slot, ending: Ending): void {
+    const { target } = slot;
+    const { lane } = target;
+    const now = this.#effects.clock();
+    this.#running -= 1;
+    lane.running -= 1;
+    lane.account.running -= 1;
+    target.running -= 1;
+    target.usedAt = now;
+    if (slot.suspect) {
+      this.#suspects -= 1;
+      lane.account.suspects -= 1;
+    }
+    lane.averageMs += (now - slot.since - lane.averageMs) / 8;
+    this.#learn(target, ending, now);
+    if (lane.waiting > 0) this.#ring(lane).add(lane);
+    this.#scheduleRound();
+  }
+
+  /** Puts off what has waited too long and frees what is idle; to be called about once a second. */
+  sweep(): void {
+    const now = this.#effects.clock();
+    for (const account of this.#accounts.values()) {
+      for (const lane of account.lanes.values()) {
+        this.#sweepLane(lane, now);
+        if (lane.targets.size > 0) continue;
+        account.lanes.delete(lane.origin);
+        this.#ring(lane).delete(lane);
+        this.#effects.release(lane);
+      }
+      if (account.lanes.size === 0) this.#accounts.delete(account.id);
+    }
+    this.#scheduleRound();
+  }
+
+  /** Forgets everything that waits and releases every lane. */
+  clear(): void {
+    this.#proven.clear();
+    this.#unproven.clear();
+    for (const account of this.#accounts.values()) {
+      for (const lane of account.lanes.values()) {
+        // Attempts under way still report to their lane: nothing may follow them.
+        lane.turns.length = 0;
+        for (const target of lane.targets.values()) target.waiting.length = 0;
+        this.#effects.release(lane);
+      }
+    }
+    this.#accounts.clear();
+  }
+
+  #lane(id: string, origin: string): Lane {
+    let account = this.#accounts.get(id);
+    if (account === undefined) {
+      account = newAccount(id);
+      this.#accounts.set(id, account);
+    }
+    let lane = account.lanes.get(origin);
+    if (lane === undefined) {
+      lane = new Lane(account, origin, this.#limits.startPerOrigin);
+      account.lanes.set(origin, lane);
+    }
+    return lane;
+  }
+
+  #ring(lane: Lane): Ring {
+    return lane.proven ? this.#proven : this.#unproven;
+  }
+
+  #prove(lane: Lane, proven: boolean): void {
+    if (lane.proven === proven) return;
+    const had = this.#ring(lane).delete(lane);
+    lane.proven = proven;
+    if (had) this.#ring(lane).add(lane);
+  }
+
+  #isFull(lane: Lane): boolean {
+    const free = this.#limits.maxWaiting - this.#waiting;
+    if (free <= 0 || lane.waiting >= this.#limits.maxWaitingPerOrigin) return true;
+    return lane.account.waiting >= Math.max(1, free);
+  }
+
+  /** Rounds run after the callbacks of a turn of the event loop, so that what came together starts together. */
+  #scheduleRound(): void {
+    if (this.#roundDue || (this.#proven.isEmpty && this.#unproven.isEmpty)) return;
+    this.#roundDue = true;
+    queueMicrotask(() => {
+      this.#roundDue = false;
+      this.#round();
+    });
+  }
+
+  #round(): void {
+    this.#unprovenFirst = !this.#unprovenFirst;
+    if (this.#unprovenFirst) this.#roundOf(this.#unproven);
+    this.#roundOf(this.#proven);
+    if (!this.#unprovenFirst) this.#roundOf(this.#unproven);
+  }
+
+  #roundOf(ring: Ring): void {
+    let fruitless = 0;
+    while (this.#running < this.#limits.maxInFlight && fruitless < TURNS_MAX) {
+      const lane = ring.take();
+      if (lane === undefined) return;
+      const target = lane.running < lane.limit ? lane.turns.shift() : undefined;
+      if (target === undefined) continue;
+      if (this.#hasRoom(lane, target)) {
+        this.#start(lane, target);
+        fruitless = 0;
+      } else {
+        fruitless += 1;
+      }
+      if (target.waiting.length > 0) lane.turns.push(target);
+      if (lane.turns.length > 0 && lane.running < lane.limit) this.#ring(lane).add(lane);
+    }
+  }
+
+  #hasRoom({ proven, account }: Lane, target: Target): boolean {
+    const { maxInFlight } = this.#limits;
+    if (account.running >= Math.max(1, maxInFlight - this.#running)) return false;
+    if (!isSuspect(proven, target)) return true;
+    return account.suspects < Math.ceil(maxInFlight / 2) - this.#suspects;
+  }
+
+  #start(lane: Lane, target: Target): void {
+    const item = target.waiting.shift();
+    if (item === undefined) return;
+    this.#left(lane);
+    const suspect = isSuspect(lane.proven, target);
+    this.#running += 1;
+    lane.running += 1;
+    lane.account.running += 1;
+    target.running += 1;
+    if (suspect) {
+      this.#suspects += 1;
+      lane.account.suspects += 1;
+    }
+    this.#effects.start({ send: item.send, target, suspect, since: this.#effects.clock() });
+  }
+
+  #learn(target: Target, ending: Ending, now: number): void {
+    const { lane } = target;
+    if (ending === 'timeout') {
+      lane.limit = this.#limits.startPerOrigin;
+      this.#prove(lane, false);
+      target.chokedSince ??= now;
+      removeTurn(target);
+      for (const item of target.waiting.splice(0)) {
+        this.#left(lane);
+        this.#putOffBehindProbe(target, item.send);
+      }
+      return;
+    }
+    target.chokedSince = null;
+    if (ending === 'failed') {
+      lane.limit = Math.max(this.#limits.startPerOrigin, Math.floor(lane.limit / 2));
+    } else if (ending === 'complete' && lane.waiting > 0 && lane.limit < this.#limits.maxPerOrigin) {
+      lane.limit += 1;
+    }
+  }
+
+  #sweepLane(lane: Lane, now: number): void {
+    const { idleMs, maxWaitMs, putOffMaxMs } = this.#limits;
+    for (const target of lane.targets.values()) {
+      this.#putOffStale(target, now - maxWaitMs);
+      if (target.running > 0 || target.waiting.length > 0) continue;
+      // What was put off comes back after at most putOffMaxMs and its spread; until then the choke is remembered.
+      const keptMs = target.chokedSince === null ? idleMs : Math.max(idleMs, putOffMaxMs * 3);
+      if (now - target.usedAt >= keptMs) lane.targets.delete(target.url);
+    }
+  }
+
+  #putOffStale(target: Target, before: number): void {
+    const { lane, waiting } = target;
+    let [oldest] = waiting;
+    while (oldest !== undefined && oldest.since < before) {
+      waiting.shift();
+      this.#left(lane);
+      this.#putOff(oldest.send, this.#drainMs(lane));
+      [oldest] = waiting;
+    }
+    if (waiting.length === 0) removeTurn(target);
+  }
+
+  #left(lane: Lane): void {
+    lane.account.waiting -= 1;
+    this.#waiting -= 1;
+  }
+
+  /** As long as the choke has lasted already: each item comes back at doubling distances. */
+  #putOffBehindProbe(target: Target, send: Send): void {
+    this.#putOff(send, this.#effects.clock() - (target.chokedSince ?? 0));
+  }
+
+  /** How long the lane takes for what waits in it, at the pace of late. */
+  #drainMs(lane: Lane): number {
+    return (lane.waiting * lane.averageMs) / lane.limit;
+  }
+
+  #putOff(send: Send, wishMs: number): void {
+    const { putOffMinMs, putOffMaxMs } = this.#limits;
+    const delayMs = Math.min(putOffMaxMs, Math.max(putOffMinMs, wishMs));
+    this.#spread = (this.#spread + 1) % SPREAD_STEPS;
+    this.#effects.putOff(send.token, Math.round(delayMs * (1 + this.#spread / SPREAD_STEPS / 4)));
+  }
+}
+
+function isSuspect(proven: boolean, target: Target): boolean {
+  return !proven || target.chokedSince !== null;
+}
+
+function removeTurn(target: Target): void {
+  const { turns } = target.lane;
+  const index = turns.indexOf(target);
+  if (index >= 0) turns.splice(index, 1);
+}

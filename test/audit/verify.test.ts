@@ -1,0 +1,399 @@
+/** `verify` on a real store that a real engine wrote, whole and with each thing rotten in turn. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type VerifyReport, verifyStore } from '../../src/audit/verify.ts';
+import { readConfig } from '../../src/config.ts';
+import { type Core, openCore } from '../../src/core.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { adjust } from '../../src/engine/adjust.ts';
+import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
+import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
+
+const test = suite('verify');
+const HASH_LENGTH = 64;
+
+let folder = '';
+let account = '';
+let charge = '';
+let transfer = '';
+
+async function open(dataDir: string): Promise<Core> {
+  const config = readConfig({ DATA_DIR: dataDir });
+  const onFatal = (error: Error): void => {
+    throw error;
+  };
+  return openCore(config, { onFatal });
+}
+
+async function close({ engine, store }: Core): Promise<void> {
+  await engine.drain(1_000);
+  await store.close();
+}
+
+async function createCharge(core: Core, amount: number, externalRef: string | null): Promise<string> {
+  const owner = await core.store.account(account);
+  assert.ok(owner !== null);
+  const request = {
+    amount,
+    externalRef,
+    description: null,
+    additionalInfo: null,
+    customer: { name: 'Ana', document: null, email: null, phone: null },
+    metadata: {},
+    expiresIn: null,
+  };
+  const answer = await core.payments.createCharge(owner, request, {});
+  if (answer.kind !== 'applied') throw new Error(answer.kind);
+  return answer.record.id;
+}
+
+async function createTransfer(core: Core, idempotencyKey: string): Promise<string> {
+  const owner = await core.store.account(account);
+  assert.ok(owner !== null);
+  const key = { pixKeyType: 'EMAIL' as const, pixKey: 'someone@example.com' };
+  const request = {
+    amount: 1_000,
+    idempotencyKey,
+    externalRef: null,
+    description: null,
+    metadata: {},
+    ...key,
+  };
+  const answer = await core.payments.createTransfer(owner, request, {});
+  if (answer.kind !== 'applied') throw new Error(answer.kind);
+  return answer.record.id;
+}
+
+async function tell(
+  core: Core,
+  id: string,
+  type: string,
+  data: Record<string, unknown> = {},
+  door: 'ops' | 'bank' = 'ops',
+) {
+  const record = await core.store.transaction(id);
+  assert.ok(record !== null);
+  return (await core.payments.message(record, { id: null, type, data }, door)).kind;
+}
+
+/** Every kind of entry that there is. */
+async function live(core: Core): Promise<void> {
+  const wanted = { url: 'http://127.0.0.1:9/a', events: null };
+  const filtered = { url: 'http://127.0.0.1:9/b', events: ['cashout.completed', 'pix-in.*'] };
+  const parts = {
+    fees: null,
+    expiresIn: null,
+    maxAmount: null,
+    pixKey: null,
+    merchantName: null,
+    merchantCity: null,
+  };
+  const made = { name: 'Loja', webhooks: [wanted, filtered], allowedIps: ['*'], ...parts };
+  account = (await core.accounts.create(made)).accountId;
+  await core.accounts.create({ ...made, name: 'Without a journal' });
+  await adjust(core.engine, account, { id: 'opening', amount: 100_000, reason: 'x', allowNegative: false });
+  charge = await createCharge(core, 10_000, 'same');
+  const others = await Promise.all(
+    [10_001, 10_000, 10_000, 10_000].map((amount) => createCharge(core, amount, 'same')),
+  );
+  const [scenario = '', expires = '', held = '', refused = ''] = others;
+  assert.is(await tell(core, charge, 'PAY', { payer: { name: 'Quem pagou', novelty: 1 } }), 'applied');
+  assert.is(await tell(core, charge, 'DISMISS'), 'refused');
+  assert.is(await tell(core, charge, 'PROTEST'), 'applied');
+  assert.is(await tell(core, charge, 'DISMISS'), 'applied');
+  assert.is(await tell(core, charge, 'PAY', { endToEndId: 'E12345678202601021530aaaaaaaaaaa' }), 'refused');
+  assert.is(await tell(core, scenario, 'PAY', {}, 'bank'), 'invalid');
+  assert.is(await tell(core, expires, 'EXPIRE'), 'applied');
+  assert.is(await tell(core, held, 'HOLD', { payer: { name: 'Outro' } }), 'applied');
+  assert.is(await tell(core, held, 'APPROVE'), 'applied');
+  assert.is(await tell(core, refused, 'REFUSE', { reason: 'no' }), 'applied');
+  transfer = await createTransfer(core, 'k-1');
+  assert.is(await tell(core, transfer, 'SETTLE'), 'applied');
+  const [silent, submitted] = await Promise.all([createTransfer(core, 'k-2'), createTransfer(core, 'k-3')]);
+  assert.is(await tell(core, silent, 'FAIL', { reason: 'x' }), 'applied');
+  await core.engine.send(account, { kind: 'submit', transaction: submitted });
+  assert.is(await tell(core, submitted, 'REJECT'), 'applied');
+  await adjust(core.engine, account, { id: 'below', amount: -1_000_000, reason: 'x', allowNegative: true });
+}
+
+test.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pixstate-verify-'));
+  const core = await open(folder);
+  await live(core);
+  await close(core);
+});
+
+test.after(() => rm(folder, { recursive: true, force: true }));
+
+/** Verifies a copy of the store in which something was changed. */
+async function verifyAfter(rot: (tables: Tables) => unknown, decide = true): Promise<VerifyReport> {
+  const copy = await mkdtemp(join(tmpdir(), 'pixstate-rotten-'));
+  try {
+    await cp(folder, copy, { recursive: true });
+    const tables = await openTables(copy);
+    await tables.root.transaction(() => {
+      rot(tables);
+    });
+    await closeTables(tables);
+    const core = await open(copy);
+    try {
+      return await verifyStore(core.store, { heads: true, decide, sandbox: true });
+    } finally {
+      await close(core);
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** What is found when something is rotten: at least one difference of the account that says so. */
+async function finds(pattern: RegExp, rot: (tables: Tables) => unknown, decide = false): Promise<void> {
+  const report = await verifyAfter(rot, decide);
+  const told = JSON.stringify(report.differences, null, 1);
+  assert.is(report.ok, false, `nothing was found: ${pattern}`);
+  assert.ok(
+    report.differences.some(({ what }) => pattern.test(what)),
+    `${pattern}: ${told}`,
+  );
+}
+
+interface Content {
+  seq: number;
+  previous: string;
+  balances: Record<string, number>;
+  entries: { transaction: string | null; message: { type: string }; [part: string]: unknown }[];
+  [part: string]: unknown;
+}
+
+/** Changes a batch; `chain`: and hashes it and all after it anew, as whoever forges history does. */
+function forge(tables: Tables, seq: number, change: (content: Content) => void, chain: boolean): void {
+  let previous: string | null = null;
+  for (let at = seq; ; at++) {
+    const value = tables.journal.get([account, at]);
+    if (value === undefined) return;
+    const content: Content = JSON.parse(value.slice(HASH_LENGTH));
+    if (at === seq) change(content);
+    if (previous !== null) content.previous = previous;
+    const text = canonicalJson(content);
+    const hash = chain ? sha256(text) : value.slice(0, HASH_LENGTH);
+    void tables.journal.put([account, at], hash + text);
+    if (!chain) return;
+    previous = hash;
+  }
+}
+
+/** The first batch that holds a message of the type to the transaction. */
+function batchOf(tables: Tables, type: string, transaction: string | null = null): number {
+  for (let seq = 1; ; seq++) {
+    const value = tables.journal.get([account, seq]);
+    if (value === undefined) throw new Error(`no ${type}`);
+    const { entries } = JSON.parse(value.slice(HASH_LENGTH)) as Content;
+    const fits = (entry: Content['entries'][number]): boolean =>
+      entry.message.type === type && (transaction === null || entry.transaction === transaction);
+    if (entries.some(fits)) return seq;
+  }
+}
+
+function changeRecord(tables: Tables, id: string, change: (record: TransactionRecord) => void): void {
+  const record: TransactionRecord = JSON.parse(tables.transactions.get(id) ?? '');
+  change(record);
+  void tables.transactions.put(id, JSON.stringify(record));
+}
+
+test('a sound store is sound, decided again as well', async () => {
+  const report = await verifyAfter(() => {});
+  assert.equal(report.differences, []);
+  assert.is(report.ok, true);
+  assert.is(report.accounts, 2);
+  assert.ok(report.entries >= report.batches && report.batches > 5);
+  const [head, empty] = [...(report.heads ?? [])].sort((a, b) => b.seq - a.seq);
+  assert.is(head?.seq, report.batches);
+  assert.is(empty?.seq, 0);
+  assert.match(head?.hash ?? '', /^[0-9a-f]{64}$/);
+});
+
+test('a changed batch, with and without a new hash', async () => {
+  const change = (content: Content): void => {
+    content.at = '2020-01-01T00:00:00.000Z';
+  };
+  await finds(/hash says/, (tables) => forge(tables, 2, change, false));
+  await finds(/before that of the batch before/, (tables) => forge(tables, 2, change, true));
+  await finds(/not chained/, (tables) => {
+    const value = tables.journal.get([account, 2]) ?? '';
+    const text = canonicalJson({ ...JSON.parse(value.slice(HASH_LENGTH)), at: '2020-01-01T00:00:00.000Z' });
+    return tables.journal.put([account, 2], sha256(text) + text);
+  });
+  await finds(/hash does not cover/, (tables) =>
+    forge(
+      tables,
+      2,
+      (content) => {
+        content.extra = 1;
+      },
+      false,
+    ),
+  );
+});
+
+test('a missing batch, one of another account, one with another number, one that is no JSON', async () => {
+  await finds(/batches 2 to 2 are missing/, (tables) => tables.journal.remove([account, 2]));
+  await finds(/differs/, (tables) => {
+    const last = batchOf(tables, 'REJECT');
+    void tables.journal.remove([account, last + 1]);
+    return tables.journal.remove([account, last]);
+  });
+  await finds(/it is of nobody/, (tables) =>
+    forge(
+      tables,
+      2,
+      (content) => {
+        content.account = 'nobody';
+      },
+      true,
+    ),
+  );
+  await finds(/its number is 7/, (tables) =>
+    forge(
+      tables,
+      2,
+      (content) => {
+        content.seq = 7;
+      },
+      true,
+    ),
+  );
+  await finds(/can't be read/, (tables) => tables.journal.put([account, 2], 'rotten'));
+  await finds(/can't be (replayed|read)/, (tables) =>
+    forge(
+      tables,
+      2,
+      (content) => {
+        content.entries = 5 as never;
+      },
+      true,
+    ),
+  );
+  await finds(/head can't be read/, (tables) => tables.journal.put([account, 1_000], 'rotten'));
+});
+
+test('postings that do not sum to zero, balances that are not their sum', async () => {
+  await finds(/sum to 1/, (tables) =>
+    forge(
+      tables,
+      batchOf(tables, 'PAY'),
+      (content) => {
+        for (const entry of content.entries) {
+          if (entry.message.type === 'PAY') entry.postings = [{ leg: 'available', amount: 1 }];
+        }
+      },
+      true,
+    ),
+  );
+  await finds(/balances are/, (tables) =>
+    forge(
+      tables,
+      3,
+      (content) => {
+        content.balances = { ...content.balances, available: 7 };
+      },
+      true,
+    ),
+  );
+});
+
+test('records: changed, missing, without a journal, no JSON', async () => {
+  await finds(/differs in updatedAt/, (tables) =>
+    changeRecord(tables, charge, (record) => {
+      record.updatedAt = '2020-01-01T00:00:00.000Z';
+    }),
+  );
+  await finds(/differs in snapshot/, (tables) =>
+    changeRecord(tables, charge, (record) => {
+      record.snapshot.value = 'refunded';
+    }),
+  );
+  await finds(/differs from its history/, (tables) =>
+    changeRecord(tables, charge, (record) => {
+      record.seqs.push(1_000);
+    }),
+  );
+  await finds(/there is no record/, (tables) => tables.transactions.remove(transfer));
+  const stranger = '00000000-0000-4000-8000-000000000000';
+  await finds(/no journal tells/, (tables) => {
+    const record = { ...JSON.parse(tables.transactions.get(charge) ?? ''), id: stranger };
+    return tables.transactions.put(stranger, JSON.stringify(record));
+  });
+  await finds(/can't be read/, (tables) => tables.transactions.put(charge, '{"rotten'));
+  await finds(/record after|no record/, (tables) => tables.transactions.put(charge, 'null'));
+});
+
+test('lookups: changed, missing, too many', async () => {
+  await finds(/lookup idempotencyKey:k-1 is x/, (tables) =>
+    tables.lookups.put([account, 'idempotencyKey', 'k-1'], 'x'),
+  );
+  await finds(/lookup idempotencyKey:k-1 is missing/, (tables) =>
+    tables.lookups.remove([account, 'idempotencyKey', 'k-1']),
+  );
+  await finds(/lookup externalRef:other/, (tables) =>
+    tables.lookups.put([account, 'externalRef', 'other'], charge),
+  );
+});
+
+test('progress of a delivery that no entry names', async () => {
+  const progress = { id: 'dlv_x', account, transaction: charge, status: 'dead', failures: 5, attempts: [] };
+  const put =
+    (parts: object): ((tables: Tables) => unknown) =>
+    (tables) => {
+      const record = { ...progress, nextAttemptAt: null, deliveredAt: null, ...parts };
+      return tables.deliveries.put([charge, record.id], JSON.stringify(record));
+    };
+  await finds(/no entry names the delivery dlv_x/, put({}));
+  await finds(/another's/, put({ id: `dlv_${charge.replaceAll('-', '')}000`, account: 'nobody' }));
+  await finds(/can't be read/, (tables) => tables.deliveries.put([charge, 'dlv_x'], 'rotten'));
+});
+
+test('a forged history that is sound in itself is found by deciding again', async () => {
+  const rot = (tables: Tables): void => {
+    const seq = batchOf(tables, 'PROTEST', charge);
+    forge(
+      tables,
+      seq,
+      (content) => {
+        for (const entry of content.entries)
+          if (entry.message.type === 'PROTEST') entry.from = 'waiting_payment';
+      },
+      true,
+    );
+  };
+  const plain = await verifyAfter(rot, false);
+  assert.equal(plain.differences, []);
+  await finds(/decided again, PROTEST gives other from/, rot, true);
+});
+
+test('beside an engine that goes on writing nothing is found', async () => {
+  const copy = await mkdtemp(join(tmpdir(), 'pixstate-beside-'));
+  await cp(folder, copy, { recursive: true });
+  const core = await open(copy);
+  let going = true;
+  const writing = (async () => {
+    while (going) {
+      const id = await createCharge(core, 10_000, `beside`);
+      await tell(core, id, 'PAY');
+      await tell(core, charge, 'PROTEST');
+      await tell(core, charge, 'DISMISS');
+    }
+  })();
+  for (let round = 0; round < 10; round++) {
+    const report = await verifyStore(core.store, { heads: false, decide: true, sandbox: true });
+    assert.equal(report.differences, []);
+  }
+  going = false;
+  await writing;
+  await close(core);
+  await rm(copy, { recursive: true, force: true });
+});
+
+test.run();

@@ -1,0 +1,238 @@
+/** Claims belong to an incarnation: living ones keep theirs, silent ones lose them, late results don't count. */
+import { randomUUID } from 'node:crypto';
+import * as assert from 'uvu/assert';
+import type { Claim, Store } from '../../../src/engine/store.ts';
+import { chargeCreated, deliveryRecord, grow, iso } from './builders.ts';
+import {
+  type ContractContext,
+  contractPart,
+  drain,
+  drainTogether,
+  duesOf,
+  first,
+  type StoreHarness,
+  same,
+  sameSet,
+  settleAll,
+  transactionsOf,
+} from './harness.ts';
+
+const URLS = ['https://example.com/hook'];
+
+/** So many deliveries are due now; their transactions. */
+async function deliveriesDue(
+  store: Store,
+  count: number,
+  at: number,
+  account = randomUUID(),
+): Promise<string[]> {
+  const charges = Array.from({ length: count }, () => chargeCreated(at, { urls: URLS }));
+  await grow(store, account, charges);
+  return charges.map(({ transaction }) => transaction);
+}
+
+async function beats(harness: StoreHarness, ...stores: Store[]): Promise<void> {
+  for (const store of stores) await store.beat(harness.now());
+}
+
+/** `holder` claimed and fell silent, `heir` took over. */
+async function takenOver(harness: StoreHarness, silentAfterMs: number, count = 1) {
+  const [holder, heir] = [await harness.open('holder'), await harness.open('heir')];
+  await beats(harness, holder, heir);
+  const account = randomUUID();
+  await deliveriesDue(holder, count, harness.now(), account);
+  const lost = await drain(holder, 'delivery', harness.now());
+  harness.advance(2 * silentAfterMs);
+  await beats(harness, heir);
+  const taken = await drain(heir, 'delivery', harness.now());
+  return { holder, heir, account, lost, taken };
+}
+
+export function claimsContract(context: ContractContext): void {
+  const { silentAfterMs } = context;
+  contractPart(context, 'claims', (test) => {
+    test('two incarnations that claim at once get each thing once', async (harness) => {
+      const stores = [await harness.open('a'), await harness.open('b')];
+      for (let round = 0; round < context.rounds; round++) {
+        await beats(harness, ...stores);
+        const ids: string[] = [];
+        for (let part = 0; part < 5; part++)
+          ids.push(...(await deliveriesDue(first(stores), 100, harness.now())));
+        // Twice each: an incarnation's own sweeps overlap, too.
+        const claims = await drainTogether([...stores, ...stores], 'delivery', harness.now(), 7);
+        sameSet(transactionsOf(claims.flat()), ids);
+        await settleAll([...stores, ...stores], claims);
+      }
+    });
+
+    test('nobody gets what a living incarnation holds', async (harness) => {
+      const [a, b] = [await harness.open('a'), await harness.open('b')];
+      await beats(harness, a, b);
+      await deliveriesDue(a, 3, harness.now());
+      const claims = await drain(a, 'delivery', harness.now());
+      for (let step = 0; step < 6; step++) {
+        harness.advance(silentAfterMs / 2);
+        await beats(harness, a, b);
+        same(await b.claim('delivery', harness.now(), 10), [], 'the other one');
+        same(await a.claim('delivery', harness.now(), 10), [], 'the holder itself');
+      }
+      same(await a.settle(claims.map((claim) => ({ claim, next: null }))), [true, true, true]);
+    });
+
+    test('claims of a silent incarnation are taken over, and not before it is silent', async (harness) => {
+      const [a, b] = [await harness.open('a'), await harness.open('b')];
+      await beats(harness, a, b);
+      const account = randomUUID();
+      const ids = await deliveriesDue(a, 2, harness.now(), account);
+      const { append, claims } = await grow(a, account, [chargeCreated(harness.now(), { urls: URLS })], {
+        claimUntil: harness.now(),
+      });
+      assert.is(claims.length, 1);
+      await drain(a, 'delivery', harness.now());
+      harness.advance(silentAfterMs / 2);
+      await beats(harness, b);
+      same(await b.claim('delivery', harness.now(), 10), []);
+      harness.advance(silentAfterMs);
+      await beats(harness, b);
+      const taken = await drain(b, 'delivery', harness.now());
+      sameSet(transactionsOf(taken), [...ids, first(append.records).id]);
+      same(await a.claim('delivery', harness.now(), 10), [], 'they are in hands again');
+    });
+
+    test('a taken over thing is as it was', async (harness) => {
+      const { lost, taken } = await takenOver(harness, silentAfterMs);
+      same(duesOf(taken), duesOf(lost));
+    });
+
+    test('what the silent one reports then is turned down and changes nothing', async (harness) => {
+      const { holder, heir, account, lost, taken } = await takenOver(harness, silentAfterMs);
+      const claim = first(lost);
+      const record = deliveryRecord(account, claim.due.transaction, harness.now());
+      const attention = {
+        kind: 'dead' as const,
+        id: 'late',
+        what: 'w',
+        next: 'n',
+        since: iso(harness.now()),
+      };
+      await beats(harness, holder);
+      const late = { claim, next: { ...claim.due, at: harness.now() + 1_000, tries: 9 }, record, attention };
+      same(await holder.settle([late]), [false]);
+      same(await heir.deliveries(claim.due.transaction), []);
+      same(await heir.attention(), []);
+      same(await drain(holder, 'delivery', harness.now() + 1_000), [], 'nothing was scheduled or given up');
+      const good = { ...record, status: 'delivered' as const };
+      same(await heir.settle([{ claim: first(taken), next: null, record: good }]), [true]);
+      same(await holder.settle([late]), [false]);
+      same(await holder.deliveries(claim.due.transaction), [good]);
+      same(await drain(holder, 'delivery', harness.now() + 1_000), []);
+    });
+
+    test('each settlement of a list has its own outcome', async (harness) => {
+      const { holder, account, lost } = await takenOver(harness, silentAfterMs, 2);
+      await beats(harness, holder);
+      await deliveriesDue(holder, 2, harness.now(), account);
+      const own = await drain(holder, 'delivery', harness.now());
+      const mixed: Claim[] = [];
+      for (const [index, claim] of lost.entries()) mixed.push(claim, own[index] ?? claim);
+      const records = mixed.map(({ due }) => deliveryRecord(account, due.transaction, harness.now()));
+      const settled = await holder.settle(
+        mixed.map((claim, index) => ({ claim, next: null, record: records[index] ?? first(records) })),
+      );
+      same(settled, [false, true, false, true]);
+      for (const [index, { due }] of mixed.entries()) {
+        same(await holder.deliveries(due.transaction), index % 2 === 1 ? [records[index]] : []);
+      }
+    });
+
+    test('a silent one that nobody took over from still counts', async (harness) => {
+      const store = await harness.open('a');
+      await beats(harness, store);
+      await deliveriesDue(store, 1, harness.now());
+      const claim = first(await store.claim('delivery', harness.now(), 10));
+      harness.advance(3 * silentAfterMs);
+      same(await store.settle([{ claim, next: null }]), [true]);
+    });
+
+    test('one that was silent works again once it beats', async (harness) => {
+      const { holder, heir } = await takenOver(harness, silentAfterMs);
+      await beats(harness, holder);
+      await deliveriesDue(heir, 1, harness.now());
+      const claims = await holder.claim('delivery', harness.now(), 10);
+      assert.is(claims.length, 1);
+      harness.advance(silentAfterMs / 2);
+      await beats(harness, heir);
+      same(await heir.claim('delivery', harness.now(), 10), []);
+      same(await holder.settle([{ claim: first(claims), next: null }]), [true]);
+    });
+
+    test('two heirs that claim at once get each thing once', async (harness) => {
+      const [holder, b, c] = [await harness.open('a'), await harness.open('b'), await harness.open('c')];
+      await beats(harness, holder, b, c);
+      const ids = await deliveriesDue(holder, 200, harness.now());
+      const lost = await drain(holder, 'delivery', harness.now());
+      harness.advance(2 * silentAfterMs);
+      await beats(harness, b, c);
+      const taken = await drainTogether([b, c], 'delivery', harness.now(), 9);
+      sameSet(transactionsOf(taken.flat()), ids);
+      const late = await holder.settle(lost.map((claim) => ({ claim, next: null })));
+      assert.ok(late.every((each) => !each));
+      await settleAll([b, c], taken);
+    });
+
+    test('a claim that was lost and had again is another claim', async (harness) => {
+      const { holder, heir, lost } = await takenOver(harness, silentAfterMs);
+      harness.advance(2 * silentAfterMs);
+      await beats(harness, holder);
+      const again = await drain(holder, 'delivery', harness.now());
+      same(duesOf(again), duesOf(lost));
+      const claim = first(lost);
+      same(await holder.settle([{ claim, next: { ...claim.due, tries: 9 } }]), [false]);
+      same(await drain(heir, 'delivery', harness.now()), []);
+      same(await holder.settle([{ claim: first(again), next: null }]), [true]);
+    });
+
+    test('a parked thing is not claimed until it is unparked', async (harness) => {
+      const [a, b] = [await harness.open('a'), await harness.open('b')];
+      await beats(harness, a, b);
+      const ids = await deliveriesDue(a, 3, harness.now());
+      const claims = await drain(a, 'delivery', harness.now());
+      const [one, two, three] = claims;
+      if (!one || !two || !three) throw new Error('three are due');
+      await a.park([one, two]);
+      same(await a.settle([{ claim: three, next: null }]), [true]);
+      harness.advance(3 * silentAfterMs);
+      await beats(harness, b);
+      same(await b.claim('delivery', harness.now(), 10), [], 'silence does not bring it back');
+      await b.tidy(harness.now());
+      assert.is(await b.unpark(harness.now()), 2);
+      assert.is(await b.unpark(harness.now()), 0);
+      const again = await drain(b, 'delivery', harness.now());
+      sameSet(
+        transactionsOf(again),
+        ids.filter((id) => id !== three.due.transaction),
+      );
+      same(await b.settle(again.map((claim) => ({ claim, next: null }))), [true, true]);
+      assert.is(await b.unpark(harness.now()), 0);
+    });
+
+    test('a claim that was taken over parks nothing', async (harness) => {
+      const { holder, heir, lost, taken } = await takenOver(harness, silentAfterMs);
+      await holder.park(lost);
+      assert.is(await heir.unpark(harness.now()), 0);
+      same(await heir.settle([{ claim: first(taken), next: null }]), [true]);
+    });
+
+    test('the claims of closed incarnations come to the next one', async (harness) => {
+      const store = await harness.open('a');
+      await beats(harness, store);
+      const ids = await deliveriesDue(store, 3, harness.now());
+      await drain(store, 'delivery', harness.now());
+      const next = await harness.reopen('b');
+      harness.advance(2 * silentAfterMs);
+      await beats(harness, next);
+      await next.tidy(harness.now());
+      sameSet(transactionsOf(await drain(next, 'delivery', harness.now())), ids);
+    });
+  });
+}

@@ -1,0 +1,33 @@
+/** What every store keeps, whatever it stores in. Each adapter's test runs it in a few lines. */
+import { accountsContract } from './accounts.ts';
+import { appendContract } from './append.ts';
+import { opsContract } from './attention.ts';
+import { bytesContract } from './bytes.ts';
+import { claimsContract } from './claims.ts';
+import { dueContract } from './due.ts';
+import type { StoreHarness } from './harness.ts';
+import { journalContract } from './journal.ts';
+
+export type { StoreHarness } from './harness.ts';
+
+/**
+ * Runs the contract. `start` gives a store without data. `rounds`: how often races are run; `silentAfterMs`:
+ * what the harness opens its stores with.
+ *
+ * No test expects anything across accounts. Due times differ by whole seconds or are the same, so that a store may
+ * put what is due within some ms together, and give it at the end of them. Where silence matters, an incarnation beats before it claims.
+ */
+export function storeContract(
+  name: string,
+  start: () => Promise<StoreHarness>,
+  options: { rounds?: number; silentAfterMs: number } = { silentAfterMs: 10_000 },
+): void {
+  const context = { name, start, rounds: options.rounds ?? 4, silentAfterMs: options.silentAfterMs };
+  appendContract(context);
+  journalContract(context);
+  bytesContract(context);
+  dueContract(context);
+  claimsContract(context);
+  opsContract(context);
+  accountsContract(context);
+}

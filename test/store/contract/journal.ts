@@ -1,0 +1,236 @@
+/** Reading: by id, lookup, sequence number and page; what was answered outlives the process. */
+import { randomUUID } from 'node:crypto';
+import * as assert from 'uvu/assert';
+import type { Append, Lookup } from '../../../src/engine/store.ts';
+import {
+  adjusted,
+  appendAfter,
+  cashoutCreated,
+  cashoutMoved,
+  chargeCreated,
+  chargePaid,
+  deliveryRecord,
+  grow,
+  headAfter,
+  iso,
+  settings,
+} from './builders.ts';
+import {
+  type ContractContext,
+  contractPart,
+  drain,
+  duesOf,
+  first,
+  recordsOf,
+  same,
+  sameSet,
+} from './harness.ts';
+
+export function journalContract(context: ContractContext): void {
+  contractPart(context, 'journal', (test) => {
+    test('one read answers many wants, in their order', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const charges = Array.from({ length: 200 }, (_, index) =>
+        chargeCreated(now(), { externalRef: `ref ${index}` }),
+      );
+      const { append } = await grow(store, account, charges);
+      const records = new Map(append.records.map((record) => [record.id, record]));
+      const transactions = charges.flatMap(({ transaction }, index) =>
+        index % 5 === 0 ? [transaction, randomUUID()] : [transaction],
+      );
+      transactions.reverse();
+      transactions.push(transactions[0] ?? '');
+      const keys = [7, 199, 1_000, 0, 7];
+      const lookups = keys.map((index): Lookup => ({ name: 'externalRef', key: `ref ${index}` }));
+      const reads = await store.read(account, { transactions, lookups });
+      same(
+        reads.transactions,
+        transactions.map((id) => records.get(id) ?? null),
+      );
+      same(
+        reads.lookups,
+        keys.map((index) => charges[index]?.transaction ?? null),
+      );
+      same(await store.read(account, { transactions: [], lookups: [] }), { transactions: [], lookups: [] });
+    });
+
+    test('an account reads neither transactions nor lookups of another', async ({ open, now }) => {
+      const store = await open('a');
+      const [mine, other] = [randomUUID(), randomUUID()];
+      const entry = chargeCreated(now(), { externalRef: 'shared' });
+      const { append } = await grow(store, other, [entry]);
+      const wants = {
+        transactions: [entry.transaction],
+        lookups: [{ name: 'externalRef' as const, key: 'shared' }],
+      };
+      same(await store.read(mine, wants), { transactions: [null], lookups: [null] });
+      const own = chargeCreated(now(), { externalRef: 'shared' });
+      await grow(store, mine, [own]);
+      same((await store.read(mine, wants)).lookups, [own.transaction]);
+      same((await store.read(other, wants)).lookups, [entry.transaction]);
+      same(await store.transaction(entry.transaction), first(append.records));
+      same(
+        (await recordsOf(store, mine)).map(({ id }) => id),
+        [own.transaction],
+      );
+      assert.is(await store.transaction(randomUUID()), null);
+    });
+
+    test('an external reference finds the newest charge', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const find = async () =>
+        (await store.read(account, { transactions: [], lookups: [{ name: 'externalRef', key: 'r' }] }))
+          .lookups;
+      const made = Array.from({ length: 4 }, () => chargeCreated(now(), { externalRef: 'r' }));
+      const [one, two, three, four] = made;
+      if (!one || !two || !three || !four) throw new Error('four were made');
+      const { append } = await grow(store, account, [one]);
+      same(await find(), [one.transaction]);
+      await grow(store, account, [two, three]);
+      same(await find(), [three.transaction], 'the later one of a batch');
+      await grow(store, account, [chargePaid(now(), one.transaction, 'E1')], { known: append.records });
+      same(await find(), [three.transaction], 'a change of an older one changes nothing');
+      await grow(store, account, [four]);
+      same(await find(), [four.transaction]);
+      const rows = (await store.lookups(account)).filter(({ name }) => name === 'externalRef');
+      same(rows, [{ name: 'externalRef', key: 'r', value: four.transaction }]);
+    });
+
+    test('lookups of different names and of later batches stand side by side', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const charge = chargeCreated(now(), { externalRef: 'k' });
+      const cashout = cashoutCreated(now(), { idempotencyKey: 'k', externalRef: 'k' });
+      const { append } = await grow(store, account, [adjusted(now(), 50_000, 'k'), charge, cashout]);
+      const back = { kind: 'return' as const, endToEndId: 'k', amount: 1, reason: 'second payment' };
+      await grow(
+        store,
+        account,
+        [
+          { ...chargePaid(now(), charge.transaction, 'k'), orders: [back] },
+          cashoutMoved(now(), cashout.transaction, 'pending', 'processing', { reference: 'k' }),
+        ],
+        { known: append.records },
+      );
+      const names = ['idempotencyKey', 'externalRef', 'reference', 'payment', 'returned'] as const;
+      const values = [cashout, charge, cashout, charge, charge].map(({ transaction }) => transaction);
+      const lookups = names.map((name) => ({ name, key: 'k' }));
+      same((await store.read(account, { transactions: [], lookups })).lookups, values);
+      const digest = append.batch.entries[0]?.message.digest;
+      const adjustment: Lookup = { name: 'adjustment', key: 'k' };
+      same((await store.read(account, { transactions: [], lookups: [adjustment] })).lookups, [digest]);
+      sameSet(await store.lookups(account), [
+        ...names.map((name, index) => ({ name, key: 'k', value: values[index] })),
+        { ...adjustment, value: digest },
+      ]);
+    });
+
+    test('the journal is read in pages and by number', async ({ open, now }) => {
+      const store = await open('a');
+      const [account, other] = [randomUUID(), randomUUID()];
+      for (let seq = 1; seq <= 25; seq++) await grow(store, account, [chargeCreated(now())]);
+      await grow(store, other, [chargeCreated(now())]);
+      const seqs = async (from: number, limit: number) =>
+        (await store.journal(account, from, limit)).map(({ seq }) => seq);
+      same(await seqs(1, 10), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+      same(await seqs(11, 10), [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
+      same(await seqs(21, 10), [21, 22, 23, 24, 25]);
+      same(await seqs(26, 10), []);
+      const some = await store.batches(account, [1, 3, 24, 99]);
+      same(
+        some.map(({ seq }) => seq),
+        [1, 3, 24],
+      );
+      assert.ok(some.every((batch) => batch.account === account));
+      same(await store.batches(account, []), []);
+      same(await store.journal(randomUUID(), 1, 10), []);
+      same(await store.batches(randomUUID(), [1]), []);
+    });
+
+    test('records of all accounts are read in pages, by id', async ({ open, now }) => {
+      const store = await open('a');
+      const ids: string[] = [];
+      for (const account of [randomUUID(), randomUUID(), randomUUID()]) {
+        const charges = [1, 2, 3, 4, 5, 6, 7].map(() => chargeCreated(now()));
+        ids.push(...charges.map(({ transaction }) => transaction));
+        await grow(store, account, charges);
+      }
+      const read: string[] = [];
+      for (let page = 0; page < 5; page++) {
+        const records = await store.records(read.at(-1) ?? '', 5);
+        assert.is(records.length, Math.min(5, ids.length - read.length));
+        read.push(...records.map(({ id }) => id));
+      }
+      same(read, ids.sort(), 'each once: the page begins after the id');
+      same(await store.records(read.at(-1) ?? '', 5), []);
+    });
+
+    test('accounts have a journal or settings', async ({ open, now }) => {
+      const store = await open('a');
+      same(await store.accountIds(), []);
+      const [journal, both, only] = [randomUUID(), settings(), settings()];
+      await grow(store, journal, [chargeCreated(now())]);
+      await store.putAccount(both);
+      await store.putAccount(only);
+      await grow(store, both.id, [chargeCreated(now())]);
+      await grow(store, both.id, [chargeCreated(now())]);
+      sameSet(await store.accountIds(), [journal, both.id, only.id]);
+    });
+
+    test('what was answered is there after a restart', async ({ open, reopen, now, advance }) => {
+      const before = await open('before');
+      await before.beat(now());
+      const merchant = settings();
+      await before.putAccount(merchant);
+      const account = merchant.id;
+      const appends: Append[] = [];
+      for (const index of [0, 1, 2]) {
+        const timers = [{ name: 'EXPIRE', at: iso(now()) }];
+        appends.push(
+          (await grow(before, account, [chargeCreated(now(), { externalRef: `r ${index}`, timers })])).append,
+        );
+      }
+      const [done, kept, parked] = await before.claim('timer', now(), 3);
+      if (!done || !kept || !parked) throw new Error('three are due');
+      const record = deliveryRecord(account, done.due.transaction, now());
+      same(await before.settle([{ claim: done, next: null, record }]), [true]);
+      await before.park([parked]);
+      const item = { kind: 'dead' as const, id: 'dlv_1', what: 'w', next: 'n', since: iso(now()) };
+      await before.note([item, { ...item, id: 'dlv_2' }]);
+      await before.dismiss('dlv_2');
+
+      const after = await reopen('after');
+      advance(2 * context.silentAfterMs);
+      await after.beat(now());
+      same(await after.head(account), headAfter(appends[2] ?? first(appends)));
+      same(
+        await after.journal(account, 1, 10),
+        appends.map(({ batch }) => batch),
+      );
+      sameSet(
+        await recordsOf(after, account),
+        appends.flatMap(({ records }) => records),
+      );
+      sameSet(
+        await after.lookups(account),
+        appends.flatMap(({ lookups }) => lookups),
+      );
+      same(await after.account(account), merchant);
+      same(await after.deliveries(done.due.transaction), [record]);
+      same(await after.attention(), [item]);
+      await after.note([{ ...item, id: 'dlv_2' }]);
+      same(await after.attention(), [item], 'what is done stays done');
+      same(
+        duesOf(await drain(after, 'timer', now())),
+        [kept.due],
+        'only what was neither settled nor parked',
+      );
+      assert.is(await after.unpark(now()), 1);
+      const again = appendAfter(account, await after.head(account), [chargeCreated(now())]);
+      assert.is((await after.append(again)).outcome, 'appended');
+      assert.is((await after.append(first(appends))).outcome, 'appended', 'the batch is still recognised');
+    });
+  });
+}

@@ -1,0 +1,106 @@
+/**
+ * What is due, in memory. Owns the rows and who has them.
+ *
+ * 1. A row is in at most one hand; each claim has a token of its own, which dies with the claim.
+ * 2. A row leaves by its token alone, so a due thing that was added meanwhile is never ended with it.
+ * 3. A parked row is in no hand and can't be claimed.
+ */
+import type { Claim, Due, DueKind } from '../../../src/engine/store.ts';
+
+interface Row {
+  due: Due;
+  /** The append that brought it; null: a settlement did. */
+  source: string | null;
+  claim: { incarnation: string; token: string } | null;
+  parked: boolean;
+}
+
+/** Whose claims they are, and what becomes theirs at once: what is due by `until` (ms). */
+export interface Claimant {
+  incarnation: string;
+  until: number;
+}
+
+/** The due index that the incarnations share. */
+export class MemoryDue {
+  readonly #rows = new Set<Row>();
+  readonly #claimed = new Map<string, Row>();
+  #tokens = 0;
+
+  /** Adds what an append brought. */
+  append(dues: readonly Due[], source: string, claimant: Claimant): Claim[] {
+    const rows = dues.map((due): Row => ({ due, source, claim: null, parked: false }));
+    for (const row of rows) this.#rows.add(row);
+    return rows
+      .filter((row) => row.due.at <= claimant.until)
+      .map((row) => this.#take(row, claimant.incarnation));
+  }
+
+  /** Adds what a settlement made due. */
+  add(due: Due): void {
+    this.#rows.add({ due, source: null, claim: null, parked: false });
+  }
+
+  /** The claims that an incarnation still has from an append: the answer to the same append again. */
+  heldFrom(source: string, incarnation: string): Claim[] {
+    const claims: Claim[] = [];
+    for (const { due, source: from, claim } of this.#rows) {
+      if (from === source && claim?.incarnation === incarnation) claims.push({ due, token: claim.token });
+    }
+    return claims;
+  }
+
+  /** Earliest first; rows of silent incarnations change hands. One's own claims are never given twice. */
+  claim(kind: DueKind, now: number, limit: number, incarnation: string, silent: Set<string>): Claim[] {
+    const free: Row[] = [];
+    for (const row of this.#rows) {
+      if (row.due.kind !== kind || row.due.at > now || row.parked) continue;
+      if (row.claim === null || silent.has(row.claim.incarnation)) free.push(row);
+    }
+    free.sort((a, b) => a.due.at - b.due.at);
+    return free.slice(0, limit).map((row) => this.#take(row, incarnation));
+  }
+
+  /** Ends a claim and its row; false where the claim is no longer. */
+  end(token: string): boolean {
+    const row = this.#claimed.get(token);
+    if (!row) return false;
+    this.#release(row);
+    this.#rows.delete(row);
+    return true;
+  }
+
+  /** Parks a claimed row; a claim that is no longer changes nothing. */
+  park(token: string): void {
+    const row = this.#claimed.get(token);
+    if (!row) return;
+    this.#release(row);
+    row.parked = true;
+  }
+
+  /** Makes all that was parked due at `now`; how many. */
+  unpark(now: number): number {
+    let count = 0;
+    for (const row of this.#rows) {
+      if (!row.parked) continue;
+      row.parked = false;
+      row.due = { ...row.due, at: now };
+      count += 1;
+    }
+    return count;
+  }
+
+  #take(row: Row, incarnation: string): Claim {
+    this.#release(row);
+    this.#tokens += 1;
+    const token = `${incarnation}#${this.#tokens}`;
+    row.claim = { incarnation, token };
+    this.#claimed.set(token, row);
+    return { due: row.due, token };
+  }
+
+  #release(row: Row): void {
+    if (row.claim) this.#claimed.delete(row.claim.token);
+    row.claim = null;
+  }
+}

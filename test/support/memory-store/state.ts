@@ -1,0 +1,186 @@
+/**
+ * What the incarnations of a memory store share. Every method is one synchronous step, so an append or a
+ * settlement is seen whole or not at all.
+ */
+import type { Account } from '../../../src/domain/account.ts';
+import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../../src/engine/journal.ts';
+import type {
+  Append,
+  AppendResult,
+  AttentionItem,
+  DeliveryRecord,
+  Lookup,
+  LookupRow,
+  Reads,
+  Settlement,
+  Wants,
+} from '../../../src/engine/store.ts';
+import { MemoryDue } from './due.ts';
+
+const EMPTY_HEAD: Readonly<Head> = {
+  seq: 0,
+  at: '',
+  balances: { available: 0, clearing: 0, fees: 0, bank: 0 },
+  hash: ZERO_HASH,
+};
+
+/** The data of one store; give it to several `MemoryStore`s, and they are incarnations of one another. */
+export class MemoryState {
+  readonly due = new MemoryDue();
+  /** The last sign of life of each incarnation, ms. */
+  readonly beats = new Map<string, number>();
+  readonly #journals = new Map<string, Batch[]>();
+  readonly #records = new Map<string, TransactionRecord>();
+  readonly #lookups = new Map<string, Map<string, LookupRow>>();
+  readonly #deliveries = new Map<string, DeliveryRecord>();
+  /** By kind and id: a cashout that is stuck may be quarantined as well. */
+  readonly #attention = new Map<string, { item: AttentionItem; done: boolean }>();
+  readonly #accounts = new Map<string, Account>();
+
+  head(account: string): Head {
+    const last = this.#journal(account).at(-1);
+    if (!last) return EMPTY_HEAD;
+    const { seq, at, balances, hash } = last;
+    return { seq, at, balances, hash };
+  }
+
+  read(account: string, wants: Wants): Reads {
+    return {
+      transactions: wants.transactions.map((id) => {
+        const record = this.#records.get(id);
+        return record?.account === account ? record : null;
+      }),
+      lookups: wants.lookups.map(
+        (lookup) => this.#lookups.get(account)?.get(lookupKey(lookup))?.value ?? null,
+      ),
+    };
+  }
+
+  append(append: Append, incarnation: string): AppendResult {
+    const { batch } = append;
+    const source = JSON.stringify([batch.account, batch.id]);
+    const journal = this.#journal(batch.account);
+    if (journal[batch.seq - 1]?.id === batch.id) {
+      return { outcome: 'appended', claims: this.due.heldFrom(source, incarnation) };
+    }
+    if (batch.seq !== journal.length + 1) return { outcome: 'stale' };
+    this.#journals.set(batch.account, [...journal, batch]);
+    for (const record of append.records) this.#records.set(record.id, record);
+    this.#putLookups(batch.account, append.lookups);
+    this.note(append.attention);
+    return {
+      outcome: 'appended',
+      claims: this.due.append(append.due, source, { incarnation, until: append.claimUntil }),
+    };
+  }
+
+  transaction(id: string): TransactionRecord | null {
+    return this.#records.get(id) ?? null;
+  }
+
+  batches(account: string, seqs: readonly number[]): Batch[] {
+    const wanted = new Set(seqs);
+    return this.#journal(account).filter(({ seq }) => wanted.has(seq));
+  }
+
+  journal(account: string, from: number, limit: number): Batch[] {
+    return this.#journal(account)
+      .filter(({ seq }) => seq >= from)
+      .slice(0, limit);
+  }
+
+  accountIds(): string[] {
+    return [...new Set([...this.#journals.keys(), ...this.#accounts.keys()])];
+  }
+
+  records(after: string, limit: number): TransactionRecord[] {
+    return [...this.#records.values()]
+      .filter((record) => record.id > after)
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  lookups(account: string): LookupRow[] {
+    return [...(this.#lookups.get(account)?.values() ?? [])];
+  }
+
+  settle({ claim, next, record, attention }: Settlement): boolean {
+    if (claim !== null && !this.due.end(claim.token)) return false;
+    if (next) this.due.add(next);
+    if (record) this.#deliveries.set(record.id, record);
+    if (attention) this.#attention.set(`${attention.kind}:${attention.id}`, { item: attention, done: false });
+    return true;
+  }
+
+  deliveries(transaction: string): DeliveryRecord[] {
+    return [...this.#deliveries.values()].filter((record) => record.transaction === transaction);
+  }
+
+  attention(): AttentionItem[] {
+    return [...this.#attention.values()]
+      .filter(({ done }) => !done)
+      .map(({ item }) => item)
+      .sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
+  }
+
+  note(items: readonly AttentionItem[]): void {
+    for (const item of items) {
+      const key = `${item.kind}:${item.id}`;
+      if (!this.#attention.has(key)) this.#attention.set(key, { item, done: false });
+    }
+  }
+
+  dismiss(id: string): boolean {
+    const open = [...this.#attention.values()].filter(({ item, done }) => item.id === id && !done);
+    for (const known of open) known.done = true;
+    return open.length > 0;
+  }
+
+  dismissed(ids: readonly string[]): boolean[] {
+    const known = [...this.#attention.values()];
+    return ids.map((id) => {
+      const items = known.filter(({ item }) => item.id === id);
+      return items.length > 0 && items.every(({ done }) => done);
+    });
+  }
+
+  openCashouts(before: string, limit: number): TransactionRecord[] {
+    return [...this.#records.values()]
+      .filter(({ type, final, updatedAt }) => type === 'cashout' && !final && updatedAt < before)
+      .sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  account(id: string): Account | null {
+    return this.#accounts.get(id) ?? null;
+  }
+
+  accountByClientId(clientId: string): Account | null {
+    return this.accounts().find((account) => account.clientId === clientId) ?? null;
+  }
+
+  accounts(): Account[] {
+    return [...this.#accounts.values()];
+  }
+
+  putAccount(account: Account): boolean {
+    if (account.version !== (this.#accounts.get(account.id)?.version ?? 0) + 1) return false;
+    this.#accounts.set(account.id, account);
+    return true;
+  }
+
+  #journal(account: string): Batch[] {
+    return this.#journals.get(account) ?? [];
+  }
+
+  #putLookups(account: string, rows: readonly LookupRow[]): void {
+    const known = this.#lookups.get(account) ?? new Map<string, LookupRow>();
+    for (const row of rows) known.set(lookupKey(row), row);
+    this.#lookups.set(account, known);
+  }
+}
+
+/** Names hold no colon, so no two lookups share a key. */
+function lookupKey({ name, key }: Lookup): string {
+  return `${name}:${key}`;
+}

@@ -1,0 +1,226 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Ending } from '../../../src/webhooks/sender/attempt.ts';
+import type { Slot } from '../../../src/webhooks/sender/lanes.ts';
+import { type SenderLimits, senderLimits } from '../../../src/webhooks/sender/limits.ts';
+import { OriginQueue } from '../../../src/webhooks/sender/queue.ts';
+import { item } from './receivers.ts';
+
+const test = suite('order of webhook attempts');
+
+/** A queue whose attempts end when the test says so, on a clock that the test moves. */
+class Bench {
+  now = 0;
+  readonly running: Slot[] = [];
+  readonly putOff: Array<{ token: string; delayMs: number }> = [];
+  released = 0;
+  readonly queue: OriginQueue;
+  #tokens = 0;
+
+  constructor(limits: Partial<SenderLimits> = {}) {
+    this.queue = new OriginQueue(senderLimits(limits), {
+      start: (slot) => this.running.push(slot),
+      putOff: (token, delayMs) => this.putOff.push({ token, delayMs }),
+      release: () => {
+        this.released += 1;
+      },
+      clock: () => this.now,
+    });
+  }
+
+  async add(url: string, count = 1, account = 'acc_1'): Promise<void> {
+    for (let each = 0; each < count; each += 1) {
+      this.#tokens += 1;
+      this.queue.add(item(`t${this.#tokens}`, url, { account }), new URL(url));
+    }
+    await settled();
+  }
+
+  async end(ending: Ending, fits: (slot: Slot) => boolean = () => true, count = 1): Promise<void> {
+    for (let each = 0; each < count; each += 1) {
+      const index = this.running.findIndex(fits);
+      const [slot] = this.running.splice(index, index < 0 ? 0 : 1);
+      if (slot === undefined) throw new Error('nothing to end');
+      if (ending === 'complete' || ending === 'cut') this.queue.answered(slot);
+      this.queue.ended(slot, ending);
+      await settled();
+    }
+  }
+
+  to(url: string): number {
+    return this.running.filter(({ target }) => target.url === url).length;
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const A = 'http://a.example/hook';
+const B = 'http://b.example/hook';
+
+test('an origin starts with 4 and grows by one for each whole answer, to 128', async () => {
+  const bench = new Bench();
+  await bench.add(A, 2000);
+  assert.is(bench.running.length, 4);
+  await bench.end('complete');
+  assert.is(bench.running.length, 5);
+  await bench.end('complete', undefined, 5);
+  assert.is(bench.running.length, 10);
+  await bench.end('complete', undefined, 500);
+  assert.is(bench.running.length, 128);
+});
+
+test('a network error halves what has grown, a cut answer does not grow it', async () => {
+  const bench = new Bench();
+  await bench.add(A, 1000);
+  await bench.end('complete', undefined, 36);
+  assert.is(bench.running.length, 40);
+  await bench.end('cut');
+  assert.is(bench.running.length, 40);
+  await bench.end('failed', undefined, 25);
+  assert.is(bench.running.length, 15);
+  await bench.end('failed', undefined, 12);
+  assert.is(bench.running.length, 4);
+});
+
+test('a URL that times out is probed one at a time; the rest is put off, later and later', async () => {
+  const bench = new Bench();
+  await bench.add(A, 10);
+  bench.now = 10_000;
+  await bench.end('timeout', undefined, 4);
+  assert.is(bench.putOff.length, 6);
+  assert.ok(bench.putOff.every(({ delayMs }) => delayMs >= 1_000 && delayMs <= 1_250));
+
+  bench.now = 12_000;
+  await bench.add(A, 3);
+  assert.is(bench.running.length, 1, 'the probe');
+  assert.equal(
+    bench.putOff.slice(6).map(({ delayMs }) => Math.floor(delayMs / 1000)),
+    [2, 2],
+  );
+  bench.now = 22_000;
+  await bench.end('timeout');
+  await bench.add(A, 2);
+  assert.is(bench.running.length, 1, 'the next probe');
+  bench.now = 900_000;
+  await bench.add(A);
+  const last = bench.putOff.at(-1);
+  assert.ok(last !== undefined && last.delayMs >= 30_000 && last.delayMs <= 37_500, `${last?.delayMs}`);
+
+  await bench.end('complete');
+  await bench.add(A, 10);
+  assert.is(bench.running.length, 4, 'recovered');
+});
+
+test('another URL of the same origin goes on beside a choked one', async () => {
+  const bench = new Bench();
+  await bench.add(A);
+  await bench.end('timeout');
+  await bench.add(A, 2);
+  await bench.add('http://a.example/other', 3);
+  assert.is(bench.to(A), 1);
+  assert.is(bench.to('http://a.example/other'), 3);
+  assert.is(bench.putOff.length, 1);
+});
+
+test('a failure that is no timeout ends the choke as well: it costs nothing to try again', async () => {
+  const bench = new Bench();
+  await bench.add(A);
+  await bench.end('timeout');
+  await bench.add(A);
+  await bench.end('failed');
+  await bench.add(A, 4);
+  assert.is(bench.running.length, 4);
+});
+
+test('one origin that fills its slots leaves room for all others', async () => {
+  const bench = new Bench({ maxInFlight: 64, maxPerOrigin: 1000, maxWaitingPerOrigin: 10_000 });
+  await bench.add(A, 2000);
+  await bench.end('complete', undefined, 500);
+  assert.is(bench.running.length, 32, 'half of the bound for one alone');
+  await bench.add(B, 4, 'acc_2');
+  assert.is(bench.to(B), 4);
+});
+
+test('one account with many origins leaves room for another account', async () => {
+  const bench = new Bench({ maxInFlight: 64 });
+  for (let origin = 0; origin < 40; origin += 1) await bench.add(`http://o${origin}.example/`, 10);
+  assert.is(bench.running.length, 16, 'half of what newcomers share');
+  await bench.add(B, 4, 'acc_2');
+  assert.is(bench.to(B), 4);
+});
+
+test('those that never answered share half of the bound', async () => {
+  const bench = new Bench({ maxInFlight: 64 });
+  await bench.add(B, 1, 'proven');
+  await bench.end('complete');
+  for (let account = 0; account < 100; account += 1) await bench.add(A, 4, `acc_${account}`);
+  assert.is(bench.running.length, 32);
+  await bench.add(B, 4, 'proven');
+  assert.is(bench.to(B), 4);
+});
+
+test('accounts take turns, however many origins one has', async () => {
+  const bench = new Bench({ maxInFlight: 9 });
+  for (let origin = 0; origin < 10; origin += 1) await bench.add(`http://o${origin}.example/`, 20, 'many');
+  await bench.add(A, 100, 'one');
+  await bench.add(B, 100, 'other');
+  const ended = new Map<string, number>();
+  for (let round = 0; round < 120; round += 1) {
+    const account = bench.running[0]?.send.account ?? '';
+    ended.set(account, (ended.get(account) ?? 0) + 1);
+    await bench.end('complete');
+  }
+  for (const account of ['many', 'one', 'other']) {
+    const times = ended.get(account) ?? 0;
+    assert.ok(times >= 30 && times <= 50, `${account} ${times}`);
+  }
+});
+
+test('what exceeds the queues is put off at once', async () => {
+  const bench = new Bench({ maxWaitingPerOrigin: 10, maxWaiting: 40 });
+  await bench.add(A, 20);
+  assert.is(bench.putOff.length, 10);
+  for (let origin = 0; origin < 20; origin += 1) await bench.add(`http://o${origin}.example/`, 10);
+  assert.is(bench.running.length, 84);
+  const before = bench.putOff.length;
+  await bench.add(B, 1, 'acc_2');
+  assert.is(bench.putOff.length, before, 'one account does not fill the queue of all');
+});
+
+test('nothing waits longer than its bound', async () => {
+  const bench = new Bench({ maxWaitMs: 5_000 });
+  await bench.add(A, 6);
+  bench.now = 5_001;
+  bench.queue.sweep();
+  assert.is(bench.putOff.length, 2);
+  await bench.end('complete', undefined, 4);
+  assert.is(bench.running.length, 0);
+});
+
+test('idle origins are released, choked ones are remembered for as long as put-off items take', async () => {
+  const bench = new Bench();
+  await bench.add(A);
+  await bench.add(B);
+  await bench.end('complete', ({ target }) => target.url === A);
+  await bench.end('timeout');
+  bench.now = 6_000;
+  bench.queue.sweep();
+  assert.is(bench.released, 1);
+  bench.now = 40_000;
+  bench.queue.sweep();
+  await bench.add(B, 2);
+  assert.is(bench.running.length, 1);
+  await bench.end('complete');
+  bench.now = 50_000;
+  bench.queue.sweep();
+  assert.is(bench.released, 2);
+});
+
+test('after clear nothing starts', async () => {
+  const bench = new Bench();
+  await bench.add(A, 10);
+  bench.queue.clear();
+  await bench.end('complete', undefined, 4);
+  assert.is(bench.running.length, 0);
+});
+
+test.run();
