@@ -13,7 +13,7 @@ import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import type { Store } from './engine/store.ts';
-import { OperatorError } from './errors.ts';
+import { OperatorError, textOf } from './errors.ts';
 import { openFolder, openSecretsKey } from './store/lmdb/folder.ts';
 import { openLmdbStore } from './store/lmdb/store.ts';
 
@@ -64,7 +64,7 @@ async function openEmbedded(config: Config, incarnation: string, options: CoreOp
   const silentAfterMs = SILENT_AFTER_MS;
   const store = await openLmdbStore({ folder, incarnation, now, silentAfterMs, readOnly, onFatal }).catch(
     (error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = textOf(error);
       throw new OperatorError(`the store in ${folder} can't be opened: ${reason}`);
     },
   );
@@ -106,7 +106,7 @@ async function openMongo(
       sealer,
     };
   } catch (error) {
-    throw new OperatorError(error instanceof Error ? error.message : String(error));
+    throw new OperatorError(textOf(error));
   }
 }
 

@@ -1,4 +1,5 @@
 /** Wires the server: the only file that knows all rooms. Run by itself it serves. */
+
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -21,6 +22,7 @@ import { bind, listen, type RunningServer } from './server/http.ts';
 import { Metrics } from './server/metrics.ts';
 import { openFolder } from './store/lmdb/folder.ts';
 import { expectUnheld, FolderHeld, lockFolder } from './store/lmdb/server-lock.ts';
+import { pause } from './waiting.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
 import { openWebhookSender } from './webhooks/sender/open.ts';
 import type { WebhookSender } from './webhooks/sender/port.ts';
@@ -248,7 +250,7 @@ async function patiently(
     } catch (error) {
       if (error instanceof OperatorError) throw error;
       log.warn({ err: error }, 'the start waits for the store');
-      await new Promise((resolve) => setTimeout(resolve, START_PAUSE_MS));
+      await pause(START_PAUSE_MS);
     }
   }
 }
@@ -284,7 +286,7 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
   })();
   const close = async (): Promise<void> => {
     state.closing = true;
-    await new Promise((resolve) => setTimeout(resolve, GRACE_MS));
+    await pause(GRACE_MS);
     state.draining = true;
     await Promise.all(doors.map((door) => door.drain(HTTP_DRAIN_MS)));
     await Promise.all(clocks.map((clock) => clock.stop()));

@@ -2,6 +2,7 @@
 
 import { adjust } from '../engine/adjust.ts';
 import type { Engine } from '../engine/engine.ts';
+import { pause } from '../waiting.ts';
 import type { Accounts, IssuedAccount } from './manage.ts';
 
 /** Cents. */
@@ -55,7 +56,7 @@ export async function createDemoAccount(
   });
   if (opening.kind === 'adjusted' && !opening.applied) {
     // Another server is at it, or died at it.
-    await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+    await pause(PATIENCE_MS);
     if (!(await isEmpty(engine))) return;
   }
   show(welcome(issued, port));

@@ -2,11 +2,13 @@
  * Compares what is stored with what a replay gave. A server may have gone on writing: what is newer than the
  * replay is judged by its own history.
  */
+
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { deliveriesOf, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/project.ts';
 import type { Store } from '../engine/store.ts';
+import { textOf } from '../errors.ts';
 
 const PAGE = 100;
 
@@ -99,6 +101,6 @@ export async function compareLookups(target: Stored, replayed: ReadonlyMap<strin
       );
     }
   } catch (error) {
-    report(seq, `the lookups can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    report(seq, `the lookups can't be read: ${textOf(error)}`);
   }
 }

@@ -6,6 +6,7 @@
  * Rotten data is reported, never thrown: whatever a reader or projection throws becomes a difference. A server
  * may go on writing: what is newer than the head is judged by its own history.
  */
+
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { applyPostings, type Balances, sumOfPostings, ZERO_BALANCES } from '../domain/money.ts';
 import { deliveriesOf, historyOf } from '../engine/history.ts';
@@ -20,6 +21,7 @@ import {
 } from '../engine/journal.ts';
 import { lookupsOf, project } from '../engine/project.ts';
 import type { LookupName, Store } from '../engine/store.ts';
+import { textOf } from '../errors.ts';
 import { compareDeliveries, compareLookups, compareRecord, type Stored } from './compare.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 
@@ -40,10 +42,6 @@ export interface ReplayOptions {
 interface Open {
   record: TransactionRecord;
   deliveries: string[];
-}
-
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 export class Replay {
@@ -97,7 +95,7 @@ export class Replay {
     try {
       return await this.#options.store.head(this.#options.account);
     } catch (error) {
-      this.#report(0, `the head can't be read: ${detailOf(error)}`);
+      this.#report(0, `the head can't be read: ${textOf(error)}`);
       return null;
     }
   }
@@ -117,7 +115,7 @@ export class Replay {
         try {
           readable.push(...(await store.batches(account, [seq])));
         } catch (error) {
-          this.#report(seq, `the batch can't be read: ${detailOf(error)}`);
+          this.#report(seq, `the batch can't be read: ${textOf(error)}`);
         }
       }
       return readable;
@@ -132,7 +130,7 @@ export class Replay {
         await this.#entry(batch, entry).catch((error: unknown) => {
           this.#report(
             batch.seq,
-            `${entry?.message?.type} to ${entry?.transaction} can't be replayed: ${detailOf(error)}`,
+            `${entry?.message?.type} to ${entry?.transaction} can't be replayed: ${textOf(error)}`,
           );
         });
       }
@@ -144,7 +142,7 @@ export class Replay {
         this.#balances = batch.balances;
       }
     } catch (error) {
-      this.#report(this.seq, `the batch can't be replayed: ${detailOf(error)}`);
+      this.#report(this.seq, `the batch can't be replayed: ${textOf(error)}`);
       this.#chained = false;
     }
   }
@@ -209,7 +207,7 @@ export class Replay {
     } catch (error) {
       this.#report(
         batch.seq,
-        `${entry.transaction ?? 'the account'} can't be decided again: ${detailOf(error)}`,
+        `${entry.transaction ?? 'the account'} can't be decided again: ${textOf(error)}`,
       );
     }
   }
@@ -250,7 +248,7 @@ export class Replay {
         else this.#report(open.record.seqs.at(-1) ?? 0, `${id}: ${different}`);
       } catch (error) {
         if (!atEnd) continue;
-        this.#report(open.record.seqs.at(-1) ?? 0, `${id} can't be read: ${detailOf(error)}`);
+        this.#report(open.record.seqs.at(-1) ?? 0, `${id} can't be read: ${textOf(error)}`);
       }
       this.#open.delete(id);
     }

@@ -2,8 +2,10 @@
  * Verifies a store: every journal is replayed (I1, I2, I3), and what is stored beside it must be what the replay
  * gives (I7). Runs beside a server: each account is judged up to the head that it had when its turn came.
  */
+
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { Store } from '../engine/store.ts';
+import { textOf } from '../errors.ts';
 import { Replay } from './replay.ts';
 
 export interface VerifyOptions {
@@ -35,10 +37,6 @@ export interface VerifyReport {
 const MAX_DIFFERENCES = 1_000;
 const PAGE = 500;
 
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Whether the journal tells of the record's beginning: a server may have created it while others were replayed. */
 async function isExplained(store: Store, record: TransactionRecord): Promise<boolean> {
   const batches = await store.batches(record.account, record.seqs.slice(0, 1));
@@ -66,7 +64,7 @@ async function checkRecords(
       return report({
         account: '',
         seq: 0,
-        what: `the record after "${after}" can't be read: ${detailOf(error)}`,
+        what: `the record after "${after}" can't be read: ${textOf(error)}`,
       });
     }
     for (const record of records) {

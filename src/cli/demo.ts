@@ -3,6 +3,7 @@
  * receiver, a charge and its payment, transfers, every webhook with its signature, the balance, `verify`.
  * Exit status 0 only where all of it was right.
  */
+
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
@@ -14,6 +15,8 @@ import { toString as toQrText } from 'qrcode';
 import { now } from '../clock.ts';
 import { parseBrCode } from '../domain/br-code.ts';
 import { verifyWebhook } from '../domain/webhook-signature.ts';
+import { textOf } from '../errors.ts';
+import { pause } from '../waiting.ts';
 
 const PATIENCE_MS = 15_000;
 const TOLERANCE_S = 300;
@@ -47,7 +50,7 @@ async function until(isTrue: () => boolean | Promise<boolean>, what: string): Pr
   const end = now() + PATIENCE_MS;
   while (!(await isTrue())) {
     if (now() > end) throw new DemoFailed(`${what} did not happen within ${PATIENCE_MS / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
   }
 }
 
@@ -278,7 +281,7 @@ export async function demo(json: boolean): Promise<number> {
     else process.stdout.write('\nAll of it was right.\n');
     return 0;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = textOf(error);
     if (json) process.stdout.write(`${JSON.stringify({ error: 'DEMO_FAILED', message })}\n`);
     process.stderr.write(`The demo failed: ${message}\n`);
     return 1;

@@ -3,7 +3,7 @@ import { ConfigError } from '../config.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { Overloaded } from '../engine/actor.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, textOf } from '../errors.ts';
 
 export const REFUSED = 1;
 export const WRONG_USAGE = 2;
@@ -53,10 +53,6 @@ export function transactionNotFound(id: string): Failure {
   return new Failure('TRANSACTION_NOT_FOUND', `no transaction ${id}`);
 }
 
-function detailOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** What is told of anything that was thrown. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
@@ -68,5 +64,5 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Overloaded || error instanceof StoreUnavailable) {
     return new Failure('SERVICE_UNAVAILABLE', error.message);
   }
-  return new Failure('INTERNAL_ERROR', detailOf(error));
+  return new Failure('INTERNAL_ERROR', textOf(error));
 }

@@ -1,8 +1,9 @@
 /** The MongoDB store that accounts are moved to. Its connection string may hold a password: it is never told. */
 import { now } from '../clock.ts';
 import { SILENT_AFTER_MS } from '../core.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, textOf } from '../errors.ts';
 import type { MongoStore } from '../store/mongo/store.ts';
+import { within } from '../waiting.ts';
 import { type Failure, wrongUsage } from './failure.ts';
 
 const URI = /^mongodb(\+srv)?:\/\/[^\s/]+/;
@@ -29,7 +30,7 @@ export async function checkTarget(uri: string): Promise<void> {
   try {
     await new MongoClient(uri).close();
   } catch (error) {
-    throw malformed(`: ${withoutSecrets(error instanceof Error ? error.message : String(error), uri)}`);
+    throw malformed(`: ${withoutSecrets(textOf(error), uri)}`);
   }
 }
 
@@ -53,15 +54,13 @@ export async function openTarget(uri: string, incarnation: string): Promise<Mong
     onUnusable: (reason) => refuse(new OperatorError(told(reason))),
     onNotice: (text) => process.stderr.write(`${told(text)}\n`),
   });
-  const late = new OperatorError(`the database of --to can't be reached within ${READY_MS / 1000} s`);
-  const timer = setTimeout(() => refuse(late), READY_MS);
+  const late = (): Error =>
+    new OperatorError(`the database of --to can't be reached within ${READY_MS / 1000} s`);
   try {
-    await Promise.race([store.ready, refused]);
+    await within(READY_MS, Promise.race([store.ready, refused]), late);
     return store;
   } catch (error) {
     await store.close();
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }

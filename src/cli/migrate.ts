@@ -7,7 +7,7 @@ import { newIncarnation, now } from '../clock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { SILENT_AFTER_MS, writeFailure } from '../core.ts';
 import { type Store, StoreUnavailable } from '../engine/store.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, textOf } from '../errors.ts';
 import { type MovedAccount, migrate, type Progress } from '../migration/migrate.ts';
 import { MigrationRefused } from '../migration/refused.ts';
 import { openFolder, openSecretsKey } from '../store/lmdb/folder.ts';
@@ -77,7 +77,7 @@ async function openSource(
     if (error instanceof FolderHeld) {
       throw new Failure('STORE_IN_USE', `${error.message}; stop it before its accounts are moved`);
     }
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = textOf(error);
     throw new OperatorError(`the store in ${dataDir} can't be opened: ${reason}`);
   }
 }
@@ -102,7 +102,7 @@ function failureFor(error: unknown): unknown {
   return new Failure(code, message, differences.length === 0 ? {} : { differences });
 }
 
-function textOf(accounts: readonly MovedAccount[], dataDir: string): string {
+function reportOf(accounts: readonly MovedAccount[], dataDir: string): string {
   if (accounts.length === 0) return `There is no account in ${dataDir}: nothing to move.`;
   const lines = accounts.map(({ accountId, moved, batches, entries, seq, hash }) =>
     moved
@@ -135,7 +135,7 @@ async function migrateStore(shell: Shell, { to, account }: MigrateStoreOptions):
     try {
       const options = { source: source.store, target, reseal, accounts: account ?? null, now };
       const accounts = await migrate({ ...options, report: teller() });
-      return { document: { accounts }, text: textOf(accounts, dataDir) };
+      return { document: { accounts }, text: reportOf(accounts, dataDir) };
     } finally {
       clearInterval(beat);
       await target.close();

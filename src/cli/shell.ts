@@ -1,7 +1,8 @@
 /** What every command works in: the configuration, the core beside a running server, and what it has to say. */
 import { type Config, readConfig } from '../config.ts';
 import { type Core, type CoreOptions, openCore, writeFailure } from '../core.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, textOf } from '../errors.ts';
+import { within } from '../waiting.ts';
 import type { Outcome, Output } from './output.ts';
 
 const DRAIN_MS = 10_000;
@@ -61,25 +62,19 @@ export class Shell {
       return core;
     } catch (error) {
       if (error instanceof OperatorError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = textOf(error);
       throw new OperatorError(`the store can't be opened: ${reason}`);
     }
   }
 
   /** A server waits for its database; a command is told soon. */
   async #ready({ ready, store, place }: Core): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const error = new OperatorError(`${place} can't be reached within ${READY_MS / 1000} s`);
-      timer = setTimeout(() => reject(error), READY_MS);
-    });
+    const late = (): Error => new OperatorError(`${place} can't be reached within ${READY_MS / 1000} s`);
     try {
-      await Promise.race([ready, late]);
+      await within(READY_MS, ready, late);
     } catch (error) {
       await store.close();
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

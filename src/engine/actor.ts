@@ -8,7 +8,10 @@
  * I5 Nobody is answered before all that the answer was decided on is durable; a refusal neither.
  * I10 The mailbox, a batch and the number of tries are bounded.
  */
+
 import type { Account } from '../domain/account.ts';
+import { asError } from '../errors.ts';
+import { pause } from '../waiting.ts';
 import type { Answer, Command } from './commands.ts';
 import { decide } from './decide.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
@@ -109,7 +112,7 @@ export class AccountActor {
         if (this.#inHand.length > 0) await this.#commit(this.#inHand);
       } catch (error) {
         this.#head = null;
-        this.#fail(this.#inHand, error instanceof Error ? error : new Error(String(error)));
+        this.#fail(this.#inHand, asError(error));
       }
       this.#inHand = [];
     }
@@ -139,7 +142,7 @@ export class AccountActor {
   async #commit(tickets: Ticket[]): Promise<void> {
     for (let attempt = 0; attempt < STALE_TRIES; attempt++) {
       // Another process was first: wait a little, longer each time, so that one of the racers gets through.
-      if (attempt > 1) await new Promise((resolve) => setTimeout(resolve, 2 ** Math.min(attempt, 6)));
+      if (attempt > 1) await pause(2 ** Math.min(attempt, 6));
       const head = this.#head ?? (await this.#host.store.head(this.#account));
       const decided = await this.#decide(head, tickets);
       if (decided.append === null) {
@@ -185,7 +188,7 @@ export class AccountActor {
         decided.answers.push(answer);
         if (taken !== null) decided.taken.push(taken);
       } catch (error) {
-        decided.answers.push(error instanceof Error ? error : new Error(String(error)));
+        decided.answers.push(asError(error));
       }
     }
     if (decided.taken.length > 0) decided.append = this.#appendOf(head, workspace, decided.taken, at, now);

@@ -5,8 +5,10 @@
  * one inert scope give the same in a fifth of the time (`test/engine/chart.test.ts` compares both on every
  * transition). That is why xstate's version is pinned and why nobody else calls these methods.
  */
+
 import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine, createActor } from 'xstate';
 import { type MachineName, machines, migrations, type Snapshot } from '../../machines/index.ts';
+import { textOf } from '../errors.ts';
 
 /** An action that a transition asks for, as data. */
 export interface ChartAction {
@@ -172,9 +174,7 @@ export function take(snapshot: Snapshot, event: { type: string }): Step | null {
     if (next === resolved && collector.actions.length === 0) return null;
     return toStep(next, collector.actions);
   } catch (error) {
-    throw new UnreadableSnapshot(
-      `the statechart failed: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new UnreadableSnapshot(`the statechart failed: ${textOf(error)}`);
   }
 }
 

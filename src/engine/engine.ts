@@ -2,7 +2,9 @@
  * The engine: finds the actor of an account, puts commands in its mailbox, and tells what was committed.
  * It knows the store's port, no adapter; the clock and ids are given to it.
  */
+
 import type { Account } from '../domain/account.ts';
+import { pause } from '../waiting.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
 import type { AttentionNote } from './journal.ts';
@@ -149,7 +151,7 @@ export class Engine {
     this.#closed = true;
     const until = this.#options.now() + timeoutMs;
     while ([...this.#actors.values()].some((actor) => !actor.idle) && this.#options.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pause(5);
     }
   }
 }

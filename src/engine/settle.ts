@@ -1,19 +1,15 @@
 /** Ends claims, again where the store couldn't be reached: what isn't settled stays with a process that lives. */
+import { again } from '../waiting.ts';
 import { type Claim, type Settlement, type Store, StoreUnavailable } from './store.ts';
 
 const TRIES = 8;
 const FIRST_PAUSE_MS = 50;
 
-async function surely(work: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable) || attempt === TRIES) throw error;
-      await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** attempt));
-    }
-  }
+function surely(work: () => Promise<unknown>): Promise<unknown> {
+  return again(work, (error, attempt) => {
+    const isAway = error instanceof StoreUnavailable && attempt < TRIES;
+    return isAway ? FIRST_PAUSE_MS * 2 ** attempt : null;
+  });
 }
 
 /** @throws StoreUnavailable where the store stays away for long: another process takes over what is left. */

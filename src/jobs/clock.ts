@@ -13,9 +13,12 @@
  *    that didn't end.
  * 6. Start and stop end in bounded time, whether the backend answers or not.
  */
+
 import { randomUUID } from 'node:crypto';
 import type { AgendaBackend, Job } from 'agenda';
 import { Agenda } from 'agenda';
+import { asError } from '../errors.ts';
+import { within } from '../waiting.ts';
 import { type ClockRepository, clockRepository } from './clock-repository.ts';
 import { FailureReports } from './failure-reports.ts';
 
@@ -117,7 +120,7 @@ export class JobClock {
   async #start(): Promise<Started> {
     const deadline = performance.now() + this.#startTimeoutMs;
     const inTime = <Value>(work: Promise<Value>): Promise<Value> =>
-      within(deadline - performance.now(), 'the jobs can not be started', work);
+      within(deadline - performance.now(), work, unanswered('the jobs can not be started'));
     // Agenda leaves a rejected connect unhandled and then waits for ever: it gets a connected backend.
     await inTime(this.#backend.connect());
     try {
@@ -175,9 +178,11 @@ export class JobClock {
     // Unlike Agenda's stop, drain waits; but it leaves locked what hadn't begun to run.
     await agenda.drain({ timeout: this.#stopTimeoutMs, closeConnection: false });
     const released = noMoreLocks.then(() => this.#releaseLocks());
-    await within(RELEASE_TIMEOUT_MS, 'the locks can not be released; they expire', released).catch(
-      (error: unknown) => this.#failures.tell(error),
-    );
+    await within(
+      RELEASE_TIMEOUT_MS,
+      released,
+      unanswered('the locks can not be released; they expire'),
+    ).catch((error: unknown) => this.#failures.tell(error));
     await this.#disconnect();
   }
 
@@ -196,7 +201,7 @@ export class JobClock {
     } catch (error) {
       this.#failures.tell(error, job.name);
       // Agenda records the failure, and takes for granted that it is an Error.
-      throw error instanceof Error ? error : new Error(String(error));
+      throw asError(error);
     } finally {
       await hold.end();
       this.#running.delete(job.name);
@@ -247,17 +252,8 @@ function repeat(everyMs: number, work: () => Promise<void>, onError: (error: unk
   };
 }
 
-/** Rejects where work takes longer; its outcome is nobody's then. */
-async function within<Value>(ms: number, what: string, work: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: no answer in time`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function unanswered(what: string): () => Error {
+  return () => new Error(`${what}: no answer in time`);
 }
 
 /** A job is found up to one scan before it is due and then waits for its time; one that ran past its next

@@ -1,4 +1,5 @@
 /** Passes failures on, but what fails at each tick only now and then. */
+import { textOf } from '../errors.ts';
 
 const WINDOW_MS = 10_000;
 /** Failures that differ, within a window. */
@@ -20,7 +21,7 @@ export class FailureReports {
       this.#told.clear();
       this.#windowEnd = now + WINDOW_MS;
     }
-    const failure = `${job ?? ''}: ${error instanceof Error ? error.message : String(error)}`;
+    const failure = `${job ?? ''}: ${textOf(error)}`;
     if (this.#told.has(failure) || this.#told.size >= MOST) return;
     this.#told.add(failure);
     this.#report(error, job);

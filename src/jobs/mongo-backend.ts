@@ -20,6 +20,7 @@ import type {
 } from 'agenda';
 import { datefields } from 'agenda';
 import { type Collection, type Db, type Document, ObjectId } from 'mongodb';
+import { within } from '../waiting.ts';
 
 export interface MongoBackendOptions {
   /** Its client stays the caller's to open and to close. */
@@ -81,16 +82,8 @@ function bounded<Repository extends object>(repository: Repository): Repository 
   return new Proxy(repository, { get });
 }
 
-async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the database takes too long')), LONGEST_WAIT_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function inTime<Value>(work: Promise<Value>): Promise<Value> {
+  return within(LONGEST_WAIT_MS, work, () => new Error('the database takes too long'));
 }
 
 class SharedJobRepository extends MongoJobRepository {

@@ -8,6 +8,7 @@ import type { Difference } from '../audit/verify.ts';
 import type { Account } from '../domain/account.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { Store } from '../engine/store.ts';
+import { textOf } from '../errors.ts';
 import { otherJournal } from './copy.ts';
 import { MigrationRefused, notVerified } from './refused.ts';
 import { SteadyReads } from './steady-reads.ts';
@@ -74,7 +75,7 @@ async function checkRecords(
     try {
       records = await source.records(after, RECORDS);
     } catch (error) {
-      const what = `a record after "${after}" can't be read: ${error instanceof Error ? error.message : error}`;
+      const what = `a record after "${after}" can't be read: ${textOf(error)}`;
       differences.push({ account: '', seq: 0, what });
       return;
     }

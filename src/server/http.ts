@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { ApiError, type ErrorCode } from '../api/errors.ts';
-import { OperatorError } from '../errors.ts';
+import { codeOf, OperatorError } from '../errors.ts';
 
 export interface RunningServer {
   port: number;
@@ -102,6 +102,6 @@ export async function bind(what: string, start: () => Promise<RunningServer>): P
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new OperatorError(`${what} is in use: another process listens there`);
-    throw new OperatorError(`${what} can't be listened on: ${code ?? String(error)}`);
+    throw new OperatorError(`${what} can't be listened on: ${codeOf(error)}`);
   }
 }

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseKey } from '../../accounts/sealing.ts';
-import { OperatorError } from '../../errors.ts';
+import { codeOf, OperatorError } from '../../errors.ts';
 
 /** Makes a folder and those above it. node's own recursive way never ends where a parent can't hold folders. */
 function makeFolder(path: string): void {
@@ -38,9 +38,7 @@ export function openFolder(folder: string): string {
     writeFileSync(probe, '');
     rmSync(probe, { force: true });
   } catch (error) {
-    throw new OperatorError(
-      `the data folder ${dataDir} can't be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
-    );
+    throw new OperatorError(`the data folder ${dataDir} can't be written: ${codeOf(error)}`);
   }
   return dataDir;
 }
@@ -67,7 +65,7 @@ function makeKey(path: string, dataDir: string): void {
     // Of two processes that start at once one was first, and both read its key.
     if (code !== 'EEXIST')
       throw new OperatorError(
-        `the key ${path} can't be written (${code ?? String(error)}): is there space on the disk?`,
+        `the key ${path} can't be written (${codeOf(error)}): is there space on the disk?`,
       );
   } finally {
     rmSync(temporary, { force: true });

@@ -10,9 +10,11 @@
  * share the gate, whoever opens has it alone. Between two openers there is a turnstile, which each writer passes
  * as well, so that those who write all the time let an opener in.
  */
+
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { tryLock, unlock } from 'fs-native-extensions';
 import { StoreUnavailable } from '../../engine/store.ts';
+import { pause } from '../../waiting.ts';
 
 const POLL_MS = 1;
 /** A write that takes longer may be in the hands of a process that is stopped. */
@@ -20,10 +22,6 @@ const SUSPECT_AFTER_MS = 1_500;
 const LOOK_AGAIN_MS = 500;
 /** Who only reads is told by then; a flush to a disk never takes so long. */
 const READER_PATIENCE_MS = 30_000;
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
 
 function listed(path: string): string[] {
   try {

@@ -7,6 +7,7 @@
  * - Due things lie in rows of a group; a row belongs to one incarnation at a time and goes when all of its
  *   things are settled. A thing of a row that is taken over may have been done already: it is a hint.
  */
+
 import type { Account } from '../../domain/account.ts';
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import {
@@ -33,6 +34,7 @@ import {
   StoreUnavailable,
   type Wants,
 } from '../../engine/store.ts';
+import { asError } from '../../errors.ts';
 import { type Issued, LmdbDue } from './due.ts';
 import { closeTables, openTables, openToRead, type Tables } from './tables.ts';
 import { type WriteGroup, WriteQueue } from './write-queue.ts';
@@ -390,7 +392,7 @@ class LmdbStore implements Store {
     try {
       return await tables.gate.write(() => tables.root.transaction(() => body(tables)));
     } catch (error) {
-      this.#fatal(error instanceof Error ? error : new Error(String(error)));
+      this.#fatal(asError(error));
       throw error;
     }
   }

@@ -2,7 +2,9 @@
  * Group commit: what is written in one turn of the event loop, or while the group before is being written,
  * travels in one LMDB transaction. A failed write or flush is fatal: what the disk holds is not known then.
  */
+
 import { StoreUnavailable } from '../../engine/store.ts';
+import { asError } from '../../errors.ts';
 import { onceATurn } from '../../waiting.ts';
 
 export interface WriteOperation {
@@ -111,7 +113,7 @@ export class WriteQueue {
       if (this.#failed) return;
       this.#failed = true;
       this.#closed = true;
-      this.#onFatal(error instanceof Error ? error : new Error(String(error)));
+      this.#onFatal(asError(error));
       // Nobody is answered: the process stops, and what the disk holds is found at the next start.
       return;
     }

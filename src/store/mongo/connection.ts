@@ -5,8 +5,10 @@
  * 2. While the database is away, callers are told so at once; one probe asks whether it is back.
  * 3. A write that must come to its end is tried until its outcome is known, or the connection closes.
  */
+
 import { type Db, type Document, MongoClient, type MongoClientOptions, MongoServerError } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
+import { pause, within } from '../../waiting.ts';
 import { causeOf, hopelessReason, INDEX_CONFLICTS, isAway, UnusableServer, understood } from './errors.ts';
 import { missingSchema, prepareSchema } from './schema.ts';
 
@@ -63,20 +65,8 @@ function databaseName(uri: string): string {
 }
 
 /** @throws StoreUnavailable where the work takes longer; it goes on, and nobody hears of it. */
-export async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new StoreUnavailable('the database takes too long')), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+export function inTime<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  return within(ms, work, () => new StoreUnavailable('the database takes too long'));
 }
 
 /**
@@ -227,7 +217,7 @@ export class MongoConnection {
     if (this.#closed) throw new StoreUnavailable('the store is closed');
     if (this.#away !== null) throw new StoreUnavailable(`the database is away: ${this.#away}`);
     try {
-      return await within(RUN_MS, work());
+      return await inTime(RUN_MS, work());
     } catch (error) {
       throw this.#understood(error);
     }

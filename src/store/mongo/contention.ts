@@ -3,7 +3,8 @@
  * two write at the same time, who wrote the last batch waits before the next, for about as long as a batch takes:
  * those who lost have to catch up before they can write, and would never win.
  */
-import { jittered, pause } from './connection.ts';
+import { pause } from '../../waiting.ts';
+import { jittered } from './connection.ts';
 
 /** Another process wrote so recently that it may again. */
 const SHARED_MS = 2_000;

@@ -6,8 +6,10 @@
  * 2. Only what belongs to a process that fell silent is taken over.
  * 3. A claim ends where its thing lies: a delivery's progress and the end of its claim are one write.
  */
+
 import type { Document } from 'mongodb';
 import type { Claim, DueKind, Settlement } from '../../engine/store.ts';
+import { asError } from '../../errors.ts';
 import type { MongoConnection } from './connection.ts';
 import { attentionDocument, type DeliveryDocument, type TransactionDocument } from './documents.ts';
 import { stillStanding } from './owners.ts';
@@ -201,7 +203,7 @@ export class MongoDue {
         const counts = await this.#settle(callers.flatMap((caller) => caller.settlements));
         for (const { settlements, resolve } of callers) resolve(counts.splice(0, settlements.length));
       } catch (error) {
-        for (const { reject } of callers) reject(error instanceof Error ? error : new Error(String(error)));
+        for (const { reject } of callers) reject(asError(error));
       }
     }
     this.#isSettling = false;

@@ -1,6 +1,8 @@
 /** What the driver's errors mean: nothing is known, nothing can be done, or the command was wrong. */
+
 import { MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
+import { asError, textOf } from '../../errors.ts';
 
 /** The server can't be used, whatever one waits: a sentence for the operator. */
 export class UnusableServer extends Error {}
@@ -31,7 +33,7 @@ export function hopelessReason(error: unknown): string | null {
 
 /** What went wrong, without what a connection string may hold. */
 export function causeOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   return text.replace(/\/\/[^@\s/]*@/g, '//').slice(0, 300);
 }
 
@@ -66,7 +68,7 @@ export function understood(error: unknown): Error {
   const unavailable = new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
   // The driver lets some errors of its sockets through as they are.
   if (isOfSocket(error)) return unavailable;
-  if (!(error instanceof MongoError)) return error instanceof Error ? error : new Error(String(error));
+  if (!(error instanceof MongoError)) return asError(error);
   // What a server says about a command is not the network's fault, unless it says so itself.
   const passes =
     !(error instanceof MongoServerError) ||

@@ -1,5 +1,7 @@
 /** Single callers' questions, asked together. */
+
 import { StoreUnavailable } from '../../engine/store.ts';
+import { asError } from '../../errors.ts';
 import { onceATurn } from '../../waiting.ts';
 import { Groups } from './groups.ts';
 
@@ -50,7 +52,7 @@ export class Gathered<Key, Found> {
         caller.resolve(found[index] ?? null);
       });
     } catch (error) {
-      const reason = error instanceof Error ? error : new Error(String(error));
+      const reason = asError(error);
       for (const { caller } of wants) caller.reject(reason);
     } finally {
       this.#bound.waiting -= wants.length;

@@ -7,11 +7,13 @@
  *    projection, and whoever reads the head writes it.
  * 4. The batches that wait together travel together, each with its own outcome; a group is bounded.
  */
+
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import { type Batch, type Head, ZERO_HASH } from '../../engine/journal.ts';
 import { type Append, type AppendResult, type Claim, StoreUnavailable } from '../../engine/store.ts';
-import { onceATurn } from '../../waiting.ts';
-import { jittered, type MongoConnection, pause } from './connection.ts';
+import { asError } from '../../errors.ts';
+import { onceATurn, pause } from '../../waiting.ts';
+import { jittered, type MongoConnection } from './connection.ts';
 import { SharedAccounts } from './contention.ts';
 import {
   batchOf,
@@ -183,7 +185,7 @@ export class MongoJournal {
       await this.#project(committed);
       await Promise.all(taken.map((waiting) => this.#answerTaken(waiting)));
     } catch (error) {
-      for (const { reject } of group) reject(error instanceof Error ? error : new Error(String(error)));
+      for (const { reject } of group) reject(asError(error));
     }
   }
 

@@ -5,7 +5,7 @@
 import type { Document } from 'mongodb';
 import type { TransactionRecord } from '../../engine/journal.ts';
 import { type Lookup, StoreUnavailable } from '../../engine/store.ts';
-import { COMMAND_MS, type MongoConnection, RUN_MS, within } from './connection.ts';
+import { COMMAND_MS, inTime, type MongoConnection, RUN_MS } from './connection.ts';
 import {
   type AccountDocument,
   type AdjustmentDocument,
@@ -110,7 +110,7 @@ export class MongoReads {
         .find(filter, { ...READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
         .toArray();
     // Callers wait so long and no longer, also for those before them.
-    return within(
+    return inTime(
       RUN_MS,
       this.#gate.run(() => this.#connection.run(read) as Promise<Found[]>),
     );

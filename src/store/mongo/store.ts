@@ -7,6 +7,7 @@
  * - Opening returns at once. Until the database is there, and whenever it isn't, every method ends in
  *   StoreUnavailable.
  */
+
 import type { Account } from '../../domain/account.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Batch, Head, TransactionRecord } from '../../engine/journal.ts';
@@ -25,8 +26,9 @@ import {
   StoreUnavailable,
   type Wants,
 } from '../../engine/store.ts';
+import { textOf } from '../../errors.ts';
 import { toDate } from './bson.ts';
-import { MAJORITY, MongoConnection, within } from './connection.ts';
+import { inTime, MAJORITY, MongoConnection } from './connection.ts';
 import {
   type AccountDocument,
   type AdjustmentDocument,
@@ -112,7 +114,7 @@ export class MongoStore implements Store {
       await this.#connection.connect(localNow);
     } catch (error) {
       if (this.#connection.closed) return new Promise(() => {});
-      onUnusable(error instanceof Error ? error.message : String(error));
+      onUnusable(textOf(error));
       return new Promise(() => {});
     }
     if (this.#connection.standalone) onNotice(STANDALONE);
@@ -132,7 +134,7 @@ export class MongoStore implements Store {
   async head(account: string): Promise<Head> {
     this.#check();
     // What a crash cut off is finished on the way: tried until it is done, but not waited for that long.
-    return within(HEAD_MS, this.#journal.head(account));
+    return inTime(HEAD_MS, this.#journal.head(account));
   }
 
   async read(account: string, wants: Wants): Promise<Reads> {
@@ -377,7 +379,7 @@ export class MongoStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await within(CLOSE_MS, Promise.allSettled(this.#appending)).catch(() => {});
+    await inTime(CLOSE_MS, Promise.allSettled(this.#appending)).catch(() => {});
     this.#journal.close();
     // Where that can't be told, the others notice.
     await this.#processes.leave().catch(() => {});

@@ -5,7 +5,9 @@
  * 2. A thread that dies is replaced; what it held is put off, since it may have been sent: at least once.
  * 3. While no thread runs, what comes is put off at once: nothing waits without a bound.
  */
+
 import { Worker } from 'node:worker_threads';
+import { asError } from '../../errors.ts';
 import type { SenderLimits } from './limits.ts';
 import type { Send, SendResult, WebhookSender } from './port.ts';
 
@@ -89,7 +91,7 @@ export class ThreadSender implements WebhookSender {
     this.#startedAt = performance.now();
     worker.on('message', (results: SendResult[]) => this.#report(results));
     worker.on('error', (error) => {
-      failure = error instanceof Error ? error : new Error(String(error));
+      failure = asError(error);
     });
     worker.once('exit', (code) => {
       this.#worker = null;
