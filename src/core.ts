@@ -126,7 +126,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const incarnation = newIncarnation();
   const { sealer, ...opened } = await openStore(config, incarnation, options);
   const { store, now: storeNow } = opened;
-  const directory = new Directory(store, sealer, storeNow);
+  const directory = new Directory(store.accounts, sealer, storeNow);
   const bank = new SandboxBank(config.sandboxDelayMs);
   const settings = (id: string) => directory.account(id);
   const engine = new Engine({
@@ -138,11 +138,12 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   });
   const payments = new Payments({
     engine,
+    journal: store.journal,
     bank,
     now: storeNow,
     newId: newTransactionId,
     chargeExpiryS: config.chargeExpiryS,
   });
-  const accounts = new Accounts(store, sealer, storeNow);
+  const accounts = new Accounts(store.accounts, sealer, storeNow);
   return { ...opened, config, incarnation, directory, accounts, bank, engine, payments };
 }

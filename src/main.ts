@@ -63,7 +63,8 @@ interface Workers {
 }
 
 async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Promise<Workers> {
-  const { config, engine, store, directory, payments, bank, now: storeNow } = core;
+  const { config, engine, directory, payments, bank, now: storeNow } = core;
+  const { journal, due } = core.store;
   const onTrouble = (error: unknown, about?: object): void =>
     log.warn({ err: error, ...about }, 'will be tried again');
   const sender = openWebhookSender({
@@ -74,7 +75,8 @@ async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Prom
     onFailure: (error) => log.error({ err: error }, 'the webhook worker failed and is started again'),
   });
   const dispatcher = new Dispatcher({
-    store,
+    journal,
+    due,
     directory,
     sender,
     now: storeNow,
@@ -82,14 +84,16 @@ async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Prom
     onTrouble,
     onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
   });
-  const onOrderTrouble = (error: unknown, due: Due): void => onTrouble(error, { due });
-  const desk = new Desk({ engine, payments, bank, now: storeNow, onTrouble: onOrderTrouble });
-  engine.takeFreshWork(freshWork(store, desk, dispatcher, onTrouble));
+  const onOrderTrouble = (error: unknown, about: Due): void => onTrouble(error, { due: about });
+  const desk = new Desk({ engine, payments, journal, due, bank, now: storeNow, onTrouble: onOrderTrouble });
+  engine.takeFreshWork(freshWork(due, desk, dispatcher, onTrouble));
   // Loaded with the driver, and only where that is used.
   const shared = core.database === null ? null : await import('./jobs/mongo-backend.ts');
   const jobs = sweeps({
     engine,
     payments,
+    journal,
+    due,
     bank,
     desk,
     dispatcher,
@@ -187,10 +191,10 @@ async function openDoors(
   metrics: Metrics,
   state: Readiness,
 ): Promise<RunningServer[]> {
-  const { config, engine, payments, directory, bank } = core;
+  const { config, payments, directory, bank, store } = core;
   const { host, port, adminHost, adminPort } = config;
   const app = createApp({
-    engine,
+    journal: store.journal,
     payments,
     directory,
     now,
@@ -272,7 +276,7 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
   const show = (text: string): void => void process.stdout.write(text);
   const steps = [
     () => core.ready,
-    async () => void (await store.unpark(core.now())),
+    async () => void (await store.due.unpark(core.now())),
     async () => {
       if (bank.sandbox)
         await createDemoAccount(core.accounts, engine, { port, show, shared: core.database !== null });

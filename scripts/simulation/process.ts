@@ -105,6 +105,7 @@ export class Process {
     });
     this.payments = new Payments({
       engine: this.engine,
+      journal: this.store.journal,
       bank,
       now,
       newId: () => world.random.uuid(),
@@ -113,6 +114,8 @@ export class Process {
     this.#desk = new Desk({
       engine: this.engine,
       payments: this.payments,
+      journal: this.store.journal,
+      due: this.store.due,
       bank,
       now: () => world.now,
       onTrouble: () => {},

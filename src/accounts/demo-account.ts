@@ -20,10 +20,6 @@ export interface DemoOptions {
   show(text: string): void;
 }
 
-async function isEmpty(engine: Engine): Promise<boolean> {
-  return (await engine.store.accounts()).length === 0;
-}
-
 /**
  * On an empty store: an account with money, and the text with its credentials, which is shown only now. The
  * settings come last: a start that dies before them leaves no account, so that the next one makes another,
@@ -34,7 +30,7 @@ export async function createDemoAccount(
   engine: Engine,
   { port, shared, show }: DemoOptions,
 ): Promise<void> {
-  if (!(await isEmpty(engine))) return;
+  if (!(await accounts.isEmpty())) return;
   const prepared = accounts.prepare({
     name: 'Demo',
     webhooks: [],
@@ -57,7 +53,7 @@ export async function createDemoAccount(
   if (opening.kind === 'adjusted' && !opening.applied) {
     // Another server is at it, or died at it.
     await pause(PATIENCE_MS);
-    if (!(await isEmpty(engine))) return;
+    if (!(await accounts.isEmpty())) return;
   }
   show(welcome(issued, port));
   await accounts.insert(account);

@@ -5,7 +5,7 @@
  */
 
 import type { Account } from '../domain/account.ts';
-import type { Store } from '../engine/store.ts';
+import type { AccountTable } from '../engine/store.ts';
 import type { Sealer } from './sealing.ts';
 
 const MAX_AGE_MS = 400;
@@ -21,7 +21,7 @@ interface Cached {
 }
 
 export class Directory {
-  readonly #store: Store;
+  readonly #accounts: AccountTable;
   readonly #sealer: Sealer;
   readonly #now: () => number;
   readonly #byId = new Map<string, Cached>();
@@ -31,8 +31,8 @@ export class Directory {
   /** Accounts that were asked for since they were read. */
   readonly #used = new Set<string>();
 
-  constructor(store: Store, sealer: Sealer, now: () => number) {
-    this.#store = store;
+  constructor(accounts: AccountTable, sealer: Sealer, now: () => number) {
+    this.#accounts = accounts;
     this.#sealer = sealer;
     this.#now = now;
   }
@@ -68,8 +68,8 @@ export class Directory {
     const underWay = this.#reading.get(id);
     if (underWay !== undefined) return underWay;
     const readAt = this.#now();
-    const reading = this.#store
-      .account(id)
+    const reading = this.#accounts
+      .get(id)
       .then((account) => {
         this.#keep(id, account, readAt);
         return account;
@@ -101,7 +101,7 @@ export class Directory {
       if (account?.clientId === clientId) return account;
     }
     const readAt = this.#now();
-    const account = await this.#store.accountByClientId(clientId);
+    const account = await this.#accounts.byClientId(clientId);
     // Guesses at client ids are read each time, and fill nothing.
     if (account === null) return null;
     if (this.#ids.size >= MAX_CACHED) this.#ids.clear();

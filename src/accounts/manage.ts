@@ -2,7 +2,7 @@
 
 import type { Account, Activity, Webhook } from '../domain/account.ts';
 import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
-import type { Store } from '../engine/store.ts';
+import type { AccountTable } from '../engine/store.ts';
 import {
   hashSecret,
   newAccountId,
@@ -55,14 +55,18 @@ export interface AccountChanges {
 export class AccountBusy extends Error {}
 
 export class Accounts {
-  readonly #store: Store;
+  readonly #accounts: AccountTable;
   readonly #sealer: Sealer;
   readonly #now: () => number;
 
-  constructor(store: Store, sealer: Sealer, now: () => number) {
-    this.#store = store;
+  constructor(accounts: AccountTable, sealer: Sealer, now: () => number) {
+    this.#accounts = accounts;
     this.#sealer = sealer;
     this.#now = now;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await this.#accounts.all()).length === 0;
   }
 
   async create(wanted: NewAccount): Promise<IssuedAccount> {
@@ -103,7 +107,7 @@ export class Accounts {
   }
 
   async insert(account: Account): Promise<void> {
-    if (!(await this.#store.putAccount(account))) throw new AccountBusy('the new account id is taken');
+    if (!(await this.#accounts.put(account))) throw new AccountBusy('the new account id is taken');
   }
 
   #webhook(target: WebhookTarget, secret: string): Webhook {
@@ -116,10 +120,10 @@ export class Accounts {
     change: (account: Account) => { account: Account; result: Result },
   ): Promise<Result | null> {
     for (let attempt = 0; attempt < 10; attempt++) {
-      const account = await this.#store.account(id);
+      const account = await this.#accounts.get(id);
       if (account === null) return null;
       const changed = change(account);
-      if (await this.#store.putAccount({ ...changed.account, version: account.version + 1 }))
+      if (await this.#accounts.put({ ...changed.account, version: account.version + 1 }))
         return changed.result;
     }
     throw new AccountBusy(`account ${id} is being changed by somebody else`);

@@ -1,5 +1,5 @@
 /** GET /balance and GET /webhooks. */
-import { deliveryList } from '../engine/delivery-list.ts';
+import { deliveryList } from '../engine/history.ts';
 import { type ApiServices, type Context, isUuidV4, queryValue } from './context.ts';
 import { invalidRequest, validationError } from './errors.ts';
 import { ownTransaction } from './transactions.ts';
@@ -7,9 +7,9 @@ import { ownTransaction } from './transactions.ts';
 /** Webhook history: entries a query. */
 const MAX_DELIVERIES = 100;
 
-export function readBalance({ engine }: ApiServices) {
+export function readBalance({ journal }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
-    const { balances } = await engine.store.head(ctx.state.account.id);
+    const { balances } = await journal.head(ctx.state.account.id);
     ctx.body = { balance: balances.available, currency: 'BRL' };
   };
 }
@@ -20,7 +20,7 @@ export function readDeliveries(services: ApiServices) {
     if (id === null) throw invalidRequest('The query parameter transactionId is missing.');
     if (!isUuidV4(id)) throw validationError([{ field: 'transactionId', message: 'must be a UUID v4' }]);
     const record = await ownTransaction(services, ctx, id, null);
-    const deliveries = await deliveryList(services.engine.store, record);
+    const deliveries = await deliveryList(services.journal, record);
     ctx.body = { transactionId: record.id, data: deliveries.slice(0, MAX_DELIVERIES) };
   };
 }

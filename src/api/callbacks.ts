@@ -2,7 +2,6 @@
 import { codePoints, isPrintable } from '../domain/text.ts';
 import { verifyWebhook } from '../domain/webhook-signature.ts';
 import { Overloaded } from '../engine/actor.ts';
-import { digestOf, sha256 } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { checkContentType, parseJson, readBytes } from './body.ts';
@@ -88,31 +87,15 @@ function resultOf(id: string, answer: MessageAnswer): ResultEntry {
   }
 }
 
-/** No such transaction: money in it is a person's case. */
-async function recordUnknown({ engine, now }: ApiServices, message: CallbackMessage): Promise<ResultEntry> {
-  const { id, transactionId, type, data } = message;
-  const key = sha256(JSON.stringify([id, transactionId, digestOf(type, data)])).slice(0, 24);
-  await engine.store.note([
-    {
-      kind: 'unknown',
-      id: `msg_${key}`,
-      since: new Date(now()).toISOString(),
-      what: `${type} (${id}) to ${transactionId}, which is no transaction: ${JSON.stringify(data)}`.slice(
-        0,
-        4_000,
-      ),
-      next: 'ask the bank what it was about: money may be in it',
-    },
-  ]);
-  return { id, result: 'unknown' };
-}
-
 async function take(services: ApiServices, ctx: Context, message: CallbackMessage): Promise<ResultEntry> {
   const { id, transactionId, type, data } = message;
   if (ctx.state.timedOut) return { id, result: 'later', message: 'out of time' };
   try {
-    const record = await services.engine.store.transaction(transactionId.toLowerCase());
-    if (record === null) return await recordUnknown(services, message);
+    const record = await services.journal.transaction(transactionId.toLowerCase());
+    if (record === null) {
+      await services.payments.noteUnknown(message);
+      return { id, result: 'unknown' };
+    }
     const problem = shapeProblem(message);
     const given = problem === null ? ((data ?? {}) as Record<string, unknown>) : { data };
     const incoming = { id, type, data: given };

@@ -4,8 +4,9 @@ import type { Router, RouterContext } from '@koa/router';
 import type { DefaultState } from 'koa';
 import type { Directory } from '../accounts/directory.ts';
 import type { Account } from '../domain/account.ts';
-import type { Engine, SendOptions } from '../engine/engine.ts';
+import type { SendOptions } from '../engine/engine.ts';
 import type { Payments } from '../engine/payments.ts';
+import type { JournalReads } from '../engine/store.ts';
 import { invalidRequest } from './errors.ts';
 
 export interface RequestState extends DefaultState {
@@ -20,7 +21,7 @@ export type ApiRouter = Router<RequestState>;
 
 /** What the endpoints work with. */
 export interface ApiServices {
-  engine: Engine;
+  journal: JournalReads;
   payments: Payments;
   directory: Directory;
   now(): number;

@@ -89,24 +89,23 @@ export function createTransfer({ payments }: ApiServices) {
 
 /** The account's own transaction of a type; 404 for anything else. */
 export async function ownTransaction(
-  { engine }: ApiServices,
+  { journal }: ApiServices,
   ctx: Context,
   id: string,
   type: TransactionType | null,
 ): Promise<TransactionRecord> {
-  const record = await engine.store.transaction(id.toLowerCase());
+  const record = await journal.transaction(id.toLowerCase());
   const isOwn =
     record !== null && record.account === ctx.state.account.id && (type === null || record.type === type);
   if (!isOwn) throw notFound();
   return record;
 }
 
-async function found(services: ApiServices, ctx: Context, lookup: Lookup): Promise<TransactionRecord> {
-  const { store } = services.engine;
+async function found({ journal }: ApiServices, ctx: Context, lookup: Lookup): Promise<TransactionRecord> {
   const account = ctx.state.account.id;
-  const { lookups } = await store.read(account, { transactions: [], lookups: [lookup] });
+  const { lookups } = await journal.read(account, { transactions: [], lookups: [lookup] });
   const id = lookups[0] ?? null;
-  const record = id === null ? null : await store.transaction(id);
+  const record = id === null ? null : await journal.transaction(id);
   if (record === null) throw notFound();
   return record;
 }

@@ -7,14 +7,14 @@ import { canonicalJson } from '../domain/canonical-json.ts';
 import { deliveriesOf, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/project.ts';
-import type { Store } from '../engine/store.ts';
+import { type JournalReads, StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
 
 const PAGE = 100;
 
 /** What a replay is compared with. */
 export interface Stored {
-  store: Store;
+  journal: JournalReads;
   account: string;
   /** Where the replay stands. */
   seq: number;
@@ -29,13 +29,23 @@ function differing(stored: TransactionRecord, record: TransactionRecord): string
     .join(', ');
 }
 
+/**
+ * What is wrong with what was read, in words.
+ * @throws StoreUnavailable: a store that is away says nothing about what it holds, and no report is better than a
+ * wrong one
+ */
+export function faultOf(error: unknown): string {
+  if (error instanceof StoreUnavailable) throw error;
+  return textOf(error);
+}
+
 /** What is different; null where the stored record equals the replayed one, or at the end a newer one its own history. */
 export async function compareRecord(
-  { store, seq }: Stored,
+  { journal, seq }: Stored,
   record: TransactionRecord,
   atEnd: boolean,
 ): Promise<string | null> {
-  const stored = await store.transaction(record.id);
+  const stored = await journal.transaction(record.id);
   if (stored === null) return 'there is no record of it';
   if (canonicalJson(stored) === canonicalJson(record)) return null;
   if (!atEnd) return 'its history goes on';
@@ -43,23 +53,23 @@ export async function compareRecord(
   const goesOn = newest > seq && record.seqs.every((known, index) => stored.seqs[index] === known);
   if (!goesOn || stored.account !== record.account)
     return `its record differs in ${differing(stored, record)}`;
-  const projected = (await historyOf(store, stored)).at(-1)?.record ?? null;
+  const projected = (await historyOf(journal, stored)).at(-1)?.record ?? null;
   return canonicalJson(projected) === canonicalJson(stored) ? null : 'its record differs from its history';
 }
 
 /** Progress that no entry names, or that says that it is another's. */
 export async function compareDeliveries(
-  { store, account, report }: Stored,
+  { journal, account, report }: Stored,
   record: TransactionRecord,
   deliveries: readonly string[],
 ): Promise<void> {
   const seq = record.seqs.at(-1) ?? 0;
-  const progress = await store.deliveries(record.id);
+  const progress = await journal.deliveries(record.id);
   let known = new Set(deliveries);
   if (progress.some(({ id }) => !known.has(id))) {
     // The server may have created it since.
-    const stored = await store.transaction(record.id);
-    known = new Set(deliveriesOf(await historyOf(store, stored ?? record)).map(({ id }) => id));
+    const stored = await journal.transaction(record.id);
+    known = new Set(deliveriesOf(await historyOf(journal, stored ?? record)).map(({ id }) => id));
   }
   for (const delivery of progress) {
     if (!known.has(delivery.id)) report(seq, `no entry names the delivery ${delivery.id} of ${record.id}`);
@@ -70,10 +80,10 @@ export async function compareDeliveries(
 }
 
 /** What batches after the replay's end have made of lookups. */
-async function newerLookups({ store, account, seq }: Stored): Promise<Map<string, Set<string>>> {
+async function newerLookups({ journal, account, seq }: Stored): Promise<Map<string, Set<string>>> {
   const values = new Map<string, Set<string>>();
   for (let from = seq + 1; ; from += PAGE) {
-    const batches = await store.journal(account, from, PAGE);
+    const batches = await journal.batchesFrom(account, from, PAGE);
     for (const { name, key, value } of batches.flatMap((batch) => batch.entries.flatMap(lookupsOf))) {
       values.set(`${name}:${key}`, (values.get(`${name}:${key}`) ?? new Set()).add(value));
     }
@@ -83,10 +93,10 @@ async function newerLookups({ store, account, seq }: Stored): Promise<Map<string
 
 /** Lookups by `name:key`: of several entries that give one, the last wins. */
 export async function compareLookups(target: Stored, replayed: ReadonlyMap<string, string>): Promise<void> {
-  const { store, account, seq, report } = target;
+  const { journal, account, seq, report } = target;
   try {
     const stored = new Map(
-      (await store.lookups(account)).map(({ name, key, value }) => [`${name}:${key}`, value]),
+      (await journal.lookups(account)).map(({ name, key, value }) => [`${name}:${key}`, value]),
     );
     const names = new Set([...replayed.keys(), ...stored.keys()]);
     const different = [...names].filter((name) => replayed.get(name) !== stored.get(name));
@@ -101,6 +111,6 @@ export async function compareLookups(target: Stored, replayed: ReadonlyMap<strin
       );
     }
   } catch (error) {
-    report(seq, `the lookups can't be read: ${textOf(error)}`);
+    report(seq, `the lookups can't be read: ${faultOf(error)}`);
   }
 }

@@ -3,8 +3,8 @@
  * with what is stored. Owns the account's projected state; a record that equals the stored one is let go at
  * once, so that a long journal doesn't have to fit into memory.
  *
- * Rotten data is reported, never thrown: whatever a reader or projection throws becomes a difference. A server
- * may go on writing: what is newer than the head is judged by its own history.
+ * Rotten data is reported, never thrown: whatever a reader or projection throws becomes a difference, but for
+ * StoreUnavailable, which ends the replay. A server may go on writing: what is newer than the head is judged by its own history.
  */
 
 import { canonicalJson } from '../domain/canonical-json.ts';
@@ -20,9 +20,8 @@ import {
   ZERO_HASH,
 } from '../engine/journal.ts';
 import { lookupsOf, project } from '../engine/project.ts';
-import type { LookupName, Store } from '../engine/store.ts';
-import { textOf } from '../errors.ts';
-import { compareDeliveries, compareLookups, compareRecord, type Stored } from './compare.ts';
+import type { JournalReads, LookupName } from '../engine/store.ts';
+import { compareDeliveries, compareLookups, compareRecord, faultOf, type Stored } from './compare.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 
 const PAGE = 100;
@@ -30,7 +29,7 @@ const PAGE = 100;
 const BATCH_PARTS = 8;
 
 export interface ReplayOptions {
-  store: Store;
+  journal: JournalReads;
   account: string;
   decide: boolean;
   sandbox: boolean;
@@ -83,8 +82,8 @@ export class Replay {
   }
 
   get #stored(): Stored {
-    const { store, account, report } = this.#options;
-    return { store, account, seq: this.seq, report };
+    const { journal, account, report } = this.#options;
+    return { journal, account, seq: this.seq, report };
   }
 
   #report(seq: number, what: string): void {
@@ -93,29 +92,29 @@ export class Replay {
 
   async #head(): Promise<Head | null> {
     try {
-      return await this.#options.store.head(this.#options.account);
+      return await this.#options.journal.head(this.#options.account);
     } catch (error) {
-      this.#report(0, `the head can't be read: ${textOf(error)}`);
+      this.#report(0, `the head can't be read: ${faultOf(error)}`);
       return null;
     }
   }
 
   /** The batches from..from+length-1 that are there and can be read; null past the journal's end. */
   async #page(from: number, length: number): Promise<Batch[] | null> {
-    const { store, account } = this.#options;
+    const { journal, account } = this.#options;
     const seqs = Array.from({ length }, (_, index) => from + index);
     try {
-      const found = await store.batches(account, seqs);
+      const found = await journal.batches(account, seqs);
       // A head that was tampered with may be far from where the journal ends.
-      const atEnd = found.length === 0 && (await store.journal(account, from, 1)).length === 0;
+      const atEnd = found.length === 0 && (await journal.batchesFrom(account, from, 1)).length === 0;
       return atEnd ? null : found;
     } catch {
       const readable: Batch[] = [];
       for (const seq of seqs) {
         try {
-          readable.push(...(await store.batches(account, [seq])));
+          readable.push(...(await journal.batches(account, [seq])));
         } catch (error) {
-          this.#report(seq, `the batch can't be read: ${textOf(error)}`);
+          this.#report(seq, `the batch can't be read: ${faultOf(error)}`);
         }
       }
       return readable;
@@ -130,7 +129,7 @@ export class Replay {
         await this.#entry(batch, entry).catch((error: unknown) => {
           this.#report(
             batch.seq,
-            `${entry?.message?.type} to ${entry?.transaction} can't be replayed: ${textOf(error)}`,
+            `${entry?.message?.type} to ${entry?.transaction} can't be replayed: ${faultOf(error)}`,
           );
         });
       }
@@ -142,7 +141,7 @@ export class Replay {
         this.#balances = batch.balances;
       }
     } catch (error) {
-      this.#report(this.seq, `the batch can't be replayed: ${textOf(error)}`);
+      this.#report(this.seq, `the batch can't be replayed: ${faultOf(error)}`);
       this.#chained = false;
     }
   }
@@ -207,7 +206,7 @@ export class Replay {
     } catch (error) {
       this.#report(
         batch.seq,
-        `${entry.transaction ?? 'the account'} can't be decided again: ${textOf(error)}`,
+        `${entry.transaction ?? 'the account'} can't be decided again: ${faultOf(error)}`,
       );
     }
   }
@@ -216,10 +215,10 @@ export class Replay {
   async #openOf(id: string, seq: number): Promise<Open | null> {
     const open = this.#open.get(id);
     if (open !== undefined || !this.transactions.has(id)) return open ?? null;
-    const { store, account } = this.#options;
-    const stored = (await store.read(account, { transactions: [id], lookups: [] })).transactions[0] ?? null;
+    const { journal, account } = this.#options;
+    const stored = (await journal.read(account, { transactions: [id], lookups: [] })).transactions[0] ?? null;
     if (stored === null) return null;
-    const history = await historyOf(store, { ...stored, seqs: stored.seqs.filter((known) => known < seq) });
+    const history = await historyOf(journal, { ...stored, seqs: stored.seqs.filter((known) => known < seq) });
     const record = history.at(-1)?.record;
     return record === undefined
       ? null
@@ -248,7 +247,7 @@ export class Replay {
         else this.#report(open.record.seqs.at(-1) ?? 0, `${id}: ${different}`);
       } catch (error) {
         if (!atEnd) continue;
-        this.#report(open.record.seqs.at(-1) ?? 0, `${id} can't be read: ${textOf(error)}`);
+        this.#report(open.record.seqs.at(-1) ?? 0, `${id} can't be read: ${faultOf(error)}`);
       }
       this.#open.delete(id);
     }

@@ -4,8 +4,8 @@
  */
 
 import type { TransactionRecord } from '../engine/journal.ts';
-import type { Store } from '../engine/store.ts';
-import { textOf } from '../errors.ts';
+import type { JournalReads } from '../engine/store.ts';
+import { faultOf } from './compare.ts';
 import { Replay } from './replay.ts';
 
 export interface VerifyOptions {
@@ -38,54 +38,57 @@ const MAX_DIFFERENCES = 1_000;
 const PAGE = 500;
 
 /** Whether the journal tells of the record's beginning: a server may have created it while others were replayed. */
-async function isExplained(store: Store, record: TransactionRecord): Promise<boolean> {
-  const batches = await store.batches(record.account, record.seqs.slice(0, 1));
-  return batches.some(({ entries }) => entries.some(({ transaction }) => transaction === record.id));
+async function isExplained(journal: JournalReads, record: TransactionRecord): Promise<boolean> {
+  try {
+    const batches = await journal.batches(record.account, record.seqs.slice(0, 1));
+    return batches.some(({ entries }) => entries.some(({ transaction }) => transaction === record.id));
+  } catch (error) {
+    faultOf(error);
+    return false;
+  }
 }
 
-/** Stored records that no journal explains. */
-async function checkRecords(
-  store: Store,
-  known: ReadonlySet<string>,
+/**
+ * Looks for stored records that no journal explains.
+ * @throws StoreUnavailable
+ */
+export async function checkRecords(
+  journal: JournalReads,
+  isKnown: (record: TransactionRecord) => boolean | Promise<boolean>,
   report: (difference: Difference) => void,
 ): Promise<void> {
   let after = '';
   let limit = PAGE;
+  const unreadable = (what: string): void =>
+    report({ account: '', seq: 0, what: `the record after "${after}" ${what}` });
   for (;;) {
     let records: TransactionRecord[];
     try {
-      records = await store.records(after, limit);
+      records = await journal.records(after, limit);
     } catch (error) {
+      const fault = faultOf(error);
+      if (limit === 1) return unreadable(`can't be read: ${fault}`);
       // Smaller pages come as near as the port allows to the record that can't be read.
-      if (limit > 1) {
-        limit = Math.ceil(limit / 10);
-        continue;
-      }
-      return report({
-        account: '',
-        seq: 0,
-        what: `the record after "${after}" can't be read: ${textOf(error)}`,
-      });
+      limit = Math.ceil(limit / 10);
+      continue;
     }
     for (const record of records) {
       // Each id is greater than the one before, or there would be no end.
-      if (typeof record?.id !== 'string' || record.id <= after) {
-        return report({
-          account: '',
-          seq: 0,
-          what: `the record after "${after}" says that it is ${record?.id}`,
-        });
-      }
+      if (typeof record?.id !== 'string' || record.id <= after)
+        return unreadable(`says that it is ${record?.id}`);
       after = record.id;
-      if (known.has(record.id) || (await isExplained(store, record).catch(() => false))) continue;
+      if (await isKnown(record)) continue;
       report({ account: record.account, seq: 0, what: `no journal tells of the record ${record.id}` });
     }
     if (records.length < limit) return;
   }
 }
 
-/** Replays every journal and compares; rotten data is reported, never thrown. */
-export async function verifyStore(store: Store, options: VerifyOptions): Promise<VerifyReport> {
+/**
+ * Replays every journal and compares; rotten data is reported, never thrown.
+ * @throws StoreUnavailable
+ */
+export async function verifyStore(journal: JournalReads, options: VerifyOptions): Promise<VerifyReport> {
   const { decide, sandbox } = options;
   const report: VerifyReport = { ok: true, accounts: 0, batches: 0, entries: 0, differences: [] };
   const heads: NonNullable<VerifyReport['heads']> = [];
@@ -94,9 +97,9 @@ export async function verifyStore(store: Store, options: VerifyOptions): Promise
     report.ok = false;
     if (report.differences.length < MAX_DIFFERENCES) report.differences.push(difference);
   };
-  for (const account of await store.accountIds()) {
+  for (const account of await journal.accountIds()) {
     const replay = new Replay({
-      store,
+      journal,
       account,
       decide,
       sandbox,
@@ -109,6 +112,6 @@ export async function verifyStore(store: Store, options: VerifyOptions): Promise
     for (const id of replay.transactions) known.add(id);
     heads.push({ account, seq: replay.seq, hash: replay.hash });
   }
-  await checkRecords(store, known, add);
+  await checkRecords(journal, (record) => known.has(record.id) || isExplained(journal, record), add);
   return options.heads ? { ...report, heads } : report;
 }

@@ -12,7 +12,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer, Payments } from '../engine/payments.ts';
 import { settleSurely } from '../engine/settle.ts';
-import type { Claim, Due, Settlement } from '../engine/store.ts';
+import type { Claim, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 
 type BankDue = Due & { kind: 'bank' };
 
@@ -22,6 +22,8 @@ const LONGEST_BACKOFF_MS = 60_000;
 export interface DeskOptions {
   engine: Engine;
   payments: Payments;
+  journal: JournalReads;
+  due: DueIndex;
   bank: Bank;
   now(): number;
   /** Something went wrong that will be tried again. */
@@ -47,7 +49,6 @@ export class Desk {
 
   /** Carries out claimed orders; the record is known where the order is fresh from its commit. */
   async carryOut(orders: readonly { claim: Claim; record: TransactionRecord | null }[]): Promise<void> {
-    const { store } = this.#options.engine;
     const settlements: Settlement[] = [];
     const parked: Claim[] = [];
     const settle = async ({
@@ -62,12 +63,12 @@ export class Desk {
       else settlements.push({ claim, next: outcome.next });
     };
     await Promise.all(orders.map(settle));
-    await settleSurely(store, settlements, parked);
+    await settleSurely(this.#options.due, settlements, parked);
   }
 
   async #outcome(due: BankDue, fresh: TransactionRecord | null): Promise<Outcome> {
     try {
-      const record = fresh ?? (await this.#options.engine.store.transaction(due.transaction));
+      const record = fresh ?? (await this.#options.journal.transaction(due.transaction));
       if (record === null) return DONE;
       switch (due.order.kind) {
         case 'payout':
@@ -125,15 +126,15 @@ export class Desk {
 
   /** The outcome of an earlier submit is unknown: the bank is asked, and told nothing. */
   async #ask(due: BankDue, record: TransactionRecord): Promise<Outcome> {
-    const { bank, engine } = this.#options;
-    const current = (await engine.store.transaction(record.id)) ?? record;
+    const { bank, journal } = this.#options;
+    const current = (await journal.transaction(record.id)) ?? record;
     if (current.final || !current.submitted) return DONE;
     const messages = await bank.query(current);
     for (const message of messages ?? []) {
       const outcome = await this.#tell(current, message);
       if (outcome === 'park') return outcome;
     }
-    const after = await engine.store.transaction(record.id);
+    const after = await journal.transaction(record.id);
     return after === null || after.final || after.snapshot.value === 'processing'
       ? DONE
       : { next: this.#later(due) };

@@ -43,7 +43,7 @@ interface SetOptions {
 /** An account as ops see it; `issued`: secrets of URLs that are new. */
 async function shown(core: Core, account: Account, issued: Record<string, string> = {}): Promise<Shown> {
   const { id, clientId, name, status, userStatus, allowedIps } = account;
-  const balance = (await core.store.head(id)).balances.available;
+  const balance = (await core.store.journal.head(id)).balances.available;
   const webhooks = account.webhooks.map(({ url, events }) => {
     const secret = issued[url];
     return secret === undefined ? { url, events } : { url, events, secret };
@@ -145,7 +145,7 @@ async function createOne(core: Core, wanted: NewAccount, balance: number): Promi
 
 async function listAll(shell: Shell): Promise<Outcome> {
   const accounts = await shell.reading(shell.config(), async (core) => {
-    const all = await core.store.accounts();
+    const all = await core.store.accounts.all();
     return Promise.all(all.map((account) => shown(core, account)));
   });
   const text =

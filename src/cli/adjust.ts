@@ -32,7 +32,7 @@ async function adjustBalance(
   values.check();
   const allowNegative = options.allowNegative === true;
   const answer = await shell.withCore(config, async (core) => {
-    if ((await core.store.account(accountId)) === null) throw accountNotFound(accountId);
+    if ((await core.store.accounts.get(accountId)) === null) throw accountNotFound(accountId);
     return adjust(core.engine, accountId, { id, amount, reason, allowNegative });
   });
   if (answer.kind === 'notAdjusted') {

@@ -129,7 +129,7 @@ async function migrateStore(shell: Shell, { to, account }: MigrateStoreOptions):
     const target = await openTarget(to, incarnation);
     // Whoever is silent is taken for dead, and others go on with what it left.
     const beat = setInterval(() => {
-      source.store.beat(now()).catch(() => {});
+      source.store.due.beat(now()).catch(() => {});
       target.beat(target.now()).catch(() => {});
     }, BEAT_MS);
     try {

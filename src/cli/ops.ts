@@ -4,8 +4,7 @@ import { type VerifyReport, verifyStore } from '../audit/verify.ts';
 import { now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { attentionList, dismissAttention, type StuckRule } from '../engine/attention.ts';
-import type { AttentionItem, Store } from '../engine/store.ts';
-import { SteadyReads } from '../migration/steady-reads.ts';
+import type { AttentionItem } from '../engine/store.ts';
 import { Failure, REFUSED } from './failure.ts';
 import type { Outcome } from './output.ts';
 import type { Shell } from './shell.ts';
@@ -56,13 +55,9 @@ function reportText(report: VerifyReport): string {
 
 async function verify(shell: Shell, options: VerifyOptions): Promise<Outcome> {
   const wanted = { heads: options.heads === true, decide: options.decide === true };
-  const report = await shell.reading(shell.config(), async ({ store, bank }) => {
-    const reads = new SteadyReads(store);
-    const found = await verifyStore(reads as unknown as Store, { ...wanted, sandbox: bank.sandbox });
-    // What was away was not rotten: no report is better than a wrong one.
-    reads.expectThere();
-    return found;
-  });
+  const report = await shell.reading(shell.config(), ({ store, bank }) =>
+    verifyStore(store.journal, { ...wanted, sandbox: bank.sandbox }),
+  );
   return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
 }
 

@@ -5,11 +5,10 @@ import { now } from '../clock.ts';
 import type { Core } from '../core.ts';
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
-import { deliveryList } from '../engine/delivery-list.ts';
-import { deliveriesOf, type HistoryEntry, historyOf } from '../engine/history.ts';
+import { deliveriesOf, deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
-import type { DeliveryRecord, Settlement, Store } from '../engine/store.ts';
+import type { DeliveryRecord, JournalReads, Settlement } from '../engine/store.ts';
 import { revived } from '../webhooks/delivery.ts';
 import { Failure, invalidValues, transactionNotFound } from './failure.ts';
 import { transactionId, Values } from './options.ts';
@@ -24,9 +23,9 @@ interface SendOptions {
   data?: string;
 }
 
-async function find(store: Store, given: string): Promise<TransactionRecord> {
+async function find(journal: JournalReads, given: string): Promise<TransactionRecord> {
   const id = transactionId(given);
-  const record = id === null ? null : await store.transaction(id);
+  const record = id === null ? null : await journal.transaction(id);
   if (record === null) throw transactionNotFound(given);
   return record;
 }
@@ -85,9 +84,12 @@ function timeline(
 }
 
 async function inspect(shell: Shell, id: string): Promise<Outcome> {
-  return shell.reading(shell.config(), async ({ store }) => {
-    const record = await find(store, id);
-    const [history, deliveries] = await Promise.all([historyOf(store, record), deliveryList(store, record)]);
+  return shell.reading(shell.config(), async ({ store: { journal } }) => {
+    const record = await find(journal, id);
+    const [history, deliveries] = await Promise.all([
+      historyOf(journal, record),
+      deliveryList(journal, record),
+    ]);
     const { snapshot, timers } = record;
     const entries = history.map(entryOf);
     return {
@@ -133,7 +135,7 @@ async function send(shell: Shell, given: string, type: string, options: SendOpti
   const data = options.data === undefined ? null : values.object('--data', options.data);
   values.check();
   return shell.withCore(config, async ({ store, payments }) => {
-    const record = await find(store, given);
+    const record = await find(store.journal, given);
     return sentOutcome(record, await payments.message(record, { id, type, data }, 'ops'));
   });
 }
@@ -145,10 +147,10 @@ interface Named {
   ids: Set<string>;
 }
 
-async function namedBy(store: Store, given: string): Promise<Named> {
+async function namedBy(journal: JournalReads, given: string): Promise<Named> {
   const parsed = parseEventOrDeliveryId(given);
-  const record = parsed === null ? await find(store, given) : await store.transaction(parsed.transaction);
-  const history = record === null ? [] : await historyOf(store, record);
+  const record = parsed === null ? await find(journal, given) : await journal.transaction(parsed.transaction);
+  const history = record === null ? [] : await historyOf(journal, record);
   const named = deliveriesOf(history);
   if (parsed === null && record !== null) return { record, ids: new Set(named.map(({ id }) => id)) };
   if (record === null) throw transactionNotFound(given);
@@ -177,9 +179,9 @@ function revival(record: DeliveryRecord, at: number): Settlement[] {
 }
 
 async function retryIn({ store }: Core, given: string): Promise<string[]> {
-  const { record, ids } = await namedBy(store, given);
+  const { record, ids } = await namedBy(store.journal, given);
   const at = now();
-  const progress = (await store.deliveries(record.id)).filter(({ id }) => ids.has(id));
+  const progress = (await store.journal.deliveries(record.id)).filter(({ id }) => ids.has(id));
   const settlements = progress.flatMap((delivery) => revival(delivery, at));
   if (settlements.length === 0 && given.startsWith('dlv_')) {
     const status = progress[0]?.status ?? 'pending';
@@ -189,7 +191,7 @@ async function retryIn({ store }: Core, given: string): Promise<string[]> {
       { status },
     );
   }
-  await store.settle(settlements);
+  await store.due.settle(settlements);
   return settlements.flatMap((settlement) => settlement.record?.id ?? []);
 }
 

@@ -16,7 +16,14 @@ import type { Answer, Command } from './commands.ts';
 import { decide } from './decide.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
 import { attentionOf, dueOf } from './project.ts';
-import { type Append, type Claim, type Reads, type Store, StoreUnavailable } from './store.ts';
+import {
+  type Append,
+  type AppendResult,
+  type Claim,
+  type Journal,
+  type Reads,
+  StoreUnavailable,
+} from './store.ts';
 import { Workspace, wantsOfAll } from './workspace.ts';
 
 /** The mailbox is full, or the store doesn't take writes: nothing was decided, or nobody knows. */
@@ -42,7 +49,7 @@ export interface Committed {
 
 /** What the actor needs of the engine. */
 export interface ActorHost {
-  readonly store: Store;
+  readonly journal: Journal;
   readonly sandbox: boolean;
   now(): number;
   newBatchId(): string;
@@ -102,7 +109,7 @@ export class AccountActor {
   /** A provisional look at the balance, in cents; read again where what is known would not do. */
   async available(atLeast: number): Promise<number> {
     if (this.#head !== null && this.#head.balances.available >= atLeast) return this.#head.balances.available;
-    return (await this.#host.store.head(this.#account)).balances.available;
+    return (await this.#host.journal.head(this.#account)).balances.available;
   }
 
   async #run(): Promise<void> {
@@ -143,10 +150,10 @@ export class AccountActor {
     for (let attempt = 0; attempt < STALE_TRIES; attempt++) {
       // Another process was first: wait a little, longer each time, so that one of the racers gets through.
       if (attempt > 1) await pause(2 ** Math.min(attempt, 6));
-      const head = this.#head ?? (await this.#host.store.head(this.#account));
+      const head = this.#head ?? (await this.#host.journal.head(this.#account));
       const decided = await this.#decide(head, tickets);
       if (decided.append === null) {
-        if ((await this.#host.store.head(this.#account)).seq !== head.seq) {
+        if ((await this.#host.journal.head(this.#account)).seq !== head.seq) {
           this.#head = null;
           continue;
         }
@@ -169,13 +176,13 @@ export class AccountActor {
   }
 
   async #decide(head: Head, tickets: readonly Ticket[]): Promise<Decided> {
-    const { store, sandbox } = this.#host;
+    const { journal, sandbox } = this.#host;
     const wants = wantsOfAll(tickets.map((ticket) => ticket.command));
     const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
     const settled = this.#host.settings(this.#account);
     const [settings, reads] = nothing
       ? [await settled, NOTHING_READ]
-      : await Promise.all([settled, store.read(this.#account, wants)]);
+      : await Promise.all([settled, journal.read(this.#account, wants)]);
     // Times of an account's entries never go back, whichever clock wrote the one before.
     const now = Math.max(this.#host.now(), head.seq === 0 ? 0 : Date.parse(head.at));
     const at = new Date(now).toISOString();
@@ -219,7 +226,7 @@ export class AccountActor {
     };
   }
 
-  async #append(append: Append): ReturnType<Store['append']> {
+  async #append(append: Append): Promise<AppendResult> {
     let stalled = false;
     const timer = setTimeout(() => {
       stalled = true;
@@ -231,7 +238,7 @@ export class AccountActor {
       this.#mailbox = [];
     }, WRITE_TIMEOUT_MS);
     try {
-      return await this.#host.store.append(append);
+      return await this.#host.journal.append(append);
     } finally {
       clearTimeout(timer);
       if (stalled) this.#host.stalled(this.#account, false);

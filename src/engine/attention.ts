@@ -7,6 +7,9 @@ import { upToDate } from './chart.ts';
 import type { TransactionRecord } from './journal.ts';
 import type { AttentionItem, Store } from './store.ts';
 
+/** What the list is made of. */
+type Sources = Pick<Store, 'journal' | 'attention'>;
+
 /** The most stuck cashouts that are listed: where more are, it is the bank that is stuck. */
 const MAX_STUCK = 10_000;
 
@@ -31,15 +34,15 @@ function stuckItem(record: TransactionRecord): AttentionItem {
   };
 }
 
-async function stuckItems(store: Store, { now, stuckAfterMs }: StuckRule): Promise<AttentionItem[]> {
-  const records = await store.openCashouts(new Date(now - stuckAfterMs).toISOString(), MAX_STUCK);
-  const done = await store.dismissed(records.map(markOf));
+async function stuckItems(store: Sources, { now, stuckAfterMs }: StuckRule): Promise<AttentionItem[]> {
+  const records = await store.journal.openCashouts(new Date(now - stuckAfterMs).toISOString(), MAX_STUCK);
+  const done = await store.attention.dismissed(records.map(markOf));
   return records.filter((_, index) => done[index] !== true).map(stuckItem);
 }
 
 /** A snapshot that reads again, after a deploy for one, needs nobody. */
-async function isQuarantined(store: Store, id: string): Promise<boolean> {
-  const record = await store.transaction(id);
+async function isQuarantined(store: Sources, id: string): Promise<boolean> {
+  const record = await store.journal.transaction(id);
   if (record === null) return true;
   try {
     upToDate(record.snapshot);
@@ -50,14 +53,14 @@ async function isQuarantined(store: Store, id: string): Promise<boolean> {
 }
 
 /** A delivery that was started anew is no dead one, unless it dies again. */
-async function isDead(store: Store, id: string): Promise<boolean> {
+async function isDead(store: Sources, id: string): Promise<boolean> {
   const parsed = parseEventOrDeliveryId(id);
   if (parsed === null) return true;
-  const record = (await store.deliveries(parsed.transaction)).find((delivery) => delivery.id === id);
+  const record = (await store.journal.deliveries(parsed.transaction)).find((delivery) => delivery.id === id);
   return record === undefined || record.status === 'dead' || record.status === 'rejected';
 }
 
-async function holds(store: Store, item: AttentionItem): Promise<boolean> {
+async function holds(store: Sources, item: AttentionItem): Promise<boolean> {
   switch (item.kind) {
     case 'quarantined':
       return isQuarantined(store, item.id);
@@ -69,20 +72,20 @@ async function holds(store: Store, item: AttentionItem): Promise<boolean> {
 }
 
 /** What needs a person now, oldest first. */
-export async function attentionList(store: Store, rule: StuckRule): Promise<AttentionItem[]> {
+export async function attentionList(store: Sources, rule: StuckRule): Promise<AttentionItem[]> {
   const items = await stuckItems(store, rule);
-  for (const item of await store.attention()) if (await holds(store, item)) items.push(item);
+  for (const item of await store.attention.list()) if (await holds(store, item)) items.push(item);
   return items.sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
 }
 
 /** Takes what has the id off the list; false where nothing has it. A stuck cashout comes back once it has changed. */
-export async function dismissAttention(store: Store, rule: StuckRule, id: string): Promise<boolean> {
+export async function dismissAttention(store: Sources, rule: StuckRule, id: string): Promise<boolean> {
   const stuck = (await stuckItems(store, rule)).some((item) => item.id === id);
-  const record = stuck ? await store.transaction(id) : null;
-  if (record === null) return store.dismiss(id);
+  const record = stuck ? await store.journal.transaction(id) : null;
+  if (record === null) return store.attention.dismiss(id);
   const mark = markOf(record);
-  await store.note([{ ...stuckItem(record), id: mark }]);
-  await store.dismiss(mark);
-  await store.dismiss(id);
+  await store.attention.note([{ ...stuckItem(record), id: mark }]);
+  await store.attention.dismiss(mark);
+  await store.attention.dismiss(id);
   return true;
 }

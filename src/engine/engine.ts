@@ -8,10 +8,10 @@ import { pause } from '../waiting.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
 import type { AttentionNote } from './journal.ts';
-import type { Store } from './store.ts';
+import type { AttentionItem, Store } from './store.ts';
 
 export interface EngineOptions {
-  store: Store;
+  store: Pick<Store, 'journal' | 'attention'>;
   /** Whether the bank is the sandbox, where every door speaks for the bank. */
   sandbox: boolean;
   now(): number;
@@ -37,7 +37,6 @@ const IDLE_MS = 60_000;
 const NEVER = (): boolean => false;
 
 export class Engine {
-  readonly store: Store;
   readonly #options: EngineOptions;
   readonly #actors = new Map<string, AccountActor>();
   readonly #host: ActorHost;
@@ -47,10 +46,9 @@ export class Engine {
   #closed = false;
 
   constructor(options: EngineOptions) {
-    this.store = options.store;
     this.#options = options;
     this.#host = {
-      store: options.store,
+      journal: options.store.journal,
       sandbox: options.sandbox,
       now: options.now,
       newBatchId: options.newBatchId,
@@ -133,9 +131,14 @@ export class Engine {
     }
   }
 
+  /** Notes what needs a person; an item that is known stays as it is. */
+  note(items: AttentionItem[]): Promise<void> {
+    return this.#options.store.attention.note(items);
+  }
+
   #quarantine(answer: Answer & { kind: 'quarantined' }): Promise<void> {
     const { transaction, reason } = answer;
-    return this.store.note([
+    return this.note([
       {
         kind: 'quarantined',
         id: transaction,

@@ -2,7 +2,7 @@
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Batch, Entry, TransactionRecord } from './journal.ts';
 import { project } from './project.ts';
-import type { Store } from './store.ts';
+import type { DeliveryRecord, JournalReads } from './store.ts';
 
 export interface HistoryEntry {
   seq: number;
@@ -12,17 +12,17 @@ export interface HistoryEntry {
 
 /** Reads batches, each once: neighbours in a batch share what it costs to read. */
 export class BatchReader {
-  readonly #store: Store;
+  readonly #journal: JournalReads;
   readonly #read = new Map<string, Promise<Batch[]>>();
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(journal: JournalReads) {
+    this.#journal = journal;
   }
 
   async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
     const read = (seq: number): Promise<Batch[]> => {
       const key = `${account} ${seq}`;
-      const known = this.#read.get(key) ?? this.#store.batches(account, [seq]);
+      const known = this.#read.get(key) ?? this.#journal.batches(account, [seq]);
       this.#read.set(key, known);
       return known;
     };
@@ -32,12 +32,12 @@ export class BatchReader {
 
 /** All entries of a transaction in order. */
 export async function historyOf(
-  store: Pick<Store, 'batches'>,
+  journal: Pick<JournalReads, 'batches'>,
   transaction: TransactionRecord,
 ): Promise<HistoryEntry[]> {
   const history: HistoryEntry[] = [];
   let record: TransactionRecord | null = null;
-  for (const batch of await store.batches(transaction.account, transaction.seqs)) {
+  for (const batch of await journal.batches(transaction.account, transaction.seqs)) {
     for (const entry of batch.entries) {
       if (entry.transaction !== transaction.id) continue;
       record = project(record, transaction.account, batch.seq, entry);
@@ -75,4 +75,28 @@ export function deliveriesOf(history: readonly HistoryEntry[]): NamedDelivery[] 
       }));
     }),
   );
+}
+
+function listed(named: NamedDelivery, record: DeliveryRecord | undefined): object {
+  return {
+    id: named.id,
+    eventId: named.event.id,
+    event: named.event.name,
+    url: named.url,
+    status: record?.status ?? 'pending',
+    attempts: record?.attempts ?? [],
+    nextAttemptAt: record?.nextAttemptAt ?? null,
+    createdAt: named.at,
+    deliveredAt: record?.deliveredAt ?? null,
+    payload: named.payload,
+  };
+}
+
+/** All deliveries of a transaction as merchants and ops see them (decisions, "GET /webhooks"), newest first. */
+export async function deliveryList(journal: JournalReads, record: TransactionRecord): Promise<object[]> {
+  const [history, progress] = await Promise.all([historyOf(journal, record), journal.deliveries(record.id)]);
+  const byId = new Map(progress.map((delivery) => [delivery.id, delivery]));
+  return deliveriesOf(history)
+    .map((named) => listed(named, byId.get(named.id)))
+    .reverse();
 }

@@ -12,8 +12,9 @@ import type { Charge, Metadata } from '../domain/transactions.ts';
 import type { Bank } from './bank.ts';
 import type { Answer, SentMessage } from './commands.ts';
 import type { Engine, SendOptions } from './engine.ts';
-import { type Door, digestOf, type TransactionRecord } from './journal.ts';
+import { type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
 import { lookupKey } from './project.ts';
+import type { JournalReads } from './store.ts';
 
 export interface ChargeRequest {
   amount: number;
@@ -44,10 +45,22 @@ export interface IncomingMessage {
   data: Record<string, unknown> | null;
 }
 
+/** A message as the bank sent it, to what is no transaction. */
+export interface UnknownMessage {
+  id: string;
+  transactionId: string;
+  type: string;
+  data: unknown;
+}
+
+/** Characters of such a message that ops are shown. */
+const LONGEST_WHAT = 4_000;
+
 export type MessageAnswer = Answer | { kind: 'malformed'; details: FieldError[] };
 
 export interface PaymentsOptions {
   engine: Engine;
+  journal: JournalReads;
   bank: Bank;
   now(): number;
   newId(): string;
@@ -112,7 +125,24 @@ export class Payments {
   async #transferOf(account: Account, key: string | null): Promise<string | null> {
     if (key === null) return null;
     const wants = { transactions: [], lookups: [{ name: 'idempotencyKey', key: lookupKey(key) } as const] };
-    return (await this.#options.engine.store.read(account.id, wants)).lookups[0] ?? null;
+    return (await this.#options.journal.read(account.id, wants)).lookups[0] ?? null;
+  }
+
+  /** A message to a transaction that nobody knows: money in it is a person's case. */
+  async noteUnknown(message: UnknownMessage): Promise<void> {
+    const { engine, now } = this.#options;
+    const { id, transactionId, type, data } = message;
+    const key = sha256(JSON.stringify([id, transactionId, digestOf(type, data)])).slice(0, 24);
+    const what = `${type} (${id}) to ${transactionId}, which is no transaction: ${JSON.stringify(data)}`;
+    await engine.note([
+      {
+        kind: 'unknown',
+        id: `msg_${key}`,
+        since: new Date(now()).toISOString(),
+        what: what.slice(0, LONGEST_WHAT),
+        next: 'ask the bank what it was about: money may be in it',
+      },
+    ]);
   }
 
   /** A message to a transaction that exists, through any door. */

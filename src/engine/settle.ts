@@ -1,6 +1,6 @@
 /** Ends claims, again where the store couldn't be reached: what isn't settled stays with a process that lives. */
 import { again } from '../waiting.ts';
-import { type Claim, type Settlement, type Store, StoreUnavailable } from './store.ts';
+import { type Claim, type DueIndex, type Settlement, StoreUnavailable } from './store.ts';
 
 const TRIES = 8;
 const FIRST_PAUSE_MS = 50;
@@ -13,7 +13,7 @@ function surely(work: () => Promise<unknown>): Promise<unknown> {
 }
 
 /** @throws StoreUnavailable where the store stays away for long: another process takes over what is left. */
-export async function settleSurely(store: Store, settlements: Settlement[], parked: Claim[]): Promise<void> {
-  if (settlements.length > 0) await surely(() => store.settle(settlements));
-  if (parked.length > 0) await surely(() => store.park(parked));
+export async function settleSurely(due: DueIndex, settlements: Settlement[], parked: Claim[]): Promise<void> {
+  if (settlements.length > 0) await surely(() => due.settle(settlements));
+  if (parked.length > 0) await surely(() => due.park(parked));
 }

@@ -1,6 +1,6 @@
 /**
- * The store's port, named by what the engine needs. Adapters are in `store/`; `test/store/contract/` is what
- * each of them keeps.
+ * The store's port, named by what the engine needs and given in roles: each caller is handed the part that it
+ * uses. Adapters are in `store/`; `test/store/contract/` is what each of them keeps.
  *
  * An append is one account's batch with its projections: all of it or nothing. Appends that wait together may
  * travel together, but each has its own outcome; nothing is promised across accounts.
@@ -123,26 +123,36 @@ export interface Reads {
   lookups: (string | null)[];
 }
 
-export interface Store {
+/** What a journal and its projections tell; it changes nothing. Doors get this and no more. */
+export interface JournalReads {
   /** Sequence number 0 for an account without a batch. */
   head(account: string): Promise<Head>;
   /** One round trip, whatever is wanted. */
   read(account: string, wants: Wants): Promise<Reads>;
-  /** Durable once it resolves. The same batch id again is answered `appended`; only the first answer has the claims. */
-  append(append: Append): Promise<AppendResult>;
-
   transaction(id: string): Promise<TransactionRecord | null>;
   /** Batches by sequence number, in order; those that aren't there are left out. */
   batches(account: string, seqs: readonly number[]): Promise<Batch[]>;
   /** The journal from a sequence number on, at most `limit` batches. */
-  journal(account: string, from: number, limit: number): Promise<Batch[]>;
+  batchesFrom(account: string, from: number, limit: number): Promise<Batch[]>;
   /** Accounts that have a journal or settings. */
   accountIds(): Promise<string[]>;
   /** Records of all accounts in the order of their ids, those behind `after`, for verify. */
   records(after: string, limit: number): Promise<TransactionRecord[]>;
   /** All lookups of an account, for verify. */
   lookups(account: string): Promise<LookupRow[]>;
+  /** Progress of a transaction's deliveries; one without an attempt has none. */
+  deliveries(transaction: string): Promise<DeliveryRecord[]>;
+  /** Cashouts that aren't final and changed last before this time (ISO). */
+  openCashouts(before: string, limit: number): Promise<TransactionRecord[]>;
+}
 
+export interface Journal extends JournalReads {
+  /** Durable once it resolves. The same batch id again is answered `appended`; only the first answer has the claims. */
+  append(append: Append): Promise<AppendResult>;
+}
+
+/** What is due, and which incarnation has it in hand. */
+export interface DueIndex {
   /** Tells that this incarnation lives. */
   beat(now: number): Promise<void>;
   /** What is due, earliest first, claimed for this incarnation. */
@@ -153,29 +163,37 @@ export interface Store {
   park(claims: Claim[]): Promise<void>;
   /** Everything that was parked is due again now; how many. */
   unpark(now: number): Promise<number>;
+  /** Drops what the adapter keeps only to find things and needs no longer. */
+  tidy(now: number): Promise<void>;
+}
 
-  /** Progress of a transaction's deliveries; one without an attempt has none. */
-  deliveries(transaction: string): Promise<DeliveryRecord[]>;
-
-  /** What needs a person, oldest first; without what is done. */
-  attention(): Promise<AttentionItem[]>;
+/** What was noted for a person to look at. */
+export interface Attention {
+  /** Oldest first, without what is done. */
+  list(): Promise<AttentionItem[]>;
   /** Adds items; one that is known, done or not, stays as it is. */
   note(items: AttentionItem[]): Promise<void>;
   /** False where there is no such item. */
   dismiss(id: string): Promise<boolean>;
   /** In the order of the ids: whether its items were dismissed; false for one without items. */
   dismissed(ids: readonly string[]): Promise<boolean[]>;
-  /** Cashouts that aren't final and changed last before this time (ISO). */
-  openCashouts(before: string, limit: number): Promise<TransactionRecord[]>;
-  /** Drops what the adapter keeps only to find things and needs no longer. */
-  tidy(now: number): Promise<void>;
+}
 
-  account(id: string): Promise<Account | null>;
-  accountByClientId(clientId: string): Promise<Account | null>;
-  accounts(): Promise<Account[]>;
+/** The settings of accounts. */
+export interface AccountTable {
+  get(id: string): Promise<Account | null>;
+  byClientId(clientId: string): Promise<Account | null>;
+  all(): Promise<Account[]>;
   /** Inserts (version 1) or replaces the version before; false where somebody else was first. */
-  putAccount(account: Account): Promise<boolean>;
+  put(account: Account): Promise<boolean>;
+}
 
+/** All roles of one store; whoever is handed one role can't reach the others. */
+export interface Store {
+  readonly journal: Journal;
+  readonly due: DueIndex;
+  readonly attention: Attention;
+  readonly accounts: AccountTable;
   /** Resolves when the store answers and takes writes. */
   ping(): Promise<void>;
   /** Writes what waits, then closes. */

@@ -3,14 +3,14 @@ import type { Desk } from '../bank/desk.ts';
 import type { Committed } from '../engine/actor.ts';
 import type { FreshWork } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import type { Claim, Store } from '../engine/store.ts';
+import type { Claim, DueIndex } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 
 const MAX_ORDERS = 4_096;
 
 /** Hands fresh deliveries to the dispatcher and fresh bank orders to the desk. */
 export function freshWork(
-  store: Store,
+  due: DueIndex,
   desk: Desk,
   dispatcher: Dispatcher,
   onTrouble: (error: unknown) => void,
@@ -39,7 +39,7 @@ export function freshWork(
         else if (claim.due.kind === 'bank')
           orders.push({ claim, record: records.get(claim.due.transaction) ?? null });
         // A timer that was due when it began is a sweep's.
-        else store.settle([{ claim, next: claim.due }]).catch(onTrouble);
+        else due.settle([{ claim, next: claim.due }]).catch(onTrouble);
       }
       if (deliveries.size > 0) dispatcher.takeFresh(committed, deliveries);
       if (orders.length > 0) void carryOut(orders);

@@ -7,13 +7,15 @@ import type { Bank } from '../engine/bank.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Payments } from '../engine/payments.ts';
 import { settleSurely } from '../engine/settle.ts';
-import type { Claim, Due, Settlement } from '../engine/store.ts';
+import type { Claim, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { RecurringJob } from './clock.ts';
 
 export interface SweepOptions {
   engine: Engine;
   payments: Payments;
+  journal: JournalReads;
+  due: DueIndex;
   bank: Bank;
   desk: Desk;
   dispatcher: Dispatcher;
@@ -62,7 +64,6 @@ class TimerSweep {
   }
 
   async take(claims: readonly Claim[]): Promise<void> {
-    const { store } = this.#options.engine;
     const settlements: Settlement[] = [];
     const parked: Claim[] = [];
     await Promise.all(
@@ -72,7 +73,7 @@ class TimerSweep {
         else settlements.push({ claim, next: outcome });
       }),
     );
-    await settleSurely(store, settlements, parked);
+    await settleSurely(this.#options.due, settlements, parked);
   }
 
   /** Null: done with; a due: later; `park`: the transaction is quarantined. */
@@ -92,9 +93,9 @@ class TimerSweep {
 
   /** A bank that can be asked may know of a payment that has not reached us: it is heard before a charge expires. */
   async #askBank(id: string): Promise<void> {
-    const { bank, engine, payments } = this.#options;
+    const { bank, journal, payments } = this.#options;
     if (bank.sandbox) return;
-    const record = await engine.store.transaction(id);
+    const record = await journal.transaction(id);
     if (record === null || record.final) return;
     for (const message of (await bank.query(record)) ?? []) await payments.message(record, message, 'bank');
   }
@@ -102,8 +103,7 @@ class TimerSweep {
 
 /** The jobs that drain what is due, whoever's it is. */
 function dueJobs(options: SweepOptions): RecurringJob[] {
-  const { engine, desk, dispatcher, now, tickMs = DEFAULT_TICK_MS } = options;
-  const { store } = engine;
+  const { due, desk, dispatcher, now, tickMs = DEFAULT_TICK_MS } = options;
   const timers = new TimerSweep(options);
   return [
     {
@@ -113,9 +113,9 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
         const orders = (claims: Claim[]): Promise<void> =>
           desk.carryOut(claims.map((claim) => ({ claim, record: null })));
         // The bank's due steps come before due expiries: after a pause, what was paid in time is paid.
-        if (!(await drain(() => store.claim('bank', now(), BATCH), orders))) return;
+        if (!(await drain(() => due.claim('bank', now(), BATCH), orders))) return;
         await drain(
-          () => store.claim('timer', now(), BATCH),
+          () => due.claim('timer', now(), BATCH),
           (claims) => timers.take(claims),
         );
       },
@@ -126,7 +126,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
       run: async () => {
         const limit = (): number => Math.min(DELIVERIES, dispatcher.room);
         const claim = async (): Promise<Claim[]> =>
-          limit() === 0 ? [] : store.claim('delivery', now(), limit());
+          limit() === 0 ? [] : due.claim('delivery', now(), limit());
         await drain(claim, (claims) => dispatcher.takeClaimed(claims));
       },
     },
@@ -134,21 +134,20 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
 }
 
 /** The jobs that keep this process and its view of the store in order. */
-function ownJobs({ engine, now }: SweepOptions): RecurringJob[] {
-  const { store } = engine;
+function ownJobs({ engine, due, now }: SweepOptions): RecurringJob[] {
   let unparkedAt = 0;
   return [
     // One that does not beat loses its claims to the others.
-    { name: 'heartbeat', everyMs: 1_000, run: () => store.beat(now()) },
+    { name: 'heartbeat', everyMs: 1_000, run: () => due.beat(now()) },
     {
       name: 'housekeeping',
       everyMs: 10_000,
       run: async () => {
         engine.passivate();
-        await store.tidy(now());
+        await due.tidy(now());
         if (now() - unparkedAt < UNPARK_MS) return;
         unparkedAt = now();
-        await store.unpark(now());
+        await due.unpark(now());
       },
     },
   ];

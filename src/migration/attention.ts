@@ -36,9 +36,9 @@ async function itemsOf(source: Store, accounts: readonly string[]): Promise<Atte
   const own: AttentionItem[] = [];
   const unnamed: AttentionItem[] = [];
   const moved = new Set(accounts);
-  for (const item of await source.attention()) {
+  for (const item of await source.attention.list()) {
     const transaction = transactionOf(item);
-    const record = transaction === null ? null : await source.transaction(transaction);
+    const record = transaction === null ? null : await source.journal.transaction(transaction);
     if (record === null) unnamed.push(item);
     else if (moved.has(record.account)) own.push(item);
   }
@@ -52,15 +52,18 @@ async function moveMarks(
   now: number,
 ): Promise<void> {
   const at = new Date(now).toISOString();
-  const open = await source.openCashouts(at, MOST_STUCK);
+  const open = await source.journal.openCashouts(at, MOST_STUCK);
   const marks = open
     .filter(({ account }) => accounts.has(account))
     .map(({ id, updatedAt }) => `${id}@${updatedAt}`);
-  const [here, there] = await Promise.all([source.dismissed(marks), target.dismissed(marks)]);
+  const [here, there] = await Promise.all([
+    source.attention.dismissed(marks),
+    target.attention.dismissed(marks),
+  ]);
   for (const id of marks.filter((_, index) => here[index] === true && there[index] !== true)) {
     const what = 'a stuck cashout that ops were done with before it was moved';
-    await target.note([{ kind: 'stuck', id, since: at, what, next: 'nothing' }]);
-    await target.dismiss(id);
+    await target.attention.note([{ kind: 'stuck', id, since: at, what, next: 'nothing' }]);
+    await target.attention.dismiss(id);
   }
 }
 
@@ -76,8 +79,8 @@ export async function moveAttention(
 ): Promise<void> {
   const { source, target } = stores;
   await moveMarks(stores, new Set(accounts), now);
-  const items = all ? await source.attention() : await itemsOf(source, accounts);
+  const items = all ? await source.attention.list() : await itemsOf(source, accounts);
   if (items.length === 0) return;
-  await target.note(items);
-  for (const { id } of items) await source.dismiss(id);
+  await target.attention.note(items);
+  for (const { id } of items) await source.attention.dismiss(id);
 }

@@ -43,7 +43,7 @@ class JournalCopy {
       const before = changed.get(entry.transaction) ?? this.#records.get(entry.transaction) ?? null;
       changed.set(entry.transaction, project(before, this.#account, batch.seq, entry));
     }
-    const { outcome } = await this.#stores.target.append({
+    const { outcome } = await this.#stores.target.journal.append({
       batch,
       content: contentOf(batch),
       records: [...changed.values()],
@@ -67,7 +67,7 @@ class JournalCopy {
     }
     if (missing.size === 0) return;
     const ids = [...missing];
-    const { transactions } = await this.#stores.target.read(this.#account, {
+    const { transactions } = await this.#stores.target.journal.read(this.#account, {
       transactions: ids,
       lookups: [],
     });
@@ -97,7 +97,7 @@ export async function copyJournal(
   onPage: (seq: number) => void,
 ): Promise<void> {
   const copy = new JournalCopy(stores, account);
-  const { seq } = await stores.target.head(account);
+  const { seq } = await stores.target.journal.head(account);
   for await (const page of journalOf(stores.source, account, seq + 1)) {
     for (const batch of page) await copy.append(batch);
     onPage(page.at(-1)?.seq ?? seq);
@@ -110,9 +110,9 @@ async function lacking(
   transaction: string,
   mayBeAhead: boolean,
 ): Promise<DeliveryRecord[]> {
-  const records = await source.deliveries(transaction);
+  const records = await source.journal.deliveries(transaction);
   if (!mayBeAhead || records.length === 0) return records;
-  const there = new Map((await target.deliveries(transaction)).map((record) => [record.id, record]));
+  const there = new Map((await target.journal.deliveries(transaction)).map((record) => [record.id, record]));
   return records.filter(({ id, attempts }) => attempts.length > (there.get(id)?.attempts.length ?? -1));
 }
 
@@ -130,7 +130,7 @@ export async function copyProgress(stores: Stores, account: string, mayBeAhead: 
     for (const transactions of chunks(created, AT_ONCE)) {
       const records = await Promise.all(transactions.map((id) => lacking(stores, id, mayBeAhead)));
       for (const part of chunks(records.flat(), AT_ONCE)) {
-        await stores.target.settle(part.map((record) => ({ claim: null, next: null, record })));
+        await stores.target.due.settle(part.map((record) => ({ claim: null, next: null, record })));
       }
     }
   }

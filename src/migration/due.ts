@@ -18,7 +18,7 @@ const SETTLEMENTS = 500;
 
 async function settle(store: Store, settlements: Settlement[]): Promise<void> {
   for (const part of chunks(settlements, SETTLEMENTS)) {
-    const settled = await store.settle(part);
+    const settled = await store.due.settle(part);
     if (settled.includes(false))
       throw new Error('another process has taken over what was claimed to be moved');
   }
@@ -40,7 +40,7 @@ class Hand {
     const { source, target } = this.#stores;
     for (const kind of KINDS) {
       for (;;) {
-        const claims = await source.claim(kind, END_OF_TIME, CLAIMS);
+        const claims = await source.due.claim(kind, END_OF_TIME, CLAIMS);
         if (claims.length === 0) break;
         for (const claim of claims) this.#others.add(claim);
         const own = claims.filter(({ due }) => this.#moves(due.account));
@@ -70,7 +70,7 @@ class Hand {
   async park(): Promise<void> {
     const claims = [...this.#others];
     this.#others.clear();
-    for (const part of chunks(claims, SETTLEMENTS)) await this.#stores.source.park(part);
+    for (const part of chunks(claims, SETTLEMENTS)) await this.#stores.source.due.park(part);
   }
 }
 
@@ -85,7 +85,7 @@ export async function moveDue(
     await due.take();
     // All else is in hand, so what can be claimed after this had been parked.
     const parked = new Hand(stores, moves);
-    if ((await stores.source.unpark(now)) === 0) return;
+    if ((await stores.source.due.unpark(now)) === 0) return;
     try {
       await parked.take();
     } finally {

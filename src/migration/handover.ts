@@ -32,20 +32,20 @@ async function change(
   changed: (account: Account) => Account | null,
 ): Promise<void> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const account = await store.account(id);
+    const account = await store.accounts.get(id);
     const next = account === null ? null : changed(account);
     if (account === null || next === null) return;
-    if (await store.putAccount({ ...next, version: account.version + 1 })) return;
+    if (await store.accounts.put({ ...next, version: account.version + 1 })) return;
   }
   throw new MigrationRefused('SOURCE_CHANGED', `the settings of ${id} are being changed by somebody else`);
 }
 
 /** Puts the settings into the target, where there are none; they let nobody in. */
 export async function close({ source, target }: Stores, id: string, reseal: Reseal): Promise<void> {
-  const account = await source.account(id);
-  if (account === null || (await target.account(id)) !== null) return;
-  if (await target.putAccount({ ...resealed(account, reseal), allowedIps: [], version: 1 })) return;
-  if ((await target.account(id)) !== null) return;
+  const account = await source.accounts.get(id);
+  if (account === null || (await target.accounts.get(id)) !== null) return;
+  if (await target.accounts.put({ ...resealed(account, reseal), allowedIps: [], version: 1 })) return;
+  if ((await target.accounts.get(id)) !== null) return;
   throw new MigrationRefused('TARGET_CONFLICT', `the target does not take the settings of ${id}`);
 }
 
@@ -57,7 +57,7 @@ export async function switchOff({ source, target }: Stores, id: string): Promise
   await change(source, id, (account) =>
     isOff(account) ? null : { ...account, status: 'inactive', userStatus: 'inactive' },
   );
-  const [here, there] = await Promise.all([source.head(id), target.head(id)]);
+  const [here, there] = await Promise.all([source.journal.head(id), target.journal.head(id)]);
   if (here.seq <= there.seq) return;
   throw new MigrationRefused(
     'SOURCE_CHANGED',
@@ -67,7 +67,7 @@ export async function switchOff({ source, target }: Stores, id: string): Promise
 
 /** Lets merchants in. Settings that somebody changed in the target stay, all but the addresses. */
 export async function open({ source, target }: Stores, id: string, reseal: Reseal): Promise<void> {
-  const here = await source.account(id);
+  const here = await source.accounts.get(id);
   if (here === null || here.allowedIps.length === 0) return;
   const { allowedIps } = here;
   await change(target, id, (there) => {

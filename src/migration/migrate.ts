@@ -49,7 +49,7 @@ export interface MovedAccount {
 const ACCOUNTS_AT_ONCE = 8;
 
 async function accountsOf(source: Store, wanted: readonly string[] | null): Promise<string[]> {
-  const known = await source.accountIds();
+  const known = await source.journal.accountIds();
   if (wanted === null) return known;
   const ids = new Set(known);
   for (const id of wanted) {
@@ -109,7 +109,7 @@ class Migration {
     await copyProgress(this.#stores, account, stage !== 'absent');
     await copyJournal(this.#stores, account, (done) => this.#tell('copy', account, done, seq));
     const differences: Difference[] = [];
-    const { verified } = await verifyAccount(target, account, differences);
+    const { verified } = await verifyAccount(target.journal, account, differences);
     if (verified.seq < seq) {
       differences.push({ account, seq: verified.seq, what: `the journal ends here, and not at ${seq}` });
     }

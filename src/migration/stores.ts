@@ -15,7 +15,7 @@ const PAGE = 16;
 /** An account's journal from a sequence number on, page by page. */
 export async function* journalOf(store: Store, account: string, from = 1): AsyncGenerator<Batch[]> {
   for (let next = from; ; next += PAGE) {
-    const page = await store.journal(account, next, PAGE);
+    const page = await store.journal.batchesFrom(account, next, PAGE);
     if (page.length > 0) yield page;
     if (page.length < PAGE) return;
   }

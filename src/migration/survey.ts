@@ -4,14 +4,12 @@
  */
 
 import { Replay } from '../audit/replay.ts';
-import type { Difference } from '../audit/verify.ts';
+import { checkRecords, type Difference } from '../audit/verify.ts';
 import type { Account } from '../domain/account.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import type { Store } from '../engine/store.ts';
-import { textOf } from '../errors.ts';
+import type { JournalReads, Store } from '../engine/store.ts';
 import { otherJournal } from './copy.ts';
 import { MigrationRefused, notVerified } from './refused.ts';
-import { SteadyReads } from './steady-reads.ts';
 import type { Stores } from './stores.ts';
 
 /** A verified journal, with its head. */
@@ -35,7 +33,6 @@ export interface Plan extends Verified {
   done: boolean;
 }
 
-const RECORDS = 500;
 const MOST_DIFFERENCES = 1_000;
 
 /**
@@ -43,49 +40,17 @@ const MOST_DIFFERENCES = 1_000;
  * @throws StoreUnavailable
  */
 export async function verifyAccount(
-  store: Store,
+  journal: JournalReads,
   account: string,
   differences: Difference[],
 ): Promise<{ verified: Verified; transactions: ReadonlySet<string> }> {
   const report = (seq: number, what: string): void => {
     if (differences.length < MOST_DIFFERENCES) differences.push({ account, seq, what });
   };
-  const reads = new SteadyReads(store);
-  const replay = new Replay({
-    store: reads as object as Store,
-    account,
-    decide: false,
-    sandbox: true,
-    report,
-  });
+  const replay = new Replay({ journal, account, decide: false, sandbox: true, report });
   await replay.run();
-  reads.expectThere();
   const { batches, entries, seq, hash, transactions } = replay;
   return { verified: { account, batches, entries, seq, hash }, transactions };
-}
-
-/** Records of the accounts that no journal tells of: they'd be left behind. */
-async function checkRecords(
-  source: Store,
-  known: ReadonlyMap<string, ReadonlySet<string>>,
-  differences: Difference[],
-): Promise<void> {
-  for (let after = ''; ; ) {
-    let records: TransactionRecord[];
-    try {
-      records = await source.records(after, RECORDS);
-    } catch (error) {
-      const what = `a record after "${after}" can't be read: ${textOf(error)}`;
-      differences.push({ account: '', seq: 0, what });
-      return;
-    }
-    for (const { account, id } of records) {
-      if (known.get(account)?.has(id) !== false || differences.length >= MOST_DIFFERENCES) continue;
-      differences.push({ account, seq: 0, what: `no journal tells of the record ${id}` });
-    }
-    if (records.length < RECORDS) return;
-    after = records.at(-1)?.id ?? '';
-  }
 }
 
 /** @throws MigrationRefused SOURCE_NOT_VERIFIED */
@@ -98,12 +63,15 @@ export async function verifySource(
   const known = new Map<string, ReadonlySet<string>>();
   const differences: Difference[] = [];
   for (const account of accounts) {
-    const { verified, transactions } = await verifyAccount(source, account, differences);
+    const { verified, transactions } = await verifyAccount(source.journal, account, differences);
     all.push(verified);
     known.set(account, transactions);
     onAccount(account);
   }
-  await checkRecords(source, known, differences);
+  const isKnown = ({ account, id }: TransactionRecord): boolean => known.get(account)?.has(id) !== false;
+  await checkRecords(source.journal, isKnown, (difference) => {
+    if (differences.length < MOST_DIFFERENCES) differences.push(difference);
+  });
   if (differences.length > 0) throw notVerified('SOURCE_NOT_VERIFIED', 'the data folder', differences);
   return all;
 }
@@ -113,12 +81,12 @@ export async function verifySource(
  * @throws MigrationRefused TARGET_CONFLICT
  */
 export async function expectSameJournal({ source, target }: Stores, account: string): Promise<void> {
-  const [here, there] = await Promise.all([source.head(account), target.head(account)]);
+  const [here, there] = await Promise.all([source.journal.head(account), target.journal.head(account)]);
   const seq = Math.min(here.seq, there.seq);
   if (seq === 0) return;
   const [[ours], [theirs]] = await Promise.all([
-    source.batches(account, [seq]),
-    target.batches(account, [seq]),
+    source.journal.batches(account, [seq]),
+    target.journal.batches(account, [seq]),
   ]);
   // A batch's hash covers all before it, so two journals that agree here have never differed.
   if (ours === undefined || ours.hash !== theirs?.hash) throw otherJournal(account, seq);
@@ -135,7 +103,7 @@ export function isOff({ status, userStatus }: Account): boolean {
 }
 
 async function expectClientFree({ target }: Stores, { id, clientId }: Account): Promise<void> {
-  const holder = await target.accountByClientId(clientId);
+  const holder = await target.accounts.byClientId(clientId);
   if (holder === null || holder.id === id) return;
   const message = `in the target the client id of ${id} belongs to account ${holder.id}`;
   throw new MigrationRefused('TARGET_CONFLICT', message);
@@ -166,9 +134,9 @@ export async function planOf(
   const { source, target } = stores;
   const { account, seq } = verified;
   const [here, there, head] = await Promise.all([
-    source.account(account),
-    target.account(account),
-    target.head(account),
+    source.accounts.get(account),
+    target.accounts.get(account),
+    target.journal.head(account),
   ]);
   await expectSameJournal(stores, account);
   const stage = stageOf(here, there);

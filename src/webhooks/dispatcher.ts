@@ -12,12 +12,21 @@ import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actor.ts';
 import { BatchReader, deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
 import { settleSurely } from '../engine/settle.ts';
-import type { AttentionItem, Claim, DeliveryRecord, Due, Settlement, Store } from '../engine/store.ts';
+import type {
+  AttentionItem,
+  Claim,
+  DeliveryRecord,
+  Due,
+  DueIndex,
+  JournalReads,
+  Settlement,
+} from '../engine/store.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import type { Attempted, Send, SendResult, WebhookSender } from './sender/port.ts';
 
 export interface DispatcherOptions {
-  store: Store;
+  journal: JournalReads;
+  due: DueIndex;
   directory: Directory;
   sender: WebhookSender;
   now(): number;
@@ -108,7 +117,7 @@ export class Dispatcher {
       if (own === undefined) byTransaction.set(claim.due.transaction, [claim]);
       else own.push(claim);
     }
-    const reader = new BatchReader(this.#options.store);
+    const reader = new BatchReader(this.#options.journal);
     const all = [...byTransaction];
     while (all.length > 0) {
       // Others get their turn: what was claimed may be a backlog.
@@ -128,11 +137,11 @@ export class Dispatcher {
   }
 
   async #takeOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
-    const { store, now } = this.#options;
-    const record = await store.transaction(transaction);
+    const { journal, now } = this.#options;
+    const record = await journal.transaction(transaction);
     const named = record === null ? [] : deliveriesOf(await historyOf(reader, record));
     const progress = new Map(
-      (await store.deliveries(transaction)).map((delivery) => [delivery.id, delivery]),
+      (await journal.deliveries(transaction)).map((delivery) => [delivery.id, delivery]),
     );
     for (const claim of claims) {
       const due = claim.due as DeliveryDue;
@@ -188,7 +197,7 @@ export class Dispatcher {
 
   async #mayStart({ after, due }: Job): Promise<boolean> {
     if (after === null || this.#ended.has(after) || this.#jobs.has(after)) return true;
-    const records = await this.#options.store.deliveries(due.transaction);
+    const records = await this.#options.journal.deliveries(due.transaction);
     const before = records.find(({ id }) => id === after);
     return before !== undefined && (before.attempts.length > 0 || before.status === 'dead');
   }
@@ -273,7 +282,7 @@ export class Dispatcher {
       const settlements = this.#settlements;
       this.#settlements = [];
       try {
-        await settleSurely(this.#options.store, settlements, []);
+        await settleSurely(this.#options.due, settlements, []);
       } catch (error) {
         // The claims stay in the store: whoever comes next attempts again, at least once.
         this.#options.onTrouble(error);

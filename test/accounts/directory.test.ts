@@ -77,7 +77,7 @@ s('a change is seen within a second, and the old client id is nobody then', asyn
 
 s('secrets lie sealed in the store', async () => {
   const { store, issued } = await opened();
-  const text = JSON.stringify(await store.accounts());
+  const text = JSON.stringify(await store.accounts.all());
   assert.not.ok(text.includes(issued.webhooks[0]?.secret.slice('whsec_'.length) ?? ''));
   assert.not.ok(text.includes(issued.clientSecret));
 });

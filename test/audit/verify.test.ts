@@ -34,7 +34,7 @@ async function close({ engine, store }: Core): Promise<void> {
 }
 
 async function createCharge(core: Core, amount: number, externalRef: string | null): Promise<string> {
-  const owner = await core.store.account(account);
+  const owner = await core.store.accounts.get(account);
   assert.ok(owner !== null);
   const request = {
     amount,
@@ -51,7 +51,7 @@ async function createCharge(core: Core, amount: number, externalRef: string | nu
 }
 
 async function createTransfer(core: Core, idempotencyKey: string): Promise<string> {
-  const owner = await core.store.account(account);
+  const owner = await core.store.accounts.get(account);
   assert.ok(owner !== null);
   const key = { pixKeyType: 'EMAIL' as const, pixKey: 'someone@example.com' };
   const request = {
@@ -74,7 +74,7 @@ async function tell(
   data: Record<string, unknown> = {},
   door: 'ops' | 'bank' = 'ops',
 ) {
-  const record = await core.store.transaction(id);
+  const record = await core.store.journal.transaction(id);
   assert.ok(record !== null);
   return (await core.payments.message(record, { id: null, type, data }, door)).kind;
 }
@@ -140,7 +140,7 @@ async function verifyAfter(rot: (tables: Tables) => unknown, decide = true): Pro
     await closeTables(tables);
     const core = await open(copy);
     try {
-      return await verifyStore(core.store, { heads: true, decide, sandbox: true });
+      return await verifyStore(core.store.journal, { heads: true, decide, sandbox: true });
     } finally {
       await close(core);
     }
@@ -387,7 +387,7 @@ test('beside an engine that goes on writing nothing is found', async () => {
     }
   })();
   for (let round = 0; round < 10; round++) {
-    const report = await verifyStore(core.store, { heads: false, decide: true, sandbox: true });
+    const report = await verifyStore(core.store.journal, { heads: false, decide: true, sandbox: true });
     assert.equal(report.differences, []);
   }
   going = false;

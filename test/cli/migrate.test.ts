@@ -74,7 +74,7 @@ test('a database that is not there', async () => {
       throw error;
     },
   });
-  assert.is((await core.store.accounts())[0]?.status, 'active');
+  assert.is((await core.store.accounts.all())[0]?.status, 'active');
   await core.store.close();
 });
 

@@ -67,7 +67,7 @@ export class Folder {
 
   charge(accountId: string, amount = 10_000): Promise<string> {
     return this.withCore(async (core) => {
-      const account = await core.store.account(accountId);
+      const account = await core.store.accounts.get(accountId);
       if (account === null) throw new Error('no account');
       const nothing = {
         externalRef: null,
@@ -84,7 +84,7 @@ export class Folder {
 
   transfer(accountId: string, amount = 1_000): Promise<string> {
     return this.withCore(async (core) => {
-      const account = await core.store.account(accountId);
+      const account = await core.store.accounts.get(accountId);
       if (account === null) throw new Error('no account');
       const nothing = { externalRef: null, description: null, idempotencyKey: null, metadata: {} };
       const key = { pixKeyType: 'EMAIL' as const, pixKey: 'someone@example.com' };

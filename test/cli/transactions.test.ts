@@ -72,7 +72,7 @@ test('send says what is wrong', async () => {
 /** Lets a transaction's deliveries end in a way. */
 function end(id: string, status: DeliveryRecord['status']): Promise<string[]> {
   return folder.withCore(async ({ store }) => {
-    const record = await store.transaction(id);
+    const record = await store.journal.transaction(id);
     const ids = Object.values(record?.lastDeliveries ?? {});
     const attempt = { at: new Date().toISOString(), statusCode: 500, error: null, durationMs: 1 };
     const parts = {
@@ -86,7 +86,7 @@ function end(id: string, status: DeliveryRecord['status']): Promise<string[]> {
     };
     for (const delivery of ids) {
       const attention = { kind: 'dead' as const, id: delivery, what: 'x', next: 'y', since: attempt.at };
-      await store.settle([{ claim: null, next: null, record: { id: delivery, ...parts }, attention }]);
+      await store.due.settle([{ claim: null, next: null, record: { id: delivery, ...parts }, attention }]);
     }
     return ids;
   });
@@ -104,7 +104,7 @@ test('deliveries retry starts dead and rejected ones anew, and takes them off th
   assert.is(await listed(delivery), false);
   const shown = list(await folder.json(['inspect', id]), 'deliveries')[0] ?? null;
   assert.is(text(shown, 'status'), 'pending');
-  const due = await folder.withCore(({ store }) => store.claim('delivery', Date.now(), 100));
+  const due = await folder.withCore(({ store }) => store.due.claim('delivery', Date.now(), 100));
   assert.ok(due.filter((claim) => claim.due.transaction === id).length >= 1);
 
   await folder.fails(['deliveries', 'retry', delivery], 1, 'DELIVERY_NOT_DEAD');
@@ -147,7 +147,7 @@ test('a stuck cashout is listed until it is done or changes, and again once it i
 test('a quarantined item goes once its transaction reads again', async () => {
   const id = await folder.charge(account);
   const item = { kind: 'quarantined' as const, id, since: new Date().toISOString(), what: 'x', next: 'y' };
-  await folder.withCore(({ store }) => store.note([item, { ...item, id: 'unknown' }]));
+  await folder.withCore(({ store }) => store.attention.note([item, { ...item, id: 'unknown' }]));
   assert.is(await listed(id), false);
   assert.is(await listed('unknown'), true);
 });

@@ -27,7 +27,8 @@ function processOn(
   const engine = new Engine({ store, sandbox: true, now, newBatchId, settings: async () => null });
   let ids = incarnation === 'a' ? 0 : 1_000;
   const newId = (): string => uuid(++ids);
-  const payments = new Payments({ engine, bank: new SandboxBank(500), now, newId, chargeExpiryS: 60 });
+  const bank = new SandboxBank(500);
+  const payments = new Payments({ engine, journal: store, bank, now, newId, chargeExpiryS: 60 });
   return { engine, payments, store };
 }
 

@@ -44,7 +44,7 @@ async function open(fresh = false): Promise<Scene> {
 }
 
 async function balanceOf({ process, account }: Scene): Promise<number> {
-  return (await process.store.head(account.id)).balances.available;
+  return (await process.store.journal.head(account.id)).balances.available;
 }
 
 function message(type: string, data: Record<string, unknown> = {}): BankMessage {
@@ -99,13 +99,13 @@ async function sweeps(scene: Scene, times: number, everyMs: number): Promise<voi
 test('a charge that the bank does not register is not created', async () => {
   const scene = await open();
   const { process, bank, account } = scene;
-  const before = await process.store.head(account.id);
+  const before = await process.store.journal.head(account.id);
   bank.whenRegistered = async () => {
     throw new BankRefused('the bank is away');
   };
   assert.instance(await refusal(createCharge(process, account)), BankRefused);
-  assert.equal(await process.store.head(account.id), before);
-  assert.equal(await process.store.records('', 10), []);
+  assert.equal(await process.store.journal.head(account.id), before);
+  assert.equal(await process.store.journal.records('', 10), []);
   bank.whenRegistered = async () => {};
   assert.is(applied(await createCharge(process, account)).snapshot.value, 'waiting_payment');
 });
@@ -119,7 +119,7 @@ test('a transfer that the bank does not take is not created, and its key stays f
   assert.instance(await refusal(createTransfer(process, account, 'a key')), BankRefused);
   assert.is(await balanceOf(scene), BALANCE);
   assert.equal(
-    await process.store.lookups(account.id).then((rows) => rows.filter((row) => row.key === 'a key')),
+    await process.store.journal.lookups(account.id).then((rows) => rows.filter((row) => row.key === 'a key')),
     [],
   );
   bank.whenChecked = async () => {};
@@ -241,7 +241,7 @@ test('a payment that can not be credited is given back once, however often the b
   }
   await sweeps(scene, 3, MINUTE_MS);
   assert.is(bank.givenBack.length, 4);
-  const items = (await process.store.attention()).filter(({ kind }) => kind === 'return');
+  const items = (await process.store.attention.list()).filter(({ kind }) => kind === 'return');
   assert.is(items.length, 1);
   assert.ok(items[0]?.what.includes(String(second.data.endToEndId)), items[0]?.what);
   assert.is(await balanceOf(scene), BALANCE + 9_900);
@@ -363,7 +363,7 @@ test('a settlement after a refund changes nothing, and a person is told', async 
   assert.is(answer.kind, 'refused');
   assert.is(await statusOf(scene, id), 'rejected');
   assert.is(await balanceOf(scene), BALANCE);
-  assert.ok((await process.store.attention()).length > 0, 'nobody is told');
+  assert.ok((await process.store.attention.list()).length > 0, 'nobody is told');
 });
 
 test.run();

@@ -61,13 +61,13 @@ test('in turns and at the same moment, times of an account’s entries never go 
     );
     for (const answer of await Promise.all(together)) applied(answer);
   }
-  const batches = await ahead.store.journal(account.id, 1, 10_000);
+  const batches = await ahead.store.journal.batchesFrom(account.id, 1, 10_000);
   assert.is(
     batches.reduce((count, { entries }) => count + entries.length, 0),
     1 + 20 * 5,
   );
   expectOrder(batches);
-  assert.is((await behind.store.head(account.id)).balances.available, 1_000_000 - 80 * 1_050);
+  assert.is((await behind.store.journal.head(account.id)).balances.available, 1_000_000 - 80 * 1_050);
 });
 
 test('a charge expires neither before its time nor with a time before its creation', async () => {
@@ -85,7 +85,7 @@ test('a charge expires neither before its time nor with a time before its creati
   const after = await stored(behind, created.id);
   assert.is(after.snapshot.value, 'expired');
   assert.ok(Date.parse(after.updatedAt) >= Date.parse(expiresAt), `${after.updatedAt} before ${expiresAt}`);
-  expectOrder(await behind.store.journal(account.id, 1, 100));
+  expectOrder(await behind.store.journal.batchesFrom(account.id, 1, 100));
 });
 
 test('a clock that jumps back: entries go on with the last time, and timers fire once it has caught up', async () => {
@@ -99,7 +99,7 @@ test('a clock that jumps back: entries go on with the last time, and timers fire
   clocks.ahead.ms += 3_600_000 + 61_000;
   await ahead.sweep();
   for (const { id } of [created, later]) assert.is((await stored(ahead, id)).snapshot.value, 'expired');
-  expectOrder(await ahead.store.journal(account.id, 1, 100));
+  expectOrder(await ahead.store.journal.batchesFrom(account.id, 1, 100));
 });
 
 test.run();

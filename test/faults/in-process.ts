@@ -114,19 +114,39 @@ export function seal(): Sealer {
 export function openProcess({ state, clock, bank, fresh = false }: ProcessOptions): Process {
   const now = (): number => clock.ms;
   const store = new MemoryStore({ state, incarnation: randomUUID(), now, silentAfterMs: SILENT_AFTER_MS });
-  const settings = (id: string): Promise<Account | null> => store.account(id);
+  const settings = (id: string): Promise<Account | null> => store.accounts.get(id);
   const newBatchId = (): string => randomUUID();
   const engine = new Engine({ store, sandbox: bank.sandbox, now, newBatchId, settings });
-  const payments = new Payments({ engine, bank, now, newId: () => randomUUID(), chargeExpiryS: 86_400 });
+  const { journal, due } = store;
+  const newId = (): string => randomUUID();
+  const payments = new Payments({ engine, journal, bank, now, newId, chargeExpiryS: 86_400 });
   const troubles: unknown[] = [];
   const onTrouble = (error: unknown): void => {
     troubles.push(error);
   };
-  const directory = new Directory(store, seal(), now);
-  const dispatcher = new Dispatcher({ store, directory, sender: NO_SENDER, now, retryScale: 1, onTrouble });
-  const desk = new Desk({ engine, payments, bank, now, onTrouble });
-  if (fresh) engine.takeFreshWork(freshWork(store, desk, dispatcher, onTrouble));
-  const { shared, local } = sweeps({ engine, payments, bank, desk, dispatcher, now, onTrouble });
+  const directory = new Directory(store.accounts, seal(), now);
+  const dispatcher = new Dispatcher({
+    journal,
+    due,
+    directory,
+    sender: NO_SENDER,
+    now,
+    retryScale: 1,
+    onTrouble,
+  });
+  const desk = new Desk({ engine, payments, journal, due, bank, now, onTrouble });
+  if (fresh) engine.takeFreshWork(freshWork(due, desk, dispatcher, onTrouble));
+  const { shared, local } = sweeps({
+    engine,
+    payments,
+    journal,
+    due,
+    bank,
+    desk,
+    dispatcher,
+    now,
+    onTrouble,
+  });
   const jobs = [...shared, ...local];
   const job = (name: string) => async (): Promise<void> => {
     const found = jobs.find((one) => one.name === name);
@@ -138,7 +158,7 @@ export function openProcess({ state, clock, bank, fresh = false }: ProcessOption
 
 /** A state with an account in it that has so much. */
 export async function openAccount(process: Process, clock: SetClock, balance: number): Promise<Account> {
-  const { accountId } = await new Accounts(process.store, seal(), () => clock.ms).create({
+  const { accountId } = await new Accounts(process.store.accounts, seal(), () => clock.ms).create({
     name: 'Merchant',
     webhooks: [],
     allowedIps: ['127.0.0.1'],
@@ -153,7 +173,7 @@ export async function openAccount(process: Process, clock: SetClock, balance: nu
     const opening = { id: 'opening', amount: balance, reason: 'opening balance', allowNegative: false };
     await adjust(process.engine, accountId, opening);
   }
-  const account = await process.store.account(accountId);
+  const account = await process.store.accounts.get(accountId);
   if (account === null) throw new Error('the account is not there');
   return account;
 }
@@ -187,7 +207,7 @@ export function applied(answer: Answer | { kind: 'malformed' }): TransactionReco
 
 /** A transaction as it is stored now. */
 export async function stored({ store }: Process, id: string): Promise<TransactionRecord> {
-  const record = await store.transaction(id);
+  const record = await store.journal.transaction(id);
   if (record === null) throw new Error(`no transaction ${id}`);
   return record;
 }

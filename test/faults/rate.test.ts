@@ -16,7 +16,7 @@ const BURST = 5_000;
 const PER_MS = 10;
 
 async function newAccount({ store }: Process, clock: SetClock): Promise<IssuedAccount> {
-  return new Accounts(store, seal(), () => clock.ms).create({
+  return new Accounts(store.accounts, seal(), () => clock.ms).create({
     name: 'Merchant',
     webhooks: [],
     allowedIps: ['127.0.0.1'],
@@ -37,9 +37,9 @@ async function withApp(
   const now = (): number => clock.ms;
   const failures: unknown[] = [];
   const app = createApp({
-    engine: process.engine,
+    journal: process.store.journal,
     payments: process.payments,
-    directory: new Directory(process.store, seal(), now),
+    directory: new Directory(process.store.accounts, seal(), now),
     now,
     newRequestId: randomUUID,
     trustedProxyHops: 0,

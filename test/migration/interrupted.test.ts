@@ -56,7 +56,7 @@ async function expected(moved: readonly string[]): Promise<Expected> {
 /** Nobody acts in two places: the target does nothing for an account that isn't off in the source. */
 async function expectOneOwner(source: Store, target: Store): Promise<void> {
   for (const id of ALL) {
-    const [here, there] = [await source.account(id), await target.account(id)];
+    const [here, there] = [await source.accounts.get(id), await target.accounts.get(id)];
     if (here?.status === 'inactive' && here.userStatus === 'inactive') continue;
     same(there?.allowedIps ?? [], [], 'nobody gets in');
     same(await dueNow(target, [id]), [], 'nothing is due');
@@ -64,7 +64,7 @@ async function expectOneOwner(source: Store, target: Store): Promise<void> {
 }
 
 async function expectMoved(source: Store, target: Store, wanted: Expected): Promise<void> {
-  const report = await verifyStore(target, { heads: true, decide: true, sandbox: true });
+  const report = await verifyStore(target.journal, { heads: true, decide: true, sandbox: true });
   same(report.differences, []);
   same(await contentOfAccounts(target, wanted.moved, newKey), wanted.content, 'the content');
   same(await contentOfAccounts(source, wanted.stay, oldKey), wanted.others, 'the others');
@@ -73,7 +73,7 @@ async function expectMoved(source: Store, target: Store, wanted: Expected): Prom
   same([...new Set(timeless(there.due))].sort(), [...new Set(wanted.due)].sort(), 'nothing due is lost');
   const here = await drainDue(source, ALL);
   same(timeless([...here.due, ...here.parked]), wanted.othersDue, 'what is due of the others');
-  for (const id of wanted.moved) assert.is((await source.account(id))?.userStatus, 'inactive');
+  for (const id of wanted.moved) assert.is((await source.accounts.get(id))?.userStatus, 'inactive');
 }
 
 /** Two stores that can be opened again and again. */

@@ -27,7 +27,7 @@ const scene = new Scene();
 test.after(() => scene.remove());
 
 const heads = async (store: Store) => {
-  const report = await verifyStore(store, { heads: true, decide: true, sandbox: true });
+  const report = await verifyStore(store.journal, { heads: true, decide: true, sandbox: true });
   same(report.differences, []);
   return (report.heads ?? []).sort((one, other) => (one.account < other.account ? -1 : 1));
 };
@@ -35,7 +35,7 @@ const heads = async (store: Store) => {
 /** The settings as they are in a source that was moved. */
 async function expectOff(source: Store, accounts: readonly string[]): Promise<void> {
   for (const id of accounts) {
-    const account = await source.account(id);
+    const account = await source.accounts.get(id);
     assert.is(account?.status, 'inactive', id);
     assert.is(account?.userStatus, 'inactive', id);
   }
@@ -61,10 +61,10 @@ test('all accounts move, with all that they have', async () => {
     told.map(({ accountId, seq, hash }) => ({ account: accountId, seq, hash })),
     headsBefore,
   );
-  const attention = await before.attention();
+  const attention = await before.attention.list();
   assert.ok(attention.length >= 10, `${attention.length} items`);
   same(
-    (await target.attention()).map((item) => JSON.stringify(item)).sort(),
+    (await target.attention.list()).map((item) => JSON.stringify(item)).sort(),
     attention.map((item) => JSON.stringify(item)).sort(),
   );
   const due = await drainDue(before, ALL);
@@ -80,7 +80,7 @@ test('all accounts move, with all that they have', async () => {
   assert.is(there.due.length, due.due.length + due.parked.length);
 
   await expectOff(source, ALL);
-  same(await source.attention(), []);
+  same(await source.attention.list(), []);
   same(await drainDue(source, ALL), { due: [], parked: [] });
   for (const store of [source, before, target]) await store.close();
 });
@@ -94,17 +94,17 @@ test('one account moves, and the others stay as they are', async () => {
     (await run({ source, target, accounts: [B, B] })).map(({ accountId }) => accountId),
     [B],
   );
-  same(await target.accountIds(), [B]);
+  same(await target.journal.accountIds(), [B]);
   same(await contentOfAccounts(target, [B], newKey), await contentOfAccounts(before, [B], oldKey));
   same(
     await contentOfAccounts(source, [A, EMPTY], oldKey),
     await contentOfAccounts(before, [A, EMPTY], oldKey),
   );
   await expectOff(source, [B]);
-  const [here, there] = [await source.attention(), await target.attention()];
+  const [here, there] = [await source.attention.list(), await target.attention.list()];
   same(
     [...here, ...there].map(({ id }) => id).sort(),
-    (await before.attention()).map(({ id }) => id).sort(),
+    (await before.attention.list()).map(({ id }) => id).sort(),
     'no item is lost, none is in both',
   );
   assert.ok(here.some(({ id }) => id === 'msg_of_nobody'));
@@ -125,12 +125,12 @@ test('what is due of others stays due at its time, what is parked stays parked',
 test('a stuck cashout that ops were done with stays done with', async () => {
   const source = await openFolderStore(await scene.copy());
   const target = openMemory(new MemoryState());
-  const open = await source.openCashouts(iso(NOW), 100);
+  const open = await source.journal.openCashouts(iso(NOW), 100);
   const marks = open.map(({ id, updatedAt }) => `${id}@${updatedAt}`);
-  const dismissed = await source.dismissed(marks);
+  const dismissed = await source.attention.dismissed(marks);
   assert.is(dismissed.filter((each) => each).length, 2);
   await run({ source, target });
-  same(await target.dismissed(marks), dismissed);
+  same(await target.attention.dismissed(marks), dismissed);
   for (const store of [source, target]) await store.close();
 });
 

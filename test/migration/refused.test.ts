@@ -115,9 +115,9 @@ test('a journal in the target for an account that has none here', async () => {
 
 test('a client id that belongs to another account in the target', async () => {
   const { source, target } = await pair();
-  const own = await source.account(A);
+  const own = await source.accounts.get(A);
   if (own === null) throw new Error('no account');
-  await target.putAccount({ ...own, id: 'acc_other' });
+  await target.accounts.put({ ...own, id: 'acc_other' });
   const refused = await expectRefused({ source, target }, 'TARGET_CONFLICT');
   assert.match(refused.message, 'acc_other');
 });
@@ -131,13 +131,15 @@ test('a webhook secret that no key opens', async () => {
 
 /** A store whose appends are changed on the way. */
 function spoiled(store: Store, spoil: (append: Append) => Append): Store {
-  return new Proxy(store, {
+  const journal = new Proxy(store.journal, {
     get: (target, name) => {
       if (name === 'append') return (append: Append) => target.append(spoil(append));
       const method: unknown = Reflect.get(target, name);
       return typeof method === 'function' ? method.bind(target) : method;
     },
   });
+  const { due, attention, accounts } = store;
+  return { journal, due, attention, accounts, ping: () => store.ping(), close: () => store.close() };
 }
 
 test('a copy that is not what was copied: the source stays as it was, and the target does nothing', async () => {
@@ -150,8 +152,8 @@ test('a copy that is not what was copied: the source stays as it was, and the ta
   same(await contentOfAccounts(source, ALL, oldKey), before);
   same(await dueNow(source, ALL), due);
   same(await dueNow(target, ALL), []);
-  same(await target.accounts(), []);
-  same(await target.attention(), []);
+  same(await target.accounts.all(), []);
+  same(await target.attention.list(), []);
 });
 
 test('somebody who writes to the account while it is moved stops it; the next run takes it along', async () => {
@@ -163,15 +165,15 @@ test('somebody who writes to the account while it is moved stops it; the next ru
     void grow(source, A, [adjusted(START, 100)]);
   };
   await expectRefused({ source, target, report }, 'SOURCE_CHANGED', { writes: 1 });
-  same((await target.account(A))?.allowedIps, [], 'nobody gets in');
+  same((await target.accounts.get(A))?.allowedIps, [], 'nobody gets in');
   const moved = await run({ source, target });
   same(
     moved.map((account) => [account.accountId, account.moved]),
     ALL.map((id) => [id, true]),
   );
-  same(await source.head(A), await target.head(A));
-  same((await target.account(A))?.allowedIps, ['127.0.0.1', '10.0.0.1']);
-  assert.ok((await verifyStore(target, { heads: false, decide: false, sandbox: true })).ok);
+  same(await source.journal.head(A), await target.journal.head(A));
+  same((await target.accounts.get(A))?.allowedIps, ['127.0.0.1', '10.0.0.1']);
+  assert.ok((await verifyStore(target.journal, { heads: false, decide: false, sandbox: true })).ok);
 });
 
 test('what went on in the target after the move stays', async () => {
@@ -180,10 +182,10 @@ test('what went on in the target after the move stays', async () => {
   const there = new Process(target, 'cc');
   await there.charge(A, 7_700);
   await there.deposit(EMPTY, 100);
-  const account = await target.account(A);
+  const account = await target.accounts.get(A);
   if (account === null) throw new Error('no account');
   const changed = { ...account, maxAmount: 5, allowedIps: ['*'], clientId: 'cli_new' };
-  assert.ok(await target.putAccount({ ...changed, version: account.version + 1 }));
+  assert.ok(await target.accounts.put({ ...changed, version: account.version + 1 }));
   const content = await contentOfAccounts(target, ALL, newKey);
   const due = await dueNow(target, ALL);
   same(
@@ -205,9 +207,9 @@ test('what went on here after the move is another journal, once the target went 
 test('an account that was taken up again here goes over again, on top of what was moved', async () => {
   const { source, target } = await pair();
   await run({ source, target });
-  const own = await source.account(A);
+  const own = await source.accounts.get(A);
   if (own === null) throw new Error('no account');
-  await source.putAccount({ ...own, status: 'active', userStatus: 'active', version: own.version + 1 });
+  await source.accounts.put({ ...own, status: 'active', userStatus: 'active', version: own.version + 1 });
   const here = new Process(source, 'dd');
   const charge = await here.charge(A, 8_800);
   const moved = await run({ source, target, accounts: [A] });
@@ -215,8 +217,8 @@ test('an account that was taken up again here goes over again, on top of what wa
     moved.map((each) => each.moved),
     [true],
   );
-  same(await target.transaction(charge), await source.transaction(charge));
-  assert.is((await source.account(A))?.status, 'inactive');
+  same(await target.journal.transaction(charge), await source.journal.transaction(charge));
+  assert.is((await source.accounts.get(A))?.status, 'inactive');
   assert.ok((await dueNow(target, [A])).some(({ transaction }) => transaction === charge));
 });
 
@@ -235,7 +237,7 @@ test('transactions that rest for long are read back from the target', async () =
   await grow(source, account, paid, { known: records });
   const moved = first(await run({ source, target, accounts: [account] }));
   same([moved.batches, moved.entries, moved.moved], [26, 2_550, true]);
-  assert.ok((await verifyStore(target, { heads: false, decide: false, sandbox: true })).ok);
+  assert.ok((await verifyStore(target.journal, { heads: false, decide: false, sandbox: true })).ok);
 });
 
 test.run();

@@ -80,10 +80,17 @@ export class Process {
     const newBatchId = (): string => `${name}.${++batches}`;
     const newId = (): string => `${name}000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
     this.store = store;
-    const settingsOf = (id: string): Promise<Account | null> => store.account(id);
+    const settingsOf = (id: string): Promise<Account | null> => store.accounts.get(id);
     this.engine = new Engine({ store, sandbox: true, now, newBatchId, settings: settingsOf });
     const bank = new SandboxBank(500);
-    this.payments = new Payments({ engine: this.engine, bank, now, newId, chargeExpiryS: 86_400 });
+    this.payments = new Payments({
+      engine: this.engine,
+      journal: store.journal,
+      bank,
+      now,
+      newId,
+      chargeExpiryS: 86_400,
+    });
   }
 
   async deposit(account: string, amount: number, id = 'opening'): Promise<void> {
@@ -114,13 +121,13 @@ export class Process {
 
   /** A message by ops; what comes of it. */
   async tell(transaction: string, type: string, id: string): Promise<string> {
-    const record = await this.store.transaction(transaction);
+    const record = await this.store.journal.transaction(transaction);
     if (record === null) throw new Error(`no transaction ${transaction}`);
     return (await this.payments.message(record, { id, type, data: null }, 'sandbox')).kind;
   }
 
   async #account(id: string): Promise<Account> {
-    const account = await this.store.account(id);
+    const account = await this.store.accounts.get(id);
     if (account === null) throw new Error(`no account ${id}`);
     return account;
   }
@@ -140,14 +147,14 @@ function accountOf(id: string, parts: Partial<Account> = {}): Account {
 
 /** Attempts at deliveries: the first ones delivered, dead, and to be tried again; the others weren't begun. */
 async function attempt(store: Store, account: string): Promise<void> {
-  const claims = await store.claim('delivery', START, 1_000);
+  const claims = await store.due.claim('delivery', START, 1_000);
   let nth = 0;
   for (const claim of claims) {
     const { due } = claim;
     if (due.kind !== 'delivery') throw new Error(due.kind);
     if (due.account === account) nth += 1;
     if (due.account !== account || nth > 6) {
-      await store.settle([{ claim, next: due }]);
+      await store.due.settle([{ claim, next: due }]);
       continue;
     }
     const status = (['delivered', 'dead', 'retrying'] as const)[nth % 3] ?? 'dead';
@@ -168,18 +175,18 @@ async function attempt(store: Store, account: string): Promise<void> {
       what: 'a delivery is dead',
       next: `npx pixstate deliveries retry ${due.delivery}`,
     };
-    await store.settle([{ claim, next, record, ...(status === 'dead' ? { attention } : {}) }]);
+    await store.due.settle([{ claim, next, record, ...(status === 'dead' ? { attention } : {}) }]);
   }
 }
 
 /** The first timer and the first order of an account can't be carried out: they are parked. */
 async function parkSome(store: Store, account: string): Promise<void> {
   for (const kind of ['timer', 'bank'] as const) {
-    const claims = await store.claim(kind, START + 10 * 86_400_000, 1_000);
+    const claims = await store.due.claim(kind, START + 10 * 86_400_000, 1_000);
     const parked = claims.find(({ due }) => due.account === account);
     const rest = claims.filter((claim) => claim !== parked);
-    await store.settle(rest.map((claim) => ({ claim, next: claim.due })));
-    if (parked !== undefined) await store.park([parked]);
+    await store.due.settle(rest.map((claim) => ({ claim, next: claim.due })));
+    if (parked !== undefined) await store.due.park([parked]);
   }
 }
 
@@ -195,7 +202,7 @@ async function fill(running: Process, account: string): Promise<void> {
   await running.tell(first, 'PROTEST', 'protest');
   await running.tell(second, 'REFUND', 'refund');
   // Not taken: a second payment is given back, and an odd message is kept.
-  const record = await store.transaction(first);
+  const record = await store.journal.transaction(first);
   if (record === null) throw new Error('no record');
   const late = { endToEndId: 'E12345678202601051200abcdefghijk', amount: 10_000, paidAt: iso(START) };
   const incoming = { id: 'second payment', type: 'PAY', data: late };
@@ -210,23 +217,25 @@ async function fill(running: Process, account: string): Promise<void> {
   await running.charge(account, 10_001, 'with a scenario');
   await attempt(store, account);
   await parkSome(store, account);
-  await store.note([
+  await store.attention.note([
     { kind: 'quarantined', id: third, since: iso(START), what: 'can not be read', next: 'deploy' },
   ]);
-  const openCashout = await store.transaction(stuck);
+  const openCashout = await store.journal.transaction(stuck);
   // Ops were done with one of the stuck cashouts.
   const mark = `${stuck}@${openCashout?.updatedAt}`;
-  await store.note([{ kind: 'stuck', id: mark, since: iso(START), what: 'stuck', next: 'ask' }]);
-  await store.dismiss(mark);
+  await store.attention.note([{ kind: 'stuck', id: mark, since: iso(START), what: 'stuck', next: 'ask' }]);
+  await store.attention.dismiss(mark);
 }
 
 /** Fills a store with the accounts of the scene; a note belongs to none of them. */
 export async function fillScene(store: Store): Promise<void> {
-  for (const id of ALL) await store.putAccount(accountOf(id));
-  await store.putAccount(accountOf(B, { version: 2, userStatus: 'inactive', maxAmount: 900_000 }));
+  for (const id of ALL) await store.accounts.put(accountOf(id));
+  await store.accounts.put(accountOf(B, { version: 2, userStatus: 'inactive', maxAmount: 900_000 }));
   await fill(new Process(store, 'aa'), A);
   await fill(new Process(store, 'bb'), B);
-  await store.note([{ kind: 'unknown', id: 'msg_of_nobody', since: iso(START), what: 'PAY', next: 'ask' }]);
+  await store.attention.note([
+    { kind: 'unknown', id: 'msg_of_nobody', since: iso(START), what: 'PAY', next: 'ask' },
+  ]);
 }
 
 /** A folder with the scene, made once; `copy` gives a copy of one's own. */
@@ -264,20 +273,22 @@ export async function contentOfAccounts(
   accounts: readonly string[],
   key: Sealer,
 ): Promise<object> {
-  const records = (await store.records('', 10_000)).filter(({ account }) => accounts.includes(account));
-  const deliveries = await Promise.all(records.map(({ id }) => store.deliveries(id)));
+  const records = (await store.journal.records('', 10_000)).filter(({ account }) =>
+    accounts.includes(account),
+  );
+  const deliveries = await Promise.all(records.map(({ id }) => store.journal.deliveries(id)));
   const found: Record<string, unknown> = {};
   for (const account of accounts) {
-    const own = await store.account(account);
+    const own = await store.accounts.get(account);
     const opened = own?.webhooks.map(({ secrets, ...webhook }) => ({
       ...webhook,
       secrets: secrets.map(({ sealed, until }) => ({ secret: key.open(sealed), until })),
     }));
     const { version: _, ...settings } = own ?? { version: 0 };
-    const lookups = await store.lookups(account);
+    const lookups = await store.journal.lookups(account);
     found[account] = {
-      head: await store.head(account),
-      journal: await store.journal(account, 1, 10_000),
+      head: await store.journal.head(account),
+      journal: await store.journal.batchesFrom(account, 1, 10_000),
       lookups: lookups.map((row) => JSON.stringify(row)).sort(),
       settings: own === null ? null : { ...settings, webhooks: opened },
     };
@@ -295,7 +306,7 @@ async function drain(store: Store): Promise<Claim[]> {
   const all: Claim[] = [];
   for (const kind of KINDS) {
     for (;;) {
-      const claims = await store.claim(kind, 8.64e15, 1_000);
+      const claims = await store.due.claim(kind, 8.64e15, 1_000);
       if (claims.length === 0) break;
       all.push(...claims);
     }
@@ -306,7 +317,7 @@ async function drain(store: Store): Promise<Claim[]> {
 /** What is due of some accounts, but what is parked; it stays due. */
 export async function dueNow(store: Store, accounts: readonly string[]): Promise<Due[]> {
   const claims = await drain(store);
-  await store.settle(claims.map((claim) => ({ claim, next: claim.due })));
+  await store.due.settle(claims.map((claim) => ({ claim, next: claim.due })));
   return claims.map(({ due }) => due).filter(({ account }) => accounts.includes(account));
 }
 
@@ -318,7 +329,7 @@ export async function drainDue(
   const own = (claims: readonly Claim[]): Due[] =>
     claims.map(({ due }) => due).filter(({ account }) => accounts.includes(account));
   const due = own(await drain(store));
-  await store.unpark(NOW);
+  await store.due.unpark(NOW);
   const parked = own(await drain(store));
   return {
     due: due.map((each) => JSON.stringify(each)).sort(),
@@ -334,7 +345,7 @@ export function run(
 }
 
 const WRITES = new Set<string | symbol>([
-  ...['append', 'settle', 'park', 'unpark', 'claim', 'note', 'dismiss', 'putAccount'],
+  ...['append', 'settle', 'park', 'unpark', 'claim', 'note', 'dismiss', 'put'],
 ]);
 
 /** How many writes are left until the process dies, and whether the last one takes effect. */
@@ -346,7 +357,19 @@ export interface Life {
 
 /** A store of a process that dies: from then on nothing is done, as after kill -9. */
 export function mortal(store: Store, life: Life): Store {
-  return new Proxy(store, {
+  const { journal, due, attention, accounts } = store;
+  return {
+    journal: mortalRole(journal, life),
+    due: mortalRole(due, life),
+    attention: mortalRole(attention, life),
+    accounts: mortalRole(accounts, life),
+    ping: () => store.ping(),
+    close: () => store.close(),
+  };
+}
+
+function mortalRole<Role extends object>(role: Role, life: Life): Role {
+  return new Proxy(role, {
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;

@@ -26,7 +26,7 @@ async function folderToMove(): Promise<string> {
   const folder = await scene.copy();
   await writeFile(join(folder, 'secrets.key'), Buffer.alloc(32, 1).toString('base64'), { mode: 0o600 });
   const store = await openFolderStore(folder);
-  await store.putAccount(settings({ id: 'acc_long', clientId: 'cli_long', webhooks: [] }));
+  await store.accounts.put(settings({ id: 'acc_long', clientId: 'cli_long', webhooks: [] }));
   for (let nth = 0; nth < BATCHES; nth++) {
     const timers = [{ name: 'EXPIRE', at: iso(NOW * 2) }];
     const charge = chargeCreated(START, { timers });

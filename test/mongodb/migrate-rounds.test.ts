@@ -68,12 +68,12 @@ interface Expected {
 async function expected(): Promise<Expected> {
   const store = await openFolderStore(await scene.copy());
   const content = await contentOfAccounts(store, ALL, oldKey);
-  const { heads = [] } = await verifyStore(store, { heads: true, decide: false, sandbox: true });
+  const { heads = [] } = await verifyStore(store.journal, { heads: true, decide: false, sandbox: true });
   const all = await drainDue(store, ALL);
   const due: string[] = [];
   for (const each of [...all.due, ...all.parked]) {
     const parsed: Due = JSON.parse(each);
-    const record = await store.transaction(parsed.transaction);
+    const record = await store.journal.transaction(parsed.transaction);
     if (parsed.kind === 'timer' && !record?.timers.some(({ name }) => name === parsed.name)) continue;
     due.push(each);
   }
@@ -82,7 +82,7 @@ async function expected(): Promise<Expected> {
 }
 
 async function expectMoved(target: Store, wanted: Expected): Promise<void> {
-  const report = await verifyStore(target, { heads: true, decide: true, sandbox: true });
+  const report = await verifyStore(target.journal, { heads: true, decide: true, sandbox: true });
   same(report.differences, []);
   same(report.heads, wanted.heads, 'the heads');
   same(await contentOfAccounts(target, ALL, newKey), wanted.content, 'the content');
@@ -92,13 +92,13 @@ test('all accounts move, with what is due and what needs a person', async () => 
   const wanted = await expected();
   const database = await freshDatabase();
   const source = await openFolderStore(await scene.copy());
-  const items = await source.attention();
+  const items = await source.attention.list();
   const target = await openOn(database.uri);
   const moved = await run({ source, target });
   assert.ok(moved.every((account) => account.moved));
   await expectMoved(target, wanted);
   same(timeless(await dueNow(target, ALL)), wanted.due);
-  same((await target.attention()).map(({ id }) => id).sort(), items.map(({ id }) => id).sort());
+  same((await target.attention.list()).map(({ id }) => id).sort(), items.map(({ id }) => id).sort());
   same(await drainDue(source, ALL), { due: [], parked: [] });
   same(
     (await run({ source, target })).map((account) => account.moved),

@@ -20,12 +20,16 @@ import {
   ZERO_HASH,
 } from '../../engine/journal.ts';
 import {
+  type AccountTable,
   type Append,
   type AppendResult,
+  type Attention,
   type AttentionItem,
   type Claim,
   type DeliveryRecord,
+  type DueIndex,
   type DueKind,
+  type Journal,
   type LookupName,
   type LookupRow,
   type Reads,
@@ -91,7 +95,11 @@ function isId(text: string): boolean {
   return text.length <= LONGEST_ID;
 }
 
-class LmdbStore implements Store {
+class LmdbStore implements Store, Journal, DueIndex, Attention, AccountTable {
+  readonly journal: Journal = this;
+  readonly due: DueIndex = this;
+  readonly attention: Attention = this;
+  readonly accounts: AccountTable = this;
   readonly #tables: Tables;
   readonly #due: LmdbDue;
   readonly #queue: WriteQueue;
@@ -257,7 +265,7 @@ class LmdbStore implements Store {
     });
   }
 
-  async journal(account: string, from: number, limit: number): Promise<Batch[]> {
+  async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
     const { journal } = this.#check();
     return [...journal.getRange({ start: [account, from], end: [account, LAST], limit })].map(({ value }) =>
       batchOf(value),
@@ -361,7 +369,7 @@ class LmdbStore implements Store {
     return records;
   }
 
-  async attention(): Promise<AttentionItem[]> {
+  async list(): Promise<AttentionItem[]> {
     const items: AttentionItem[] = [];
     for (const { value } of this.#check().attention.getRange()) {
       const { item, done } = JSON.parse(value) as { item: AttentionItem; done: boolean };
@@ -457,23 +465,23 @@ class LmdbStore implements Store {
     await this.#watch.bound(gate.write(write));
   }
 
-  async account(id: string): Promise<Account | null> {
+  async get(id: string): Promise<Account | null> {
     const { accounts } = this.#check();
     const text = isId(id) ? accounts.get(id) : undefined;
     return text === undefined ? null : JSON.parse(text);
   }
 
-  async accountByClientId(clientId: string): Promise<Account | null> {
+  async byClientId(clientId: string): Promise<Account | null> {
     const { clients } = this.#check();
     const id = isId(clientId) ? clients.get(clientId) : undefined;
-    return id === undefined ? null : this.account(id);
+    return id === undefined ? null : this.get(id);
   }
 
-  async accounts(): Promise<Account[]> {
+  async all(): Promise<Account[]> {
     return [...this.#check().accounts.getRange()].map(({ value }) => JSON.parse(value));
   }
 
-  putAccount(account: Account): Promise<boolean> {
+  put(account: Account): Promise<boolean> {
     return this.#transaction(({ accounts, clients }) => {
       const text = accounts.get(account.id);
       const before: Account | null = text === undefined ? null : JSON.parse(text);

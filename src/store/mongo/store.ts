@@ -12,12 +12,16 @@ import type { Account } from '../../domain/account.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Batch, Head, TransactionRecord } from '../../engine/journal.ts';
 import {
+  type AccountTable,
   type Append,
   type AppendResult,
+  type Attention,
   type AttentionItem,
   type Claim,
   type DeliveryRecord,
+  type DueIndex,
   type DueKind,
+  type Journal,
   type Lookup,
   type LookupRow,
   type Reads,
@@ -73,7 +77,11 @@ const HEAD_MS = 5_000;
 const STANDALONE =
   'MONGODB_URI leads to a standalone server: what is confirmed lies on one disk and is lost with it, nothing takes over when it stops. Use a replica set for money.';
 
-export class MongoStore implements Store {
+export class MongoStore implements Store, Journal, DueIndex, Attention, AccountTable {
+  readonly journal: Journal = this;
+  readonly due: DueIndex = this;
+  readonly attention: Attention = this;
+  readonly accounts: AccountTable = this;
   /** Resolves once the database is there and prepared; never where the server can't be used. */
   readonly ready: Promise<void>;
   /** The database's clock, ms since 1970. */
@@ -177,7 +185,7 @@ export class MongoStore implements Store {
     return found.map(batchOf);
   }
 
-  async journal(account: string, from: number, limit: number): Promise<Batch[]> {
+  async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
     this.#check();
     const options = { sort: { seq: 1 }, limit };
     const found = await this.#reads.find<JournalDocument>(
@@ -287,7 +295,7 @@ export class MongoStore implements Store {
     return (await this.#reads.deliveries(transaction)).map(deliveryOf);
   }
 
-  async attention(): Promise<AttentionItem[]> {
+  async list(): Promise<AttentionItem[]> {
     this.#check();
     const options = { sort: { since: 1 } };
     const found = await this.#reads.find<AttentionDocument>('attention', { done: false }, options);
@@ -328,28 +336,28 @@ export class MongoStore implements Store {
     await this.#processes.rememberAll(await ownersOf(this.#reads));
   }
 
-  async account(id: string): Promise<Account | null> {
+  async get(id: string): Promise<Account | null> {
     this.#check();
     const document = await this.#reads.account(id);
     return document === null ? null : accountOf(document);
   }
 
-  async accountByClientId(clientId: string): Promise<Account | null> {
+  async byClientId(clientId: string): Promise<Account | null> {
     this.#check();
     const [document] = await this.#reads.find<AccountDocument>('accounts', { clientId }, { limit: 1 });
     return document === undefined ? null : accountOf(document);
   }
 
-  async accounts(): Promise<Account[]> {
+  async all(): Promise<Account[]> {
     this.#check();
     return (await this.#reads.find<AccountDocument>('accounts', {}, { sort: { _id: 1 } })).map(accountOf);
   }
 
-  async putAccount(account: Account): Promise<boolean> {
+  async put(account: Account): Promise<boolean> {
     this.#check();
     if (await this.#write(accountDocument(account))) return true;
     // Where an answer was lost on the way, what is stored is what was to be.
-    const stored = await this.account(account.id);
+    const stored = await this.get(account.id);
     return stored !== null && canonicalJson(stored) === canonicalJson(account);
   }
 

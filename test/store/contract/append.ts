@@ -44,10 +44,10 @@ async function holdsOnly(
   now: number,
 ): Promise<void> {
   const last = appends.at(-1);
-  if (last) same(await store.head(account), headAfter(last));
-  else assert.is((await store.head(account)).seq, 0);
+  if (last) same(await store.journal.head(account), headAfter(last));
+  else assert.is((await store.journal.head(account)).seq, 0);
   same(
-    await store.journal(account, 1, 1_000),
+    await store.journal.batchesFrom(account, 1, 1_000),
     appends.map(({ batch }) => batch),
   );
   sameSet(
@@ -57,9 +57,9 @@ async function holdsOnly(
   const lookups = new Map(
     appends.flatMap((each) => each.lookups).map((row) => [`${row.name}:${row.key}`, row]),
   );
-  sameSet(await store.lookups(account), [...lookups.values()]);
+  sameSet(await store.journal.lookups(account), [...lookups.values()]);
   sameSet(
-    await store.attention(),
+    await store.attention.list(),
     appends.flatMap(({ attention }) => attention),
   );
   for (const kind of ['timer', 'bank', 'delivery'] as const) {
@@ -72,7 +72,7 @@ export function appendContract(context: ContractContext): void {
   contractPart(context, 'append', (test) => {
     test('an account without a batch has an empty head', async ({ open }) => {
       const store = await open('a');
-      const head = await store.head(randomUUID());
+      const head = await store.journal.head(randomUUID());
       assert.is(head.seq, 0);
       assert.is(head.hash, ZERO_HASH);
       same(head.balances, { available: 0, clearing: 0, fees: 0, bank: 0 });
@@ -81,13 +81,13 @@ export function appendContract(context: ContractContext): void {
     test('an append is seen whole, by every incarnation', async ({ open, now }) => {
       const [a, b] = [await open('a'), await open('b')];
       const account = randomUUID();
-      const append = chargeAppend(account, await a.head(account), now(), 'order 1');
-      same(await a.append(append), { outcome: 'appended', claims: [] });
+      const append = chargeAppend(account, await a.journal.head(account), now(), 'order 1');
+      same(await a.journal.append(append), { outcome: 'appended', claims: [] });
       const record = first(append.records);
-      same(await b.transaction(record.id), record);
-      same(await b.batches(account, [1]), [append.batch]);
+      same(await b.journal.transaction(record.id), record);
+      same(await b.journal.batches(account, [1]), [append.batch]);
       const lookup = { name: 'externalRef' as const, key: 'order 1' };
-      same(await b.read(account, { transactions: [record.id], lookups: [lookup] }), {
+      same(await b.journal.read(account, { transactions: [record.id], lookups: [lookup] }), {
         transactions: [record],
         lookups: [record.id],
       });
@@ -104,9 +104,9 @@ export function appendContract(context: ContractContext): void {
       });
       const record = first(paid.append.records);
       same(record.seqs, [1, 2]);
-      same(await store.transaction(charge.transaction), record);
-      same(await store.head(account), headAfter(paid.append));
-      assert.is((await store.head(account)).balances.available, 9_900);
+      same(await store.journal.transaction(charge.transaction), record);
+      same(await store.journal.head(account), headAfter(paid.append));
+      assert.is((await store.journal.head(account)).balances.available, 9_900);
     });
 
     test(`of ${RACERS} racers on one sequence number exactly one wins`, async ({ open, now }) => {
@@ -114,20 +114,20 @@ export function appendContract(context: ContractContext): void {
       const account = randomUUID();
       const winners: Append[] = [];
       for (let round = 0; round < context.rounds; round++) {
-        const head = await first(stores).head(account);
+        const head = await first(stores).journal.head(account);
         const racers = Array.from({ length: RACERS }, () =>
           chargeAppend(account, head, now(), `race ${round}`),
         );
         const results = await Promise.all(
-          racers.map((append, index) => (stores[index % 2] ?? first(stores)).append(append)),
+          racers.map((append, index) => (stores[index % 2] ?? first(stores)).journal.append(append)),
         );
         const won = racers.filter((_, index) => results[index]?.outcome === 'appended');
         assert.is(won.length, 1, `round ${round}`);
         winners.push(first(won));
-        for (const store of stores) same(await store.head(account), headAfter(first(won)));
+        for (const store of stores) same(await store.journal.head(account), headAfter(first(won)));
         const key = { name: 'externalRef' as const, key: `race ${round}` };
         const ids = racers.flatMap(({ records }) => records.map(({ id }) => id));
-        const reads = await first(stores).read(account, { transactions: ids, lookups: [key] });
+        const reads = await first(stores).journal.read(account, { transactions: ids, lookups: [key] });
         same(reads.lookups, [first(first(won).records).id]);
         assert.is(reads.transactions.filter((record) => record !== null).length, 1);
       }
@@ -139,12 +139,12 @@ export function appendContract(context: ContractContext): void {
       const account = randomUUID();
       const writer = async (store: Store): Promise<void> => {
         for (let done = 0; done < 10; ) {
-          const append = appendAfter(account, await store.head(account), [chargeCreated(now())]);
-          if ((await store.append(append)).outcome === 'appended') done += 1;
+          const append = appendAfter(account, await store.journal.head(account), [chargeCreated(now())]);
+          if ((await store.journal.append(append)).outcome === 'appended') done += 1;
         }
       };
       await Promise.all([...stores, ...stores].map(writer));
-      const batches = await first(stores).journal(account, 1, 100);
+      const batches = await first(stores).journal.batchesFrom(account, 1, 100);
       assert.is(batches.length, 40);
       let previous = ZERO_HASH;
       for (const [index, batch] of batches.entries()) {
@@ -158,12 +158,12 @@ export function appendContract(context: ContractContext): void {
     test('a stale append leaves no trace', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
-      const empty = await store.head(account);
+      const empty = await store.journal.head(account);
       const winner = chargeAppend(account, empty, now(), 'same');
       const late = { ...chargeAppend(account, empty, now(), 'same'), claimUntil: now() };
-      assert.is((await store.append(winner)).outcome, 'appended');
-      same(await store.append(late), { outcome: 'stale' });
-      assert.is(await store.transaction(first(late.records).id), null);
+      assert.is((await store.journal.append(winner)).outcome, 'appended');
+      same(await store.journal.append(late), { outcome: 'stale' });
+      assert.is(await store.journal.transaction(first(late.records).id), null);
       await holdsOnly(store, account, [winner], now());
     });
 
@@ -171,11 +171,11 @@ export function appendContract(context: ContractContext): void {
       const store = await open('a');
       const account = randomUUID();
       const entry = chargeCreated(now());
-      const early = appendAfter(account, await store.head(account), [entry], { seq: 2 });
-      same(await store.append(early), { outcome: 'stale' });
+      const early = appendAfter(account, await store.journal.head(account), [entry], { seq: 2 });
+      same(await store.journal.append(early), { outcome: 'stale' });
       const { append } = await grow(store, account, [chargeCreated(now())]);
       const skipping = appendAfter(account, headAfter(append), [entry], { seq: 3 });
-      same(await store.append(skipping), { outcome: 'stale' });
+      same(await store.journal.append(skipping), { outcome: 'stale' });
       await holdsOnly(store, account, [append], now());
     });
 
@@ -196,22 +196,26 @@ export function appendContract(context: ContractContext): void {
         );
       });
       const results = await Promise.all(
-        seconds.map((append, index) => (stores[index % 2] ?? first(stores)).append(append)),
+        seconds.map((append, index) => (stores[index % 2] ?? first(stores)).journal.append(append)),
       );
       for (const [index, account] of accounts.entries()) {
         assert.is(results[index]?.outcome, stale(index) ? 'stale' : 'appended', `account ${index}`);
         const records = await recordsOf(first(stores), account);
         assert.is(records.length, stale(index) ? 1 : 2);
-        assert.is((await first(stores).head(account)).seq, stale(index) ? 1 : 2);
+        assert.is((await first(stores).journal.head(account)).seq, stale(index) ? 1 : 2);
       }
     });
 
     test('the same batch again is answered appended and stored once', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
-      const append = chargeAppend(account, await store.head(account), now(), 'once');
-      const results = await Promise.all([store.append(append), store.append(append), store.append(append)]);
-      results.push(await store.append(append));
+      const append = chargeAppend(account, await store.journal.head(account), now(), 'once');
+      const results = await Promise.all([
+        store.journal.append(append),
+        store.journal.append(append),
+        store.journal.append(append),
+      ]);
+      results.push(await store.journal.append(append));
       for (const { outcome } of results) assert.is(outcome, 'appended');
       await holdsOnly(store, account, [append], now());
     });
@@ -219,22 +223,22 @@ export function appendContract(context: ContractContext): void {
     test('the same batch again, after the one behind it, takes nothing back', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
-      const older = chargeAppend(account, await store.head(account), now(), 'ref');
-      await store.append(older);
-      await store.settle((await drain(store, 'timer', now())).map((claim) => ({ claim, next: null })));
+      const older = chargeAppend(account, await store.journal.head(account), now(), 'ref');
+      await store.journal.append(older);
+      await store.due.settle((await drain(store, 'timer', now())).map((claim) => ({ claim, next: null })));
       const paid = chargePaid(now(), first(older.records).id, 'E1');
       const newer = await grow(store, account, [paid, chargeCreated(now(), { externalRef: 'ref' })], {
         known: older.records,
       });
-      assert.is((await store.append(older)).outcome, 'appended');
-      same(await store.transaction(first(older.records).id), first(newer.append.records));
-      same(await store.head(account), headAfter(newer.append));
-      const { lookups } = await store.read(account, {
+      assert.is((await store.journal.append(older)).outcome, 'appended');
+      same(await store.journal.transaction(first(older.records).id), first(newer.append.records));
+      same(await store.journal.head(account), headAfter(newer.append));
+      const { lookups } = await store.journal.read(account, {
         transactions: [],
         lookups: [{ name: 'externalRef', key: 'ref' }],
       });
       same(lookups, [newer.append.records[1]?.id]);
-      same(await store.claim('timer', now(), 10), [], 'what was settled is not due again');
+      same(await store.due.claim('timer', now(), 10), [], 'what was settled is not due again');
     });
   });
 }

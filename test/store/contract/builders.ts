@@ -250,8 +250,8 @@ export const headAfter = ({ batch: { seq, at, balances, hash } }: Append): Head 
 
 /** Appends the entries at the store's head and gives what was appended, with the claims; throws where it is stale. */
 export async function grow(store: Store, account: string, entries: Entry[], parts: AppendParts = {}) {
-  const append = appendAfter(account, await store.head(account), entries, parts);
-  const result = await store.append(append);
+  const append = appendAfter(account, await store.journal.head(account), entries, parts);
+  const result = await store.journal.append(append);
   if (result.outcome === 'stale') throw new Error('another batch was first, where nobody else writes');
   return { append, claims: result.claims };
 }

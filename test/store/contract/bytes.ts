@@ -119,7 +119,7 @@ export function bytesContract(context: ContractContext): void {
         null,
         null,
       ]);
-      const found = await store.read(account, { transactions: [], lookups });
+      const found = await store.journal.read(account, { transactions: [], lookups });
       for (const [index, lookup] of lookups.entries()) {
         assert.is(
           found.lookups[index],
@@ -130,12 +130,12 @@ export function bytesContract(context: ContractContext): void {
       const absent = [WIDE.repeat(253), 'x'.repeat(253), 'E\u0301', '', '\u00e9 '].map(
         (key): Lookup => ({ name: 'externalRef', key: lookupKey(key) }),
       );
-      const none = await store.read(account, { transactions: [], lookups: absent });
+      const none = await store.journal.read(account, { transactions: [], lookups: absent });
       same(
         none.lookups,
         absent.map(() => null),
       );
-      const rows = (await store.lookups(account)).filter(({ name }) => name === 'idempotencyKey');
+      const rows = (await store.journal.lookups(account)).filter(({ name }) => name === 'idempotencyKey');
       sameSet(rows, append.lookups);
     });
 
@@ -156,14 +156,14 @@ export function bytesContract(context: ContractContext): void {
       });
       const { append } = await grow(store, account, entries, { known: created.append.records });
       sameSet(await recordsOf(store, account), append.records);
-      sameSet(await store.lookups(account), append.lookups);
+      sameSet(await store.journal.lookups(account), append.lookups);
       const keys = append.lookups.map(({ name, key }) => ({ name, key }));
-      const found = await store.read(account, { transactions: [], lookups: keys });
+      const found = await store.journal.read(account, { transactions: [], lookups: keys });
       same(
         found.lookups,
         append.lookups.map(({ value }) => value),
       );
-      sound(await store.journal(account, 1, 10));
+      sound(await store.journal.batchesFrom(account, 1, 10));
     });
 
     test('metadata comes back as it was given', async ({ open, reopen, now }) => {
@@ -176,8 +176,8 @@ export function bytesContract(context: ContractContext): void {
       const { append } = await grow(store, account, charges);
       const check = async (reader: typeof store): Promise<void> => {
         sameSet(await recordsOf(reader, account), append.records);
-        for (const record of append.records) same(await reader.transaction(record.id), record);
-        const batches = await reader.journal(account, 1, 10);
+        for (const record of append.records) same(await reader.journal.transaction(record.id), record);
+        const batches = await reader.journal.batchesFrom(account, 1, 10);
         same(batches, [append.batch]);
         assert.is(contentOf(first(batches)), append.content);
         sound(batches);
@@ -202,29 +202,29 @@ export function bytesContract(context: ContractContext): void {
         cashoutCreated(now(), { orders: [{ kind: 'payout' }] }),
       ]);
       const after = await reopen('b');
-      const batches = await after.journal(account, 1, 10);
+      const batches = await after.journal.batchesFrom(account, 1, 10);
       assert.is(batches.length, 3);
       sound(batches);
-      sound(await after.batches(account, [1, 2, 3]));
-      assert.is((await after.head(account)).hash, batches[2]?.hash);
+      sound(await after.journal.batches(account, [1, 2, 3]));
+      assert.is((await after.journal.head(account)).hash, batches[2]?.hash);
     });
 
     test('what is changed after the call changes nothing in the store', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
-      (await store.head(account)).balances.available = 4;
-      same((await store.head(account)).balances, { available: 0, clearing: 0, fees: 0, bank: 0 });
+      (await store.journal.head(account)).balances.available = 4;
+      same((await store.journal.head(account)).balances, { available: 0, clearing: 0, fees: 0, bank: 0 });
       const { append } = await grow(store, account, [chargeCreated(now(), { metadata: { kept: 'yes' } })]);
       const untouched = structuredClone(append);
       first(append.records).seqs.push(99);
       append.batch.entries.pop();
-      const read = await store.transaction(first(untouched.records).id);
+      const read = await store.journal.transaction(first(untouched.records).id);
       same(read, first(untouched.records));
       read?.seqs.push(98);
-      (await store.head(account)).balances.available = 5;
-      same(await store.transaction(first(untouched.records).id), first(untouched.records));
-      same(await store.journal(account, 1, 1), [untouched.batch]);
-      same((await store.head(account)).balances, untouched.batch.balances);
+      (await store.journal.head(account)).balances.available = 5;
+      same(await store.journal.transaction(first(untouched.records).id), first(untouched.records));
+      same(await store.journal.batchesFrom(account, 1, 1), [untouched.batch]);
+      same((await store.journal.head(account)).balances, untouched.batch.balances);
     });
 
     test('a batch of 2,000 entries and 3.5 MB', async ({ open, reopen, now }) => {
@@ -237,9 +237,9 @@ export function bytesContract(context: ContractContext): void {
       const { append } = await grow(store, account, entries);
       assert.ok(Buffer.byteLength(append.content) > 3_400_000, 'the batch is as large as it should be');
       const after = await reopen('b');
-      sound(await after.journal(account, 1, 1));
+      sound(await after.journal.batchesFrom(account, 1, 1));
       sameSet(await recordsOf(after, account), append.records);
-      const reads = await after.read(account, {
+      const reads = await after.journal.read(account, {
         transactions: entries.map(({ transaction }) => transaction),
         lookups: append.lookups,
       });
@@ -249,7 +249,7 @@ export function bytesContract(context: ContractContext): void {
         append.lookups.map(({ value }) => value),
       );
       await grow(after, account, [chargeCreated(now())]);
-      assert.is((await after.head(account)).seq, 2);
+      assert.is((await after.journal.head(account)).seq, 2);
     });
   });
 }

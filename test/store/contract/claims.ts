@@ -32,7 +32,7 @@ async function deliveriesDue(
 }
 
 async function beats(harness: StoreHarness, ...stores: Store[]): Promise<void> {
-  for (const store of stores) await store.beat(harness.now());
+  for (const store of stores) await store.due.beat(harness.now());
 }
 
 /** `holder` claimed and fell silent, `heir` took over. */
@@ -73,10 +73,10 @@ export function claimsContract(context: ContractContext): void {
       for (let step = 0; step < 6; step++) {
         harness.advance(silentAfterMs / 2);
         await beats(harness, a, b);
-        same(await b.claim('delivery', harness.now(), 10), [], 'the other one');
-        same(await a.claim('delivery', harness.now(), 10), [], 'the holder itself');
+        same(await b.due.claim('delivery', harness.now(), 10), [], 'the other one');
+        same(await a.due.claim('delivery', harness.now(), 10), [], 'the holder itself');
       }
-      same(await a.settle(claims.map((claim) => ({ claim, next: null }))), [true, true, true]);
+      same(await a.due.settle(claims.map((claim) => ({ claim, next: null }))), [true, true, true]);
     });
 
     test('claims of a silent incarnation are taken over, and not before it is silent', async (harness) => {
@@ -91,12 +91,12 @@ export function claimsContract(context: ContractContext): void {
       await drain(a, 'delivery', harness.now());
       harness.advance(silentAfterMs / 2);
       await beats(harness, b);
-      same(await b.claim('delivery', harness.now(), 10), []);
+      same(await b.due.claim('delivery', harness.now(), 10), []);
       harness.advance(silentAfterMs);
       await beats(harness, b);
       const taken = await drain(b, 'delivery', harness.now());
       sameSet(transactionsOf(taken), [...ids, first(append.records).id]);
-      same(await a.claim('delivery', harness.now(), 10), [], 'they are in hands again');
+      same(await a.due.claim('delivery', harness.now(), 10), [], 'they are in hands again');
     });
 
     test('a taken over thing is as it was', async (harness) => {
@@ -117,14 +117,14 @@ export function claimsContract(context: ContractContext): void {
       };
       await beats(harness, holder);
       const late = { claim, next: { ...claim.due, at: harness.now() + 1_000, tries: 9 }, record, attention };
-      same(await holder.settle([late]), [false]);
-      same(await heir.deliveries(claim.due.transaction), []);
-      same(await heir.attention(), []);
+      same(await holder.due.settle([late]), [false]);
+      same(await heir.journal.deliveries(claim.due.transaction), []);
+      same(await heir.attention.list(), []);
       same(await drain(holder, 'delivery', harness.now() + 1_000), [], 'nothing was scheduled or given up');
       const good = { ...record, status: 'delivered' as const };
-      same(await heir.settle([{ claim: first(taken), next: null, record: good }]), [true]);
-      same(await holder.settle([late]), [false]);
-      same(await holder.deliveries(claim.due.transaction), [good]);
+      same(await heir.due.settle([{ claim: first(taken), next: null, record: good }]), [true]);
+      same(await holder.due.settle([late]), [false]);
+      same(await holder.journal.deliveries(claim.due.transaction), [good]);
       same(await drain(holder, 'delivery', harness.now() + 1_000), []);
     });
 
@@ -136,12 +136,12 @@ export function claimsContract(context: ContractContext): void {
       const mixed: Claim[] = [];
       for (const [index, claim] of lost.entries()) mixed.push(claim, own[index] ?? claim);
       const records = mixed.map(({ due }) => deliveryRecord(account, due.transaction, harness.now()));
-      const settled = await holder.settle(
+      const settled = await holder.due.settle(
         mixed.map((claim, index) => ({ claim, next: null, record: records[index] ?? first(records) })),
       );
       same(settled, [false, true, false, true]);
       for (const [index, { due }] of mixed.entries()) {
-        same(await holder.deliveries(due.transaction), index % 2 === 1 ? [records[index]] : []);
+        same(await holder.journal.deliveries(due.transaction), index % 2 === 1 ? [records[index]] : []);
       }
     });
 
@@ -149,21 +149,21 @@ export function claimsContract(context: ContractContext): void {
       const store = await harness.open('a');
       await beats(harness, store);
       await deliveriesDue(store, 1, harness.now());
-      const claim = first(await store.claim('delivery', harness.now(), 10));
+      const claim = first(await store.due.claim('delivery', harness.now(), 10));
       harness.advance(3 * silentAfterMs);
-      same(await store.settle([{ claim, next: null }]), [true]);
+      same(await store.due.settle([{ claim, next: null }]), [true]);
     });
 
     test('one that was silent works again once it beats', async (harness) => {
       const { holder, heir } = await takenOver(harness, silentAfterMs);
       await beats(harness, holder);
       await deliveriesDue(heir, 1, harness.now());
-      const claims = await holder.claim('delivery', harness.now(), 10);
+      const claims = await holder.due.claim('delivery', harness.now(), 10);
       assert.is(claims.length, 1);
       harness.advance(silentAfterMs / 2);
       await beats(harness, heir);
-      same(await heir.claim('delivery', harness.now(), 10), []);
-      same(await holder.settle([{ claim: first(claims), next: null }]), [true]);
+      same(await heir.due.claim('delivery', harness.now(), 10), []);
+      same(await holder.due.settle([{ claim: first(claims), next: null }]), [true]);
     });
 
     test('two heirs that claim at once get each thing once', async (harness) => {
@@ -175,7 +175,7 @@ export function claimsContract(context: ContractContext): void {
       await beats(harness, b, c);
       const taken = await drainTogether([b, c], 'delivery', harness.now(), 9);
       sameSet(transactionsOf(taken.flat()), ids);
-      const late = await holder.settle(lost.map((claim) => ({ claim, next: null })));
+      const late = await holder.due.settle(lost.map((claim) => ({ claim, next: null })));
       assert.ok(late.every((each) => !each));
       await settleAll([b, c], taken);
     });
@@ -187,9 +187,9 @@ export function claimsContract(context: ContractContext): void {
       const again = await drain(holder, 'delivery', harness.now());
       same(duesOf(again), duesOf(lost));
       const claim = first(lost);
-      same(await holder.settle([{ claim, next: { ...claim.due, tries: 9 } }]), [false]);
+      same(await holder.due.settle([{ claim, next: { ...claim.due, tries: 9 } }]), [false]);
       same(await drain(heir, 'delivery', harness.now()), []);
-      same(await holder.settle([{ claim: first(again), next: null }]), [true]);
+      same(await holder.due.settle([{ claim: first(again), next: null }]), [true]);
     });
 
     test('a parked thing is not claimed until it is unparked', async (harness) => {
@@ -199,28 +199,28 @@ export function claimsContract(context: ContractContext): void {
       const claims = await drain(a, 'delivery', harness.now());
       const [one, two, three] = claims;
       if (!one || !two || !three) throw new Error('three are due');
-      await a.park([one, two]);
-      same(await a.settle([{ claim: three, next: null }]), [true]);
+      await a.due.park([one, two]);
+      same(await a.due.settle([{ claim: three, next: null }]), [true]);
       harness.advance(3 * silentAfterMs);
       await beats(harness, b);
-      same(await b.claim('delivery', harness.now(), 10), [], 'silence does not bring it back');
-      await b.tidy(harness.now());
-      assert.is(await b.unpark(harness.now()), 2);
-      assert.is(await b.unpark(harness.now()), 0);
+      same(await b.due.claim('delivery', harness.now(), 10), [], 'silence does not bring it back');
+      await b.due.tidy(harness.now());
+      assert.is(await b.due.unpark(harness.now()), 2);
+      assert.is(await b.due.unpark(harness.now()), 0);
       const again = await drain(b, 'delivery', harness.now());
       sameSet(
         transactionsOf(again),
         ids.filter((id) => id !== three.due.transaction),
       );
-      same(await b.settle(again.map((claim) => ({ claim, next: null }))), [true, true]);
-      assert.is(await b.unpark(harness.now()), 0);
+      same(await b.due.settle(again.map((claim) => ({ claim, next: null }))), [true, true]);
+      assert.is(await b.due.unpark(harness.now()), 0);
     });
 
     test('a claim that was taken over parks nothing', async (harness) => {
       const { holder, heir, lost, taken } = await takenOver(harness, silentAfterMs);
-      await holder.park(lost);
-      assert.is(await heir.unpark(harness.now()), 0);
-      same(await heir.settle([{ claim: first(taken), next: null }]), [true]);
+      await holder.due.park(lost);
+      assert.is(await heir.due.unpark(harness.now()), 0);
+      same(await heir.due.settle([{ claim: first(taken), next: null }]), [true]);
     });
 
     test('the claims of closed incarnations come to the next one', async (harness) => {
@@ -231,7 +231,7 @@ export function claimsContract(context: ContractContext): void {
       const next = await harness.reopen('b');
       harness.advance(2 * silentAfterMs);
       await beats(harness, next);
-      await next.tidy(harness.now());
+      await next.due.tidy(harness.now());
       sameSet(transactionsOf(await drain(next, 'delivery', harness.now())), ids);
     });
   });

@@ -31,8 +31,9 @@ export function dueContract(context: ContractContext): void {
   contractPart(context, 'due', (test) => {
     test('nothing is due in an empty store', async ({ open, now }) => {
       const store = await open('a');
-      for (const kind of ['timer', 'bank', 'delivery'] as const) same(await store.claim(kind, now(), 10), []);
-      assert.is(await store.unpark(now()), 0);
+      for (const kind of ['timer', 'bank', 'delivery'] as const)
+        same(await store.due.claim(kind, now(), 10), []);
+      assert.is(await store.due.unpark(now()), 0);
     });
 
     test('earliest first, and no more than the limit', async ({ open, now }) => {
@@ -46,7 +47,7 @@ export function dueContract(context: ContractContext): void {
       }
       const claimed: number[] = [];
       for (let round = 0; round < 6; round++) {
-        const claims = await store.claim('timer', now(), 8);
+        const claims = await store.due.claim('timer', now(), 8);
         assert.is(claims.length, Math.min(8, times.length - claimed.length));
         claimed.push(...claims.map(({ due }) => due.at));
       }
@@ -60,13 +61,13 @@ export function dueContract(context: ContractContext): void {
       const store = await open('a');
       const [soon, later] = [now() + 60_000, now() + 120_000];
       const ids = await timersAt(store, randomUUID(), now(), [later, soon]);
-      same(await store.claim('timer', now(), 10), []);
-      same(await store.claim('timer', soon - 1, 10), []);
+      same(await store.due.claim('timer', now(), 10), []);
+      same(await store.due.claim('timer', soon - 1, 10), []);
       advance(60_000);
-      same(transactionsOf(await store.claim('timer', soon, 10)), [ids[1]]);
-      same(await store.claim('timer', later - 1, 10), []);
+      same(transactionsOf(await store.due.claim('timer', soon, 10)), [ids[1]]);
+      same(await store.due.claim('timer', later - 1, 10), []);
       advance(60_000);
-      same(transactionsOf(await store.claim('timer', later, 10)), [ids[0]]);
+      same(transactionsOf(await store.due.claim('timer', later, 10)), [ids[0]]);
     });
 
     test('kinds do not mix', async ({ open, now }) => {
@@ -107,13 +108,13 @@ export function dueContract(context: ContractContext): void {
           sameSet(duesOf(await drain(store, kind, time)), due, `${kind} after ${step} steps`);
         }
         advance(10_000);
-        await store.beat(now());
+        await store.due.beat(now());
       }
     });
 
     test('what is claimed with the append is in its hands alone', async ({ open, now }) => {
       const [a, b] = [await open('a'), await open('b')];
-      for (const store of [a, b]) await store.beat(now());
+      for (const store of [a, b]) await store.due.beat(now());
       const times = [now() - 1_000, now(), now() + 60_000];
       const charges = times.map((time) =>
         chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(time) }], urls: ['https://a.example'] }),
@@ -125,14 +126,14 @@ export function dueContract(context: ContractContext): void {
       );
       assert.is(claims.length, 5);
       for (const store of [a, b]) {
-        same(await store.claim('timer', now(), 10), []);
-        same(await store.claim('delivery', now(), 10), []);
+        same(await store.due.claim('timer', now(), 10), []);
+        same(await store.due.claim('delivery', now(), 10), []);
       }
       same(
-        await a.settle(claims.map((claim) => ({ claim, next: null }))),
+        await a.due.settle(claims.map((claim) => ({ claim, next: null }))),
         claims.map(() => true),
       );
-      same(transactionsOf(await b.claim('timer', now() + 60_000, 10)), [charges[2]?.transaction]);
+      same(transactionsOf(await b.due.claim('timer', now() + 60_000, 10)), [charges[2]?.transaction]);
     });
 
     test('a settled thing is gone; a rescheduled one comes at its new time, with its tries', async ({
@@ -143,47 +144,47 @@ export function dueContract(context: ContractContext): void {
       const store = await open('a');
       const account = randomUUID();
       await timersAt(store, account, now(), [now(), now()]);
-      const [one, two] = await store.claim('timer', now(), 10);
+      const [one, two] = await store.due.claim('timer', now(), 10);
       if (!one || !two) throw new Error('two are due');
       const next = { ...one.due, at: now() + 5_000, tries: 3 };
       same(
-        await store.settle([
+        await store.due.settle([
           { claim: one, next },
           { claim: two, next: null },
         ]),
         [true, true],
       );
-      same(await store.claim('timer', now() + 4_999, 10), []);
+      same(await store.due.claim('timer', now() + 4_999, 10), []);
       advance(5_000);
-      const again = await store.claim('timer', now(), 10);
+      const again = await store.due.claim('timer', now(), 10);
       same(duesOf(again), [next]);
-      same(await store.settle([{ claim: first(again), next: { ...next, at: now(), tries: 4 } }]), [true]);
+      same(await store.due.settle([{ claim: first(again), next: { ...next, at: now(), tries: 4 } }]), [true]);
       same(
-        (await store.claim('timer', now(), 10)).map(({ due }) => due.tries),
+        (await store.due.claim('timer', now(), 10)).map(({ due }) => due.tries),
         [4],
       );
       advance(600_000);
-      await store.beat(now());
-      same(await store.claim('timer', now(), 10), []);
+      await store.due.beat(now());
+      same(await store.due.claim('timer', now(), 10), []);
     });
 
     test('a claim is settled once', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
       const [transaction] = await timersAt(store, account, now(), [now()]);
-      const claim = first(await store.claim('timer', now(), 10));
-      same(await store.settle([{ claim, next: claim.due }]), [true]);
+      const claim = first(await store.due.claim('timer', now(), 10));
+      same(await store.due.settle([{ claim, next: claim.due }]), [true]);
       const record = deliveryRecord(account, transaction ?? '', now());
-      same(await store.settle([{ claim, next: null, record }]), [false]);
-      same(await store.deliveries(transaction ?? ''), []);
-      const newer = first(await store.claim('timer', now(), 10));
+      same(await store.due.settle([{ claim, next: null, record }]), [false]);
+      same(await store.journal.deliveries(transaction ?? ''), []);
+      const newer = first(await store.due.claim('timer', now(), 10));
       same(
-        await store.settle([{ claim, next: claim.due }]),
+        await store.due.settle([{ claim, next: claim.due }]),
         [false],
         'the old claim does not end the new one',
       );
-      same(await store.settle([{ claim: newer, next: null }]), [true]);
-      same(await store.settle([{ claim: newer, next: newer.due }]), [false]);
+      same(await store.due.settle([{ claim: newer, next: null }]), [true]);
+      same(await store.due.settle([{ claim: newer, next: newer.due }]), [false]);
       same(await drain(store, 'timer', now()), []);
     });
 
@@ -200,10 +201,10 @@ export function dueContract(context: ContractContext): void {
         delivery: record.id,
         tries: 0,
       };
-      same(await store.settle([{ claim: null, next, record }]), [true]);
-      same(await store.deliveries(transaction), [record]);
-      same(duesOf(await store.claim('delivery', now(), 10)), [next]);
-      same(await store.settle([]), []);
+      same(await store.due.settle([{ claim: null, next, record }]), [true]);
+      same(await store.journal.deliveries(transaction), [record]);
+      same(duesOf(await store.due.claim('delivery', now(), 10)), [next]);
+      same(await store.due.settle([]), []);
     });
 
     test('what is due next may be another order of the same transaction', async ({ open, now }) => {
@@ -211,14 +212,14 @@ export function dueContract(context: ContractContext): void {
       const account = randomUUID();
       const payout = cashoutCreated(now(), { orders: [{ kind: 'payout' }] });
       await grow(store, account, [payout]);
-      const claim = first(await store.claim('bank', now(), 10));
+      const claim = first(await store.due.claim('bank', now(), 10));
       const order = { kind: 'wake' as const, step: 0, at: iso(now() + 1_000) };
       const next = { ...(claim.due as Due & { kind: 'bank' }), order, at: now() + 1_000, tries: 2 };
-      same(await store.settle([{ claim, next }]), [true]);
-      const woken = first(await store.claim('bank', now() + 1_000, 10));
+      same(await store.due.settle([{ claim, next }]), [true]);
+      const woken = first(await store.due.claim('bank', now() + 1_000, 10));
       same(woken.due, next);
       const later = { ...next, order: { ...order, step: 1 } };
-      same(await store.settle([{ claim: woken, next: later }]), [true]);
+      same(await store.due.settle([{ claim: woken, next: later }]), [true]);
       same(duesOf(await drain(store, 'bank', now() + 1_000)), [later]);
     });
 
@@ -241,13 +242,13 @@ export function dueContract(context: ContractContext): void {
       const account = randomUUID();
       const charge = chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(now()) }] });
       const { append } = await grow(store, account, [charge]);
-      const claim = first(await store.claim('timer', now(), 10));
+      const claim = first(await store.due.claim('timer', now(), 10));
       const moved = {
         ...chargePaid(now(), charge.transaction, 'E1'),
         timers: [{ name: 'EXPIRE', at: iso(now() + 5_000) }],
       };
       await grow(store, account, [moved], { known: append.records });
-      await store.settle([{ claim, next: null }]);
+      await store.due.settle([{ claim, next: null }]);
       same(duesOf(await drain(store, 'timer', now() + 5_000)), [{ ...claim.due, at: now() + 5_000 }]);
     });
 
@@ -261,18 +262,18 @@ export function dueContract(context: ContractContext): void {
       const claimed: string[] = [];
       let last = 0;
       for (let round = 0; round < 41; round++) {
-        const claims = await store.claim('timer', now(), 100);
+        const claims = await store.due.claim('timer', now(), 100);
         if (claims.length === 0) break;
         for (const { due } of claims) {
           assert.ok(due.at >= last, 'in order over all claims');
           last = due.at;
         }
         claimed.push(...transactionsOf(claims));
-        const ended = await store.settle(claims.map((claim) => ({ claim, next: null })));
+        const ended = await store.due.settle(claims.map((claim) => ({ claim, next: null })));
         assert.ok(ended.every((each) => each));
       }
       sameSet(claimed, ids);
-      same(await store.claim('timer', now(), 100), []);
+      same(await store.due.claim('timer', now(), 100), []);
     });
   });
 }

@@ -92,7 +92,7 @@ export async function drain(
 ): Promise<Claim[]> {
   const all: Claim[] = [];
   for (let round = 0; round < most; round++) {
-    const claims = await store.claim(kind, now, limit);
+    const claims = await store.due.claim(kind, now, limit);
     assert.ok(claims.length <= limit, 'no more than the limit');
     if (claims.length === 0) return all;
     all.push(...claims);
@@ -117,7 +117,7 @@ export async function drainTogether(
 export async function settleAll(stores: readonly Store[], claims: readonly Claim[][]): Promise<void> {
   for (const [index, store] of stores.entries()) {
     const own = claims[index] ?? [];
-    const ended = await store.settle(own.map((claim) => ({ claim, next: null })));
+    const ended = await store.due.settle(own.map((claim) => ({ claim, next: null })));
     assert.is(ended.filter((each) => each).length, own.length);
   }
 }
@@ -126,7 +126,7 @@ export async function settleAll(stores: readonly Store[], claims: readonly Claim
 export async function recordsOf(store: Store, account: string): Promise<TransactionRecord[]> {
   const records: TransactionRecord[] = [];
   for (let after = ''; ; ) {
-    const page = await store.records(after, 1_000);
+    const page = await store.journal.records(after, 1_000);
     records.push(...page.filter((record) => record.account === account));
     if (page.length < 1_000) return records;
     after = page.at(-1)?.id ?? '';

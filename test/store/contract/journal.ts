@@ -43,7 +43,7 @@ export function journalContract(context: ContractContext): void {
       transactions.push(transactions[0] ?? '');
       const keys = [7, 199, 1_000, 0, 7];
       const lookups = keys.map((index): Lookup => ({ name: 'externalRef', key: `ref ${index}` }));
-      const reads = await store.read(account, { transactions, lookups });
+      const reads = await store.journal.read(account, { transactions, lookups });
       same(
         reads.transactions,
         transactions.map((id) => records.get(id) ?? null),
@@ -52,7 +52,10 @@ export function journalContract(context: ContractContext): void {
         reads.lookups,
         keys.map((index) => charges[index]?.transaction ?? null),
       );
-      same(await store.read(account, { transactions: [], lookups: [] }), { transactions: [], lookups: [] });
+      same(await store.journal.read(account, { transactions: [], lookups: [] }), {
+        transactions: [],
+        lookups: [],
+      });
     });
 
     test('an account reads neither transactions nor lookups of another', async ({ open, now }) => {
@@ -64,25 +67,29 @@ export function journalContract(context: ContractContext): void {
         transactions: [entry.transaction],
         lookups: [{ name: 'externalRef' as const, key: 'shared' }],
       };
-      same(await store.read(mine, wants), { transactions: [null], lookups: [null] });
+      same(await store.journal.read(mine, wants), { transactions: [null], lookups: [null] });
       const own = chargeCreated(now(), { externalRef: 'shared' });
       await grow(store, mine, [own]);
-      same((await store.read(mine, wants)).lookups, [own.transaction]);
-      same((await store.read(other, wants)).lookups, [entry.transaction]);
-      same(await store.transaction(entry.transaction), first(append.records));
+      same((await store.journal.read(mine, wants)).lookups, [own.transaction]);
+      same((await store.journal.read(other, wants)).lookups, [entry.transaction]);
+      same(await store.journal.transaction(entry.transaction), first(append.records));
       same(
         (await recordsOf(store, mine)).map(({ id }) => id),
         [own.transaction],
       );
-      assert.is(await store.transaction(randomUUID()), null);
+      assert.is(await store.journal.transaction(randomUUID()), null);
     });
 
     test('an external reference finds the newest charge', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
       const find = async () =>
-        (await store.read(account, { transactions: [], lookups: [{ name: 'externalRef', key: 'r' }] }))
-          .lookups;
+        (
+          await store.journal.read(account, {
+            transactions: [],
+            lookups: [{ name: 'externalRef', key: 'r' }],
+          })
+        ).lookups;
       const made = Array.from({ length: 4 }, () => chargeCreated(now(), { externalRef: 'r' }));
       const [one, two, three, four] = made;
       if (!one || !two || !three || !four) throw new Error('four were made');
@@ -94,7 +101,7 @@ export function journalContract(context: ContractContext): void {
       same(await find(), [three.transaction], 'a change of an older one changes nothing');
       await grow(store, account, [four]);
       same(await find(), [four.transaction]);
-      const rows = (await store.lookups(account)).filter(({ name }) => name === 'externalRef');
+      const rows = (await store.journal.lookups(account)).filter(({ name }) => name === 'externalRef');
       same(rows, [{ name: 'externalRef', key: 'r', value: four.transaction }]);
     });
 
@@ -117,11 +124,13 @@ export function journalContract(context: ContractContext): void {
       const names = ['idempotencyKey', 'externalRef', 'reference', 'payment', 'returned'] as const;
       const values = [cashout, charge, cashout, charge, charge].map(({ transaction }) => transaction);
       const lookups = names.map((name) => ({ name, key: 'k' }));
-      same((await store.read(account, { transactions: [], lookups })).lookups, values);
+      same((await store.journal.read(account, { transactions: [], lookups })).lookups, values);
       const digest = append.batch.entries[0]?.message.digest;
       const adjustment: Lookup = { name: 'adjustment', key: 'k' };
-      same((await store.read(account, { transactions: [], lookups: [adjustment] })).lookups, [digest]);
-      sameSet(await store.lookups(account), [
+      same((await store.journal.read(account, { transactions: [], lookups: [adjustment] })).lookups, [
+        digest,
+      ]);
+      sameSet(await store.journal.lookups(account), [
         ...names.map((name, index) => ({ name, key: 'k', value: values[index] })),
         { ...adjustment, value: digest },
       ]);
@@ -133,20 +142,20 @@ export function journalContract(context: ContractContext): void {
       for (let seq = 1; seq <= 25; seq++) await grow(store, account, [chargeCreated(now())]);
       await grow(store, other, [chargeCreated(now())]);
       const seqs = async (from: number, limit: number) =>
-        (await store.journal(account, from, limit)).map(({ seq }) => seq);
+        (await store.journal.batchesFrom(account, from, limit)).map(({ seq }) => seq);
       same(await seqs(1, 10), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
       same(await seqs(11, 10), [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
       same(await seqs(21, 10), [21, 22, 23, 24, 25]);
       same(await seqs(26, 10), []);
-      const some = await store.batches(account, [1, 3, 24, 99]);
+      const some = await store.journal.batches(account, [1, 3, 24, 99]);
       same(
         some.map(({ seq }) => seq),
         [1, 3, 24],
       );
       assert.ok(some.every((batch) => batch.account === account));
-      same(await store.batches(account, []), []);
-      same(await store.journal(randomUUID(), 1, 10), []);
-      same(await store.batches(randomUUID(), [1]), []);
+      same(await store.journal.batches(account, []), []);
+      same(await store.journal.batchesFrom(randomUUID(), 1, 10), []);
+      same(await store.journal.batches(randomUUID(), [1]), []);
     });
 
     test('records of all accounts are read in pages, by id', async ({ open, now }) => {
@@ -159,31 +168,31 @@ export function journalContract(context: ContractContext): void {
       }
       const read: string[] = [];
       for (let page = 0; page < 5; page++) {
-        const records = await store.records(read.at(-1) ?? '', 5);
+        const records = await store.journal.records(read.at(-1) ?? '', 5);
         assert.is(records.length, Math.min(5, ids.length - read.length));
         read.push(...records.map(({ id }) => id));
       }
       same(read, ids.sort(), 'each once: the page begins after the id');
-      same(await store.records(read.at(-1) ?? '', 5), []);
+      same(await store.journal.records(read.at(-1) ?? '', 5), []);
     });
 
     test('accounts have a journal or settings', async ({ open, now }) => {
       const store = await open('a');
-      same(await store.accountIds(), []);
+      same(await store.journal.accountIds(), []);
       const [journal, both, only] = [randomUUID(), settings(), settings()];
       await grow(store, journal, [chargeCreated(now())]);
-      await store.putAccount(both);
-      await store.putAccount(only);
+      await store.accounts.put(both);
+      await store.accounts.put(only);
       await grow(store, both.id, [chargeCreated(now())]);
       await grow(store, both.id, [chargeCreated(now())]);
-      sameSet(await store.accountIds(), [journal, both.id, only.id]);
+      sameSet(await store.journal.accountIds(), [journal, both.id, only.id]);
     });
 
     test('what was answered is there after a restart', async ({ open, reopen, now, advance }) => {
       const before = await open('before');
-      await before.beat(now());
+      await before.due.beat(now());
       const merchant = settings();
-      await before.putAccount(merchant);
+      await before.accounts.put(merchant);
       const account = merchant.id;
       const appends: Append[] = [];
       for (const index of [0, 1, 2]) {
@@ -192,21 +201,21 @@ export function journalContract(context: ContractContext): void {
           (await grow(before, account, [chargeCreated(now(), { externalRef: `r ${index}`, timers })])).append,
         );
       }
-      const [done, kept, parked] = await before.claim('timer', now(), 3);
+      const [done, kept, parked] = await before.due.claim('timer', now(), 3);
       if (!done || !kept || !parked) throw new Error('three are due');
       const record = deliveryRecord(account, done.due.transaction, now());
-      same(await before.settle([{ claim: done, next: null, record }]), [true]);
-      await before.park([parked]);
+      same(await before.due.settle([{ claim: done, next: null, record }]), [true]);
+      await before.due.park([parked]);
       const item = { kind: 'dead' as const, id: 'dlv_1', what: 'w', next: 'n', since: iso(now()) };
-      await before.note([item, { ...item, id: 'dlv_2' }]);
-      await before.dismiss('dlv_2');
+      await before.attention.note([item, { ...item, id: 'dlv_2' }]);
+      await before.attention.dismiss('dlv_2');
 
       const after = await reopen('after');
       advance(2 * context.silentAfterMs);
-      await after.beat(now());
-      same(await after.head(account), headAfter(appends[2] ?? first(appends)));
+      await after.due.beat(now());
+      same(await after.journal.head(account), headAfter(appends[2] ?? first(appends)));
       same(
-        await after.journal(account, 1, 10),
+        await after.journal.batchesFrom(account, 1, 10),
         appends.map(({ batch }) => batch),
       );
       sameSet(
@@ -214,23 +223,27 @@ export function journalContract(context: ContractContext): void {
         appends.flatMap(({ records }) => records),
       );
       sameSet(
-        await after.lookups(account),
+        await after.journal.lookups(account),
         appends.flatMap(({ lookups }) => lookups),
       );
-      same(await after.account(account), merchant);
-      same(await after.deliveries(done.due.transaction), [record]);
-      same(await after.attention(), [item]);
-      await after.note([{ ...item, id: 'dlv_2' }]);
-      same(await after.attention(), [item], 'what is done stays done');
+      same(await after.accounts.get(account), merchant);
+      same(await after.journal.deliveries(done.due.transaction), [record]);
+      same(await after.attention.list(), [item]);
+      await after.attention.note([{ ...item, id: 'dlv_2' }]);
+      same(await after.attention.list(), [item], 'what is done stays done');
       same(
         duesOf(await drain(after, 'timer', now())),
         [kept.due],
         'only what was neither settled nor parked',
       );
-      assert.is(await after.unpark(now()), 1);
-      const again = appendAfter(account, await after.head(account), [chargeCreated(now())]);
-      assert.is((await after.append(again)).outcome, 'appended');
-      assert.is((await after.append(first(appends))).outcome, 'appended', 'the batch is still recognised');
+      assert.is(await after.due.unpark(now()), 1);
+      const again = appendAfter(account, await after.journal.head(account), [chargeCreated(now())]);
+      assert.is((await after.journal.append(again)).outcome, 'appended');
+      assert.is(
+        (await after.journal.append(first(appends))).outcome,
+        'appended',
+        'the batch is still recognised',
+      );
     });
   });
 }

@@ -1,9 +1,21 @@
 /** Faults for tests: what a store can do to its callers, named by method and moment. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Store, StoreUnavailable } from '../../../src/engine/store.ts';
+import {
+  type AccountTable,
+  type Attention,
+  type DueIndex,
+  type Journal,
+  StoreUnavailable,
+} from '../../../src/engine/store.ts';
 
-/** A method of the port. */
-export type StoreMethod = keyof Store;
+/** A method of the port, whatever its role. */
+export type StoreMethod =
+  | keyof Journal
+  | keyof DueIndex
+  | keyof Attention
+  | keyof AccountTable
+  | 'ping'
+  | 'close';
 
 /** `stale`: an append is answered so and stores nothing; undefined: go on. Other methods ignore it. */
 export type FaultVerdict = 'stale' | undefined;

@@ -9,12 +9,16 @@
 import type { Account } from '../../../src/domain/account.ts';
 import type { Batch, Head, TransactionRecord } from '../../../src/engine/journal.ts';
 import {
+  type AccountTable,
   type Append,
   type AppendResult,
+  type Attention,
   type AttentionItem,
   type Claim,
   type DeliveryRecord,
+  type DueIndex,
   type DueKind,
+  type Journal,
   type LookupRow,
   type Reads,
   type Settlement,
@@ -38,7 +42,11 @@ export interface MemoryStoreOptions {
 }
 
 /** The port, in memory. Opening counts as the incarnation's first beat. */
-export class MemoryStore implements Store {
+export class MemoryStore implements Store, Journal, DueIndex, Attention, AccountTable {
+  readonly journal: Journal = this;
+  readonly due: DueIndex = this;
+  readonly attention: Attention = this;
+  readonly accounts: AccountTable = this;
   readonly #state: MemoryState;
   readonly #incarnation: string;
   readonly #now: () => number;
@@ -78,8 +86,8 @@ export class MemoryStore implements Store {
     return this.#run('batches', [account, seqs], (id, which) => this.#state.batches(id, which));
   }
 
-  journal(account: string, from: number, limit: number): Promise<Batch[]> {
-    return this.#run('journal', [account, from, limit], (...args) => this.#state.journal(...args));
+  batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
+    return this.#run('batchesFrom', [account, from, limit], (...args) => this.#state.journal(...args));
   }
 
   accountIds(): Promise<string[]> {
@@ -124,8 +132,8 @@ export class MemoryStore implements Store {
     return this.#run('deliveries', [transaction], (id) => this.#state.deliveries(id));
   }
 
-  attention(): Promise<AttentionItem[]> {
-    return this.#run('attention', [], () => this.#state.attention());
+  list(): Promise<AttentionItem[]> {
+    return this.#run('list', [], () => this.#state.attention());
   }
 
   note(items: AttentionItem[]): Promise<void> {
@@ -149,20 +157,20 @@ export class MemoryStore implements Store {
     return this.#run('tidy', [now], (_now) => {});
   }
 
-  account(id: string): Promise<Account | null> {
-    return this.#run('account', [id], (which) => this.#state.account(which));
+  get(id: string): Promise<Account | null> {
+    return this.#run('get', [id], (which) => this.#state.account(which));
   }
 
-  accountByClientId(clientId: string): Promise<Account | null> {
-    return this.#run('accountByClientId', [clientId], (id) => this.#state.accountByClientId(id));
+  byClientId(clientId: string): Promise<Account | null> {
+    return this.#run('byClientId', [clientId], (id) => this.#state.accountByClientId(id));
   }
 
-  accounts(): Promise<Account[]> {
-    return this.#run('accounts', [], () => this.#state.accounts());
+  all(): Promise<Account[]> {
+    return this.#run('all', [], () => this.#state.accounts());
   }
 
-  putAccount(account: Account): Promise<boolean> {
-    return this.#run('putAccount', [account], (given) => this.#state.putAccount(given));
+  put(account: Account): Promise<boolean> {
+    return this.#run('put', [account], (given) => this.#state.putAccount(given));
   }
 
   ping(): Promise<void> {
