@@ -131,7 +131,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const settings = (id: string) => directory.account(id);
   const engine = new Engine({
     store,
-    sandbox: bank.sandbox,
+    everyDoorSpeaks: bank.everyDoorSpeaks,
     now: storeNow,
     newBatchId: batchIds(incarnation),
     settings,

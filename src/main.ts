@@ -191,7 +191,7 @@ async function openDoors(
   metrics: Metrics,
   state: Readiness,
 ): Promise<RunningServer[]> {
-  const { config, payments, directory, bank, store } = core;
+  const { config, payments, directory, store } = core;
   const { host, port, adminHost, adminPort } = config;
   const app = createApp({
     journal: store.journal,
@@ -200,7 +200,7 @@ async function openDoors(
     now,
     newRequestId: randomUUID,
     trustedProxyHops: config.trustedProxyHops,
-    sandbox: bank.sandbox,
+    sandbox: config.bank === 'sandbox',
     bankCallbackSecret: config.bankCallbackSecret,
     state,
     onFailure: failureLog(log),
@@ -263,7 +263,7 @@ async function patiently(
 async function start(config: Config, log: pino.Logger, onFatal: (error: Error) => void): Promise<Running> {
   const onNotice = (text: string): void => log.warn(text);
   const { core, close: closeStore } = await openHeld(config, { onFatal, onNotice });
-  const { engine, store, bank } = core;
+  const { engine, store } = core;
   const metrics = openMetrics(core, log);
   const { dispatcher, clocks, sender } = await openWorkers(core, log, metrics);
   const state = new Readiness(core);
@@ -278,7 +278,7 @@ async function start(config: Config, log: pino.Logger, onFatal: (error: Error) =
     () => core.ready,
     async () => void (await store.due.unpark(core.now())),
     async () => {
-      if (bank.sandbox)
+      if (core.config.bank === 'sandbox')
         await createDemoAccount(core.accounts, engine, { port, show, shared: core.database !== null });
     },
     ...clocks.map((clock) => () => clock.start()),

@@ -98,7 +98,7 @@ export class Process {
     const bank = new SandboxBank(SANDBOX_DELAY_MS);
     this.engine = new Engine({
       store: this.store,
-      sandbox: true,
+      everyDoorSpeaks: true,
       now,
       newBatchId: () => world.random.uuid(),
       settings: async () => account,

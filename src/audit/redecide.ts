@@ -103,7 +103,7 @@ function differing(entry: Entry, again: Entry): string {
 }
 
 /** What is different when the entry is decided again; null where it is the same to the byte. */
-export function decideAgain(before: Before, entry: Entry, sandbox: boolean): string | null {
+export function decideAgain(before: Before, entry: Entry, everyDoorSpeaks: boolean): string | null {
   const command = commandOf(before, entry);
   const wants = wantsOfAll([command]);
   const reads = {
@@ -115,7 +115,7 @@ export function decideAgain(before: Before, entry: Entry, sandbox: boolean): str
     at: entry.at,
     now: Date.parse(entry.at),
     webhooks: webhooksOf(entry),
-    sandbox,
+    everyDoorSpeaks,
   };
   const { answer, taken } = decide(workspace, command, circumstances);
   if (taken === null) return `decided again, ${entry.message.type} gives no entry (${answer.kind})`;

@@ -32,7 +32,7 @@ export interface ReplayOptions {
   journal: JournalReads;
   account: string;
   decide: boolean;
-  sandbox: boolean;
+  everyDoorSpeaks: boolean;
   /** Called for each difference. */
   report(seq: number, what: string): void;
 }
@@ -196,12 +196,12 @@ export class Replay {
 
   #decide(batch: Batch, entry: Entry, record: TransactionRecord | null): void {
     if (!isDecidable(record, entry)) return;
-    const { account, sandbox } = this.#options;
+    const { account, everyDoorSpeaks } = this.#options;
     const lookup = (name: LookupName, key: string): string | null =>
       this.#lookups.get(`${name}:${key}`) ?? null;
     try {
       const before = { account, seq: batch.seq, balances: this.#balances, record, lookup };
-      const different = decideAgain(before, entry, sandbox);
+      const different = decideAgain(before, entry, everyDoorSpeaks);
       if (different !== null) this.#report(batch.seq, `${entry.transaction ?? 'the account'}: ${different}`);
     } catch (error) {
       this.#report(

@@ -13,8 +13,8 @@ export interface VerifyOptions {
   heads: boolean;
   /** Run each message through its chart again. */
   decide: boolean;
-  /** Whether the bank is the sandbox, as `decide` must know. */
-  sandbox: boolean;
+  /** Whether a message through any door counts as the bank's own, as `decide` must know. */
+  everyDoorSpeaks: boolean;
 }
 
 /** Something is off: `seq` is the batch where it shows, 0 where it is none in particular. */
@@ -89,7 +89,7 @@ export async function checkRecords(
  * @throws StoreUnavailable
  */
 export async function verifyStore(journal: JournalReads, options: VerifyOptions): Promise<VerifyReport> {
-  const { decide, sandbox } = options;
+  const { decide, everyDoorSpeaks } = options;
   const report: VerifyReport = { ok: true, accounts: 0, batches: 0, entries: 0, differences: [] };
   const heads: NonNullable<VerifyReport['heads']> = [];
   const known = new Set<string>();
@@ -102,7 +102,7 @@ export async function verifyStore(journal: JournalReads, options: VerifyOptions)
       journal,
       account,
       decide,
-      sandbox,
+      everyDoorSpeaks,
       report: (seq, what) => add({ account, seq, what }),
     });
     await replay.run();

@@ -3,8 +3,8 @@
  * the journal before it comes here, and claimed; what happens is reported to the store, so that an order
  * whose desk died is found again.
  *
- * 1. A payout's first `submit` begins only after the journal says so (banks other than the sandbox), and it
- *    is never submitted again blind: an unknown outcome is queried.
+ * 1. A payout's first `submit` begins only after the journal says so, and it is never submitted again blind: an
+ *    unknown outcome is queried. A bank that can repeat a submit (the sandbox) needs neither.
  * 2. An order that fails backs off; it never holds up another.
  */
 import { type Bank, BankOutcomeUnknown, BankRefused } from '../engine/bank.ts';
@@ -97,7 +97,7 @@ export class Desk {
   async #payout(due: BankDue, record: TransactionRecord): Promise<Outcome> {
     if (record.final) return DONE;
     const { bank } = this.#options;
-    if (!bank.sandbox && !(await this.#begins(record))) return this.#ask(due, record);
+    if (!bank.canRepeatSubmit && !(await this.#begins(record))) return this.#ask(due, record);
     try {
       const { wakeInMs } = await bank.submit(record);
       return wakeInMs === null ? DONE : this.#wakeUp(due, 0, due.at + wakeInMs);

@@ -40,7 +40,10 @@ const NEEDS_END_TO_END_ID = new Set(['PAY', 'HOLD', 'START', 'SETTLE']);
 
 export class SandboxBank implements Bank {
   readonly name = 'sandbox';
-  readonly sandbox = true;
+  /** It is bank and merchant's playground at once. */
+  readonly everyDoorSpeaks = true;
+  readonly canRepeatSubmit = true;
+  readonly canBeAsked = false;
   readonly #delayMs: number;
 
   constructor(delayMs: number) {
@@ -85,7 +88,7 @@ export class SandboxBank implements Bank {
     const wanted = due.insist === true || allowedTypes(machine, value).includes(due.type);
     const id = `sandbox:${transaction.id}:${step}`;
     // Deterministic, so that a step that is told again after a crash is the same message.
-    const data = this.#fill(
+    const data = this.fillIn(
       transaction,
       { id, type: due.type, data: {} },
       createdAt(transaction) + this.#delayMs * (step + 1),
@@ -95,11 +98,7 @@ export class SandboxBank implements Bank {
     return { messages: due.twice === true ? [message, message] : [message], wakeInMs };
   }
 
-  fillIn(transaction: TransactionRecord, message: BankMessage, at: number): Record<string, unknown> {
-    return this.#fill(transaction, message, at);
-  }
-
-  #fill(
+  fillIn(
     transaction: TransactionRecord,
     { id, type, data }: BankMessage,
     at: number,

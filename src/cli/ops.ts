@@ -56,7 +56,7 @@ function reportText(report: VerifyReport): string {
 async function verify(shell: Shell, options: VerifyOptions): Promise<Outcome> {
   const wanted = { heads: options.heads === true, decide: options.decide === true };
   const report = await shell.reading(shell.config(), ({ store, bank }) =>
-    verifyStore(store.journal, { ...wanted, sandbox: bank.sandbox }),
+    verifyStore(store.journal, { ...wanted, everyDoorSpeaks: bank.everyDoorSpeaks }),
   );
   return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
 }

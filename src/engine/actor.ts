@@ -50,7 +50,7 @@ export interface Committed {
 /** What the actor needs of the engine. */
 export interface ActorHost {
   readonly journal: Journal;
-  readonly sandbox: boolean;
+  readonly everyDoorSpeaks: boolean;
   now(): number;
   newBatchId(): string;
   settings(account: string): Promise<Account | null>;
@@ -176,7 +176,7 @@ export class AccountActor {
   }
 
   async #decide(head: Head, tickets: readonly Ticket[]): Promise<Decided> {
-    const { journal, sandbox } = this.#host;
+    const { journal, everyDoorSpeaks } = this.#host;
     const wants = wantsOfAll(tickets.map((ticket) => ticket.command));
     const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
     const settled = this.#host.settings(this.#account);
@@ -187,7 +187,7 @@ export class AccountActor {
     const now = Math.max(this.#host.now(), head.seq === 0 ? 0 : Date.parse(head.at));
     const at = new Date(now).toISOString();
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
-    const circumstances = { at, now, webhooks: settings?.webhooks ?? [], sandbox };
+    const circumstances = { at, now, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
     const decided: Decided = { append: null, taken: [], answers: [] };
     for (const { command } of tickets) {
       try {

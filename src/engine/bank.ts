@@ -42,8 +42,12 @@ export interface Awakening {
 
 export interface Bank {
   readonly name: string;
-  /** The sandbox: every door speaks for the bank, and what is missing in a message is made up. */
-  readonly sandbox: boolean;
+  /** Whether merchants and ops may say what the bank would: a message of theirs counts as the bank's own. */
+  readonly everyDoorSpeaks: boolean;
+  /** Whether an order that was submitted before may be submitted again without asking. */
+  readonly canRepeatSubmit: boolean;
+  /** Whether `query` finds anything out. */
+  readonly canBeAsked: boolean;
   /**
    * The code of a charge, before it is created. `wakeInMs`: the bank wants to be woken about it.
    * @throws BankRefused
@@ -61,10 +65,12 @@ export interface Bank {
   submit(payout: TransactionRecord): Promise<{ wakeInMs: number | null }>;
   /** Gives a payment back, once for an end-to-end id; throws where the bank can't be reached: tried again. */
   giveBack(payment: { endToEndId: string; amount: number; reason: string }): Promise<void>;
-  /** What became of a transaction, as messages; null where this bank can't be asked. */
+  /** What became of a transaction, as messages; null where the bank knows nothing, or can't be asked. */
   query(transaction: TransactionRecord): Promise<BankMessage[] | null>;
   /** The bank's turn: `step` counts from 0, `at` is when it was due (ms). */
   wake(transaction: TransactionRecord, step: number, at: number): Promise<Awakening>;
-  /** Fills in what a message to a transaction lacks; `at` is now (ms). Sandbox only. */
-  fillIn(transaction: TransactionRecord, message: BankMessage, at: number): Record<string, unknown>;
+  /** Fills in what a message to a transaction lacks; `at` is now (ms). Null: what is missing is missing. */
+  readonly fillIn:
+    | ((transaction: TransactionRecord, message: BankMessage, at: number) => Record<string, unknown>)
+    | null;
 }

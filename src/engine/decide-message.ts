@@ -150,7 +150,7 @@ function objection(record: TransactionRecord, sent: SentMessage, c: Circumstance
     };
   }
   const ofBankAlone = record.type === 'cashout' && (sent.type === 'CANCEL' || sent.type === 'REJECT');
-  if (ofBankAlone && record.submitted && sent.door !== 'bank' && !c.sandbox) {
+  if (ofBankAlone && record.submitted && sent.door !== 'bank' && !c.everyDoorSpeaks) {
     return { reason: `the payout was submitted: ${sent.type} is the bank's alone` };
   }
   return null;

@@ -12,8 +12,8 @@ import type { AttentionItem, Store } from './store.ts';
 
 export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
-  /** Whether the bank is the sandbox, where every door speaks for the bank. */
-  sandbox: boolean;
+  /** Whether a message through any door counts as the bank's own. */
+  everyDoorSpeaks: boolean;
   now(): number;
   newBatchId(): string;
   settings(account: string): Promise<Account | null>;
@@ -49,7 +49,7 @@ export class Engine {
     this.#options = options;
     this.#host = {
       journal: options.store.journal,
-      sandbox: options.sandbox,
+      everyDoorSpeaks: options.everyDoorSpeaks,
       now: options.now,
       newBatchId: options.newBatchId,
       settings: options.settings,

@@ -19,8 +19,8 @@ export interface Circumstances {
   now: number;
   /** The URLs and filters of the account. */
   webhooks: Account['webhooks'];
-  /** The sandbox is bank and merchant's playground at once: every door speaks for the bank. */
-  sandbox: boolean;
+  /** Whether a message through any door counts as the bank's own. */
+  everyDoorSpeaks: boolean;
 }
 
 export interface Decision {

@@ -94,7 +94,7 @@ class TimerSweep {
   /** A bank that can be asked may know of a payment that has not reached us: it is heard before a charge expires. */
   async #askBank(id: string): Promise<void> {
     const { bank, journal, payments } = this.#options;
-    if (bank.sandbox) return;
+    if (!bank.canBeAsked) return;
     const record = await journal.transaction(id);
     if (record === null || record.final) return;
     for (const message of (await bank.query(record)) ?? []) await payments.message(record, message, 'bank');

@@ -47,7 +47,7 @@ export async function verifyAccount(
   const report = (seq: number, what: string): void => {
     if (differences.length < MOST_DIFFERENCES) differences.push({ account, seq, what });
   };
-  const replay = new Replay({ journal, account, decide: false, sandbox: true, report });
+  const replay = new Replay({ journal, account, decide: false, everyDoorSpeaks: true, report });
   await replay.run();
   const { batches, entries, seq, hash, transactions } = replay;
   return { verified: { account, batches, entries, seq, hash }, transactions };

@@ -269,7 +269,7 @@ s("once submitted, CANCEL and REJECT are the bank's alone", () => {
       .gives({ answers: ['applied'], available: 10_000 });
     opened()
       .and(submit)
-      .with({ sandbox: true })
+      .with({ everyDoorSpeaks: true })
       .when(byOps)
       .gives({ answers: ['applied'], available: 10_000 });
   }

@@ -93,7 +93,7 @@ const histories = fc.array(
 type History = { commands: Command[]; waitMs: number }[];
 
 function created(ledger: Ledger): void {
-  ledger.surroundings = { webhooks: WEBHOOKS, sandbox: false };
+  ledger.surroundings = { webhooks: WEBHOOKS, everyDoorSpeaks: false };
   ledger.commit(adjustment(2_000), ...CHARGES.map((id) => charge(id, { externalRef: 'constructor' })));
   ledger.commit(
     ...TRANSFERS.map((id, index) => transfer(id, { idempotencyKey: IDS[index + 3] ?? null, amount: 500 })),

@@ -121,7 +121,7 @@ export function adjustment(
 /** What lies around a batch. */
 export interface Surroundings {
   webhooks: Account['webhooks'];
-  sandbox: boolean;
+  everyDoorSpeaks: boolean;
 }
 
 /** An account in memory; `now` is its clock. */
@@ -130,7 +130,7 @@ export class Ledger {
   seq = 0;
   balances: Balances = ZERO_BALANCES;
   readonly entries: { seq: number; entry: Entry }[] = [];
-  surroundings: Surroundings = { webhooks: [], sandbox: false };
+  surroundings: Surroundings = { webhooks: [], everyDoorSpeaks: false };
   readonly #records = new Map<string, TransactionRecord>();
   readonly #lookups = new Map<string, string>();
 

@@ -32,7 +32,10 @@ type Doing<Given, Result> = (given: Given) => Promise<Result>;
 /** A bank whose every side can be told what to do; it keeps what it was asked. */
 export class TestBank implements Bank {
   readonly name = 'test';
-  readonly sandbox = false;
+  readonly everyDoorSpeaks = false;
+  readonly canRepeatSubmit = false;
+  readonly canBeAsked = true;
+  readonly fillIn = null;
   readonly submitted: string[] = [];
   readonly queried: string[] = [];
   readonly givenBack: string[] = [];
@@ -69,10 +72,6 @@ export class TestBank implements Bank {
 
   async wake(): Promise<Awakening> {
     return { messages: [], wakeInMs: null };
-  }
-
-  fillIn(_transaction: TransactionRecord, message: BankMessage): Record<string, unknown> {
-    return message.data;
   }
 }
 
@@ -116,7 +115,7 @@ export function openProcess({ state, clock, bank, fresh = false }: ProcessOption
   const store = new MemoryStore({ state, incarnation: randomUUID(), now, silentAfterMs: SILENT_AFTER_MS });
   const settings = (id: string): Promise<Account | null> => store.accounts.get(id);
   const newBatchId = (): string => randomUUID();
-  const engine = new Engine({ store, sandbox: bank.sandbox, now, newBatchId, settings });
+  const engine = new Engine({ store, everyDoorSpeaks: bank.everyDoorSpeaks, now, newBatchId, settings });
   const { journal, due } = store;
   const newId = (): string => randomUUID();
   const payments = new Payments({ engine, journal, bank, now, newId, chargeExpiryS: 86_400 });

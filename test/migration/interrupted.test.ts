@@ -64,7 +64,7 @@ async function expectOneOwner(source: Store, target: Store): Promise<void> {
 }
 
 async function expectMoved(source: Store, target: Store, wanted: Expected): Promise<void> {
-  const report = await verifyStore(target.journal, { heads: true, decide: true, sandbox: true });
+  const report = await verifyStore(target.journal, { heads: true, decide: true, everyDoorSpeaks: true });
   same(report.differences, []);
   same(await contentOfAccounts(target, wanted.moved, newKey), wanted.content, 'the content');
   same(await contentOfAccounts(source, wanted.stay, oldKey), wanted.others, 'the others');

@@ -81,7 +81,7 @@ export class Process {
     const newId = (): string => `${name}000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
     this.store = store;
     const settingsOf = (id: string): Promise<Account | null> => store.accounts.get(id);
-    this.engine = new Engine({ store, sandbox: true, now, newBatchId, settings: settingsOf });
+    this.engine = new Engine({ store, everyDoorSpeaks: true, now, newBatchId, settings: settingsOf });
     const bank = new SandboxBank(500);
     this.payments = new Payments({
       engine: this.engine,

@@ -68,7 +68,11 @@ interface Expected {
 async function expected(): Promise<Expected> {
   const store = await openFolderStore(await scene.copy());
   const content = await contentOfAccounts(store, ALL, oldKey);
-  const { heads = [] } = await verifyStore(store.journal, { heads: true, decide: false, sandbox: true });
+  const { heads = [] } = await verifyStore(store.journal, {
+    heads: true,
+    decide: false,
+    everyDoorSpeaks: true,
+  });
   const all = await drainDue(store, ALL);
   const due: string[] = [];
   for (const each of [...all.due, ...all.parked]) {
@@ -82,7 +86,7 @@ async function expected(): Promise<Expected> {
 }
 
 async function expectMoved(target: Store, wanted: Expected): Promise<void> {
-  const report = await verifyStore(target.journal, { heads: true, decide: true, sandbox: true });
+  const report = await verifyStore(target.journal, { heads: true, decide: true, everyDoorSpeaks: true });
   same(report.differences, []);
   same(report.heads, wanted.heads, 'the heads');
   same(await contentOfAccounts(target, ALL, newKey), wanted.content, 'the content');
