@@ -3,8 +3,8 @@
 import type { Metadata, TransactionType } from '../domain/transactions.ts';
 import type { Answer } from '../engine/commands.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { lookupKey } from '../engine/project.ts';
-import type { Lookup, LookupName } from '../engine/store.ts';
+import { findTransaction } from '../engine/lookups.ts';
+import type { LookupName } from '../engine/store.ts';
 import { readObject } from './body.ts';
 import { type ApiServices, type Context, isUuidV4, queryValue, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, notFound, unavailable, validationError } from './errors.ts';
@@ -101,15 +101,6 @@ export async function ownTransaction(
   return record;
 }
 
-async function found({ journal }: ApiServices, ctx: Context, lookup: Lookup): Promise<TransactionRecord> {
-  const account = ctx.state.account.id;
-  const { lookups } = await journal.read(account, { transactions: [], lookups: [lookup] });
-  const id = lookups[0] ?? null;
-  const record = id === null ? null : await journal.transaction(id);
-  if (record === null) throw notFound();
-  return record;
-}
-
 /** One transaction by `id` or by another name of it. */
 export function lookUp(
   services: ApiServices,
@@ -122,7 +113,9 @@ export function lookUp(
     if ((id === null) === (key === null))
       throw invalidRequest(`Give either the query parameter id or ${other}.`);
     if (key !== null) {
-      ctx.body = represent(await found(services, ctx, { name: other, key: lookupKey(key) }));
+      const record = await findTransaction(services.journal, ctx.state.account.id, other, key);
+      if (record === null) throw notFound();
+      ctx.body = represent(record);
       return;
     }
     if (!isUuidV4(id ?? '')) throw validationError([{ field: 'id', message: 'must be a UUID v4' }]);

@@ -6,7 +6,7 @@
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { deliveriesOf, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { lookupsOf } from '../engine/project.ts';
+import { lookupsOf } from '../engine/lookups.ts';
 import { type JournalReads, StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
 

@@ -19,7 +19,8 @@ import {
   type TransactionRecord,
   ZERO_HASH,
 } from '../engine/journal.ts';
-import { lookupsOf, project } from '../engine/project.ts';
+import { lookupsOf } from '../engine/lookups.ts';
+import { project } from '../engine/project.ts';
 import type { JournalReads, LookupName } from '../engine/store.ts';
 import { compareDeliveries, compareLookups, compareRecord, faultOf, type Stored } from './compare.ts';
 import { decideAgain, isDecidable } from './redecide.ts';

@@ -15,7 +15,7 @@ import { pause } from '../waiting.ts';
 import type { Answer, Command } from './commands.ts';
 import { decide } from './decide.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
-import { attentionOf, dueOf } from './project.ts';
+import { attentionItems, dueOf } from './project.ts';
 import {
   type Append,
   type AppendResult,
@@ -221,7 +221,7 @@ export class AccountActor {
       records: [...workspace.changed.values()],
       lookups: workspace.addedLookups,
       due: entries.flatMap((entry) => dueOf(this.#account, entry)),
-      attention: entries.flatMap(attentionOf),
+      attention: entries.flatMap(attentionItems),
       claimUntil: this.#host.claimsFreshWork() ? now : 0,
     };
   }

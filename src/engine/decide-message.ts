@@ -8,7 +8,7 @@ import { allowedTypes, take, upToDate } from './chart.ts';
 import type { Answer, SentMessage } from './commands.ts';
 import { answered, type Circumstances, type Decision, done, entryOf, presentOf, remark } from './entries.ts';
 import type { AttentionNote, Entry, JournalMessage, TransactionRecord } from './journal.ts';
-import { refusalKey } from './project.ts';
+import { refusalKey } from './lookups.ts';
 import type { Workspace } from './workspace.ts';
 
 const LATE_PAYMENT = 'the payment is given back';

@@ -8,7 +8,7 @@ import type { Command } from './commands.ts';
 import { message } from './decide-message.ts';
 import { answered, type Circumstances, type Decision, done, entryOf, presentOf, remark } from './entries.ts';
 import type { BankOrder, Entry, JournalMessage } from './journal.ts';
-import { lookupKey } from './project.ts';
+import { lookupKey } from './lookups.ts';
 import type { Workspace } from './workspace.ts';
 
 function createCharge(

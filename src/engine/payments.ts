@@ -13,7 +13,7 @@ import type { Bank } from './bank.ts';
 import type { Answer, SentMessage } from './commands.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import { type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
-import { lookupKey } from './project.ts';
+import { lookUp } from './lookups.ts';
 import type { JournalReads } from './store.ts';
 
 export interface ChargeRequest {
@@ -124,8 +124,7 @@ export class Payments {
   /** The transfer that has the key already. */
   async #transferOf(account: Account, key: string | null): Promise<string | null> {
     if (key === null) return null;
-    const wants = { transactions: [], lookups: [{ name: 'idempotencyKey', key: lookupKey(key) } as const] };
-    return (await this.#options.journal.read(account.id, wants)).lookups[0] ?? null;
+    return lookUp(this.#options.journal, account.id, 'idempotencyKey', key);
   }
 
   /** A message to a transaction that nobody knows: money in it is a person's case. */

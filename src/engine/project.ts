@@ -4,10 +4,9 @@
  */
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
-import type { Charge, Transfer } from '../domain/transactions.ts';
 import { isFinal } from './chart.ts';
-import { type AttentionNote, type Entry, sha256, type TransactionRecord } from './journal.ts';
-import type { AttentionItem, Due, LookupRow } from './store.ts';
+import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
+import type { AttentionItem, Due } from './store.ts';
 
 /** What changed of a context, at its first level: what an entry after the first one stores. */
 export function changedParts(before: object, after: object): object {
@@ -67,58 +66,6 @@ export function project(
   };
 }
 
-function paymentIds(context: Charge): string[] {
-  return [context.endToEndId, context.held?.endToEndId ?? null].filter((id) => id !== null);
-}
-
-/** What an entry makes its transaction found by. */
-export function lookupsOf(entry: Entry): LookupRow[] {
-  const rows: LookupRow[] = [];
-  const id = entry.transaction;
-  if (id === null) {
-    rows.push({ name: 'adjustment', key: lookupKey(entry.message.id), value: entry.message.digest });
-    return rows;
-  }
-  for (const order of entry.orders) {
-    if (order.kind === 'return') rows.push({ name: 'returned', key: order.endToEndId, value: id });
-  }
-  if (entry.refusal !== null) {
-    rows.push({ name: 'refusal', key: refusalKey(id, entry.message), value: id });
-  } else if (entry.snapshot === null) {
-    return rows;
-  } else if (entry.type === 'pix-in') {
-    const charge = entry.snapshot.context as Charge;
-    if (entry.from === null && charge.externalRef !== null) {
-      rows.push({ name: 'externalRef', key: lookupKey(charge.externalRef), value: id });
-    }
-    for (const key of paymentIds(charge)) if (key) rows.push({ name: 'payment', key, value: id });
-  } else {
-    const transfer = entry.snapshot.context as Transfer;
-    if (entry.from === null && transfer.idempotencyKey !== null) {
-      rows.push({ name: 'idempotencyKey', key: lookupKey(transfer.idempotencyKey), value: id });
-    }
-    if (transfer.reference) rows.push({ name: 'reference', key: transfer.reference, value: id });
-  }
-  return rows;
-}
-
-const LONGEST_KEY_BYTES = 512;
-const DIGEST_TIMES = 4;
-
-/**
- * What a text is found by: itself, or its digest where it is longer than an index takes (255 code points may be
- * thousands of bytes). The digest is written four times: 256 characters, which no text of 255 can be.
- */
-export function lookupKey(text: string): string {
-  const isShort = text.length <= LONGEST_KEY_BYTES / 4 || Buffer.byteLength(text) <= LONGEST_KEY_BYTES;
-  return isShort ? text : sha256(text).repeat(DIGEST_TIMES);
-}
-
-/** What tells one refusal from another: the same id, type and data to the same transaction is the same one. */
-export function refusalKey(transaction: string, message: { id: string; digest: string }): string {
-  return sha256(`${transaction}:${message.digest}:${message.id}`).slice(0, 32);
-}
-
 /** What an entry makes due, with times in ms. */
 export function dueOf(account: string, entry: Entry): Due[] {
   const transaction = entry.transaction;
@@ -140,7 +87,7 @@ export function dueOf(account: string, entry: Entry): Due[] {
 }
 
 /** The item for ops that an entry calls for. */
-export function attentionOf(entry: Entry): AttentionItem[] {
+export function attentionItems(entry: Entry): AttentionItem[] {
   const note: AttentionNote | null = entry.attention;
   return note === null ? [] : [{ ...note, since: entry.at }];
 }

@@ -5,7 +5,8 @@
 import { applyPostings, type Balances } from '../domain/money.ts';
 import type { Command } from './commands.ts';
 import type { Entry, TransactionRecord } from './journal.ts';
-import { lookupKey, lookupsOf, project, refusalKey } from './project.ts';
+import { lookupKey, lookupsOf, refusalKey } from './lookups.ts';
+import { project } from './project.ts';
 import type { Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
 
 function dataPart(command: { data: object }, name: string): unknown {

@@ -8,7 +8,8 @@
  *    back from the target, which has them as of the batch before.
  */
 import { type Batch, contentOf, type TransactionRecord } from '../engine/journal.ts';
-import { lookupsOf, project } from '../engine/project.ts';
+import { lookupsOf } from '../engine/lookups.ts';
+import { project } from '../engine/project.ts';
 import type { DeliveryRecord } from '../engine/store.ts';
 import { MigrationRefused } from './refused.ts';
 import { chunks, journalOf, type Stores } from './stores.ts';

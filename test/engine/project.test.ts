@@ -6,7 +6,8 @@ import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { sumOfPostings } from '../../src/domain/money.ts';
 import type { Command } from '../../src/engine/commands.ts';
 import { digestOf, type Entry } from '../../src/engine/journal.ts';
-import { changedParts, dueOf, lookupsOf, project } from '../../src/engine/project.ts';
+import { lookupsOf } from '../../src/engine/lookups.ts';
+import { changedParts, dueOf, project } from '../../src/engine/project.ts';
 import { holds } from '../domain/holds.ts';
 import {
   ACCOUNT,

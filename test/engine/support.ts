@@ -12,7 +12,8 @@ import type { Command, NewCharge, NewTransfer, SentMessage } from '../../src/eng
 import { decide } from '../../src/engine/decide.ts';
 import type { Decision } from '../../src/engine/entries.ts';
 import { digestOf, type Entry, type TransactionRecord } from '../../src/engine/journal.ts';
-import { lookupsOf, project } from '../../src/engine/project.ts';
+import { lookupsOf } from '../../src/engine/lookups.ts';
+import { project } from '../../src/engine/project.ts';
 import type { LookupName } from '../../src/engine/store.ts';
 import { Workspace, wantsOfAll } from '../../src/engine/workspace.ts';
 

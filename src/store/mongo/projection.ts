@@ -9,7 +9,8 @@
  */
 import type { Document } from 'mongodb';
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
-import { attentionOf as attentionOfEntry, dueOf, lookupsOf, project } from '../../engine/project.ts';
+import { lookupsOf } from '../../engine/lookups.ts';
+import { attentionItems, dueOf, project } from '../../engine/project.ts';
 import type { Append, AttentionItem, Claim, Due } from '../../engine/store.ts';
 import { toBson, toDate } from './bson.ts';
 import type { MongoConnection } from './connection.ts';
@@ -247,7 +248,7 @@ export function missingOf(
   // Positions stay those of the whole batch: they name what is due, and order what is looked up.
   const lookups = batch.entries.flatMap(lookupsOf);
   const due = batch.entries.flatMap((entry) => dueOf(batch.account, entry));
-  const attention = batch.entries.flatMap(attentionOfEntry);
+  const attention = batch.entries.flatMap(attentionItems);
   return { batch, records: [...records.values()], lookups, due, attention, claimUntil: 0 };
 }
 

@@ -16,7 +16,8 @@ import {
   type Timer,
   type TransactionRecord,
 } from '../../../src/engine/journal.ts';
-import { attentionOf, dueOf, lookupsOf, project } from '../../../src/engine/project.ts';
+import { lookupsOf } from '../../../src/engine/lookups.ts';
+import { attentionItems, dueOf, project } from '../../../src/engine/project.ts';
 import type { Append, DeliveryRecord, Store } from '../../../src/engine/store.ts';
 
 /** ISO 8601 with milliseconds. */
@@ -235,7 +236,7 @@ export function appendAfter(account: string, head: Head, entries: Entry[], parts
     records: [...changed.values()],
     lookups: entries.flatMap(lookupsOf),
     due: entries.flatMap((entry) => dueOf(account, entry)),
-    attention: entries.flatMap(attentionOf),
+    attention: entries.flatMap(attentionItems),
     claimUntil: parts.claimUntil ?? 0,
   };
 }

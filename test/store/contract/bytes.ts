@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Metadata } from '../../../src/domain/transactions.ts';
 import { type Batch, contentOf, sha256, ZERO_HASH } from '../../../src/engine/journal.ts';
-import { lookupKey } from '../../../src/engine/project.ts';
+import { lookupKey } from '../../../src/engine/lookups.ts';
 import type { Lookup } from '../../../src/engine/store.ts';
 import { adjusted, cashoutCreated, chargeCreated, chargePaid, grow, refused } from './builders.ts';
 import { type ContractContext, contractPart, first, recordsOf, same, sameSet } from './harness.ts';
