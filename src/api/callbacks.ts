@@ -100,7 +100,11 @@ async function take(services: ApiServices, ctx: Context, message: CallbackMessag
     const given = problem === null ? ((data ?? {}) as Record<string, unknown>) : { data };
     const incoming = { id, type, data: given };
     const options = { ...sendOptions(ctx), weight: 2_048 + 2 * JSON.stringify(message).length };
-    return resultOf(id, await services.payments.message(record, incoming, 'bank', options, problem));
+    const answer =
+      problem === null
+        ? await services.payments.tell(record, incoming, 'bank', options)
+        : await services.payments.recordInvalid(record, incoming, problem, options);
+    return resultOf(id, answer);
   } catch (error) {
     if (error instanceof Overloaded || error instanceof StoreUnavailable) {
       return { id, result: 'later', message: 'not taken now' };

@@ -1,9 +1,8 @@
 /** Transactions as merchants see them (decisions, "PIX IN representation", "cashout representation"). */
-import type { Charge, Transfer } from '../domain/transactions.ts';
-import type { TransactionRecord } from '../engine/journal.ts';
+import type { ChargeRecord, TransactionRecord, TransferRecord } from '../engine/journal.ts';
 
-function charge(record: TransactionRecord): object {
-  const context = record.snapshot.context as Charge;
+function charge(record: ChargeRecord): object {
+  const { context } = record.snapshot;
   return {
     id: record.id,
     type: 'pix-in',
@@ -25,8 +24,8 @@ function charge(record: TransactionRecord): object {
   };
 }
 
-function transfer(record: TransactionRecord): object {
-  const context = record.snapshot.context as Transfer;
+function transfer(record: TransferRecord): object {
+  const { context } = record.snapshot;
   return {
     id: record.id,
     type: 'cashout',

@@ -50,7 +50,7 @@ async function send(
   incoming: IncomingMessage,
 ): Promise<void> {
   ctx.status = 200;
-  ctx.body = answered(await services.payments.message(record, incoming, 'sandbox', sendOptions(ctx)));
+  ctx.body = answered(await services.payments.tell(record, incoming, 'sandbox', sendOptions(ctx)));
 }
 
 /** POST /sandbox/transactions/:id/messages */

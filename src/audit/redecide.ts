@@ -4,8 +4,6 @@
  */
 import type { Account } from '../domain/account.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
-import { mergePayer } from '../domain/customer.ts';
-import { knownParts } from '../domain/message-data.ts';
 import type { Balances } from '../domain/money.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { versionOf } from '../engine/chart.ts';
@@ -13,6 +11,7 @@ import type { Command, SentMessage } from '../engine/commands.ts';
 import { decide } from '../engine/decide.ts';
 import type { Circumstances } from '../engine/entries.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
+import { chartData } from '../engine/payments.ts';
 import type { Lookup, LookupName } from '../engine/store.ts';
 import { Workspace, wantsOfAll } from '../engine/workspace.ts';
 
@@ -38,25 +37,12 @@ function creation(id: string, entry: Entry): Command {
   return { kind: 'createCharge', id, charge: { ...charge, expiresIn }, wakeInMs };
 }
 
-function sent(record: TransactionRecord, entry: Entry): SentMessage {
+function sentMessage(record: TransactionRecord, entry: Entry): SentMessage {
   const { id, type, data: kept, digest, door } = entry.message;
-  const invalid = entry.attention?.kind === 'invalid' ? (entry.refusal ?? '') : undefined;
-  const given = kept as Record<string, unknown>;
-  const data = invalid === undefined ? knownParts(record.type, type, given) : {};
-  if (type === 'PAY' || type === 'HOLD') {
-    data.payer = mergePayer((record.snapshot.context as Charge).customer ?? null, given.payer);
-  }
-  const command: SentMessage = {
-    kind: 'message',
-    transaction: record.id,
-    door,
-    id,
-    type,
-    data,
-    kept,
-    digest,
-  };
-  return invalid === undefined ? command : { ...command, invalid };
+  const sent = { transaction: record.id, door, id, type, kept, digest };
+  if (entry.attention?.kind === 'invalid')
+    return { kind: 'invalidMessage', ...sent, problem: entry.refusal ?? '' };
+  return { kind: 'message', ...sent, data: chartData(record, type, kept as Record<string, unknown>) };
 }
 
 function commandOf(before: Before, entry: Entry): Command {
@@ -67,7 +53,7 @@ function commandOf(before: Before, entry: Entry): Command {
     return { kind: 'adjust', id: message.id, amount, reason, allowNegative: true, digest: message.digest };
   }
   if (before.record === null) return creation(transaction, entry);
-  if (message.door !== 'clock') return sent(before.record, entry);
+  if (message.door !== 'clock') return sentMessage(before.record, entry);
   if (message.type === 'SUBMIT') return { kind: 'submit', transaction };
   return { kind: 'timer', transaction, name: message.id, at: Date.parse(entry.at) };
 }

@@ -154,7 +154,7 @@ export class Desk {
     record: TransactionRecord,
     message: { id: string; type: string; data: Record<string, unknown> },
   ): Promise<Outcome> {
-    const answer: MessageAnswer = await this.#options.payments.message(record, message, 'bank');
+    const answer: MessageAnswer = await this.#options.payments.tell(record, message, 'bank');
     return answer.kind === 'quarantined' ? 'park' : DONE;
   }
 }

@@ -28,11 +28,11 @@ function suffixOf(seed: string): string {
 }
 
 function createdAt(transaction: TransactionRecord): number {
-  return Date.parse((transaction.snapshot.context as { createdAt: string }).createdAt);
+  return Date.parse(transaction.snapshot.context.createdAt);
 }
 
 function amountOf(transaction: TransactionRecord): number {
-  return (transaction.snapshot.context as { amount: number }).amount;
+  return transaction.snapshot.context.amount;
 }
 
 const NEEDS_PAYMENT = new Set(['PAY', 'HOLD']);
@@ -106,7 +106,7 @@ export class SandboxBank implements Bank {
     const filled: Record<string, unknown> = { ...data };
     const endsTransfer = type === 'FAIL' && transaction.type === 'cashout';
     if (NEEDS_END_TO_END_ID.has(type) || endsTransfer) {
-      const reference = (transaction.snapshot.context as { reference?: string | null }).reference ?? null;
+      const reference = transaction.type === 'cashout' ? transaction.snapshot.context.reference : null;
       filled.endToEndId ??= reference ?? composeEndToEndId(ISPB, at, suffixOf(`${transaction.id}:${id}`));
     }
     if (NEEDS_PAYMENT.has(type)) filled.amount ??= amountOf(transaction);

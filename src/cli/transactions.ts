@@ -64,12 +64,11 @@ function timeline(
   deliveries: readonly ListedDelivery[],
 ): string {
   const { machine, version, value, context } = record.snapshot;
-  const { amount } = context as { amount: number };
   const head = labelled([
     [record.type, record.id],
     ['account', record.account],
     ['status', `${value} (${machine} ${version})`],
-    ['amount', reais(amount)],
+    ['amount', reais(context.amount)],
     ['updated', record.updatedAt],
   ]);
   const timers = record.timers.map(({ name, at }) => `  ${at}  ${name}`);
@@ -136,7 +135,7 @@ async function send(shell: Shell, given: string, type: string, options: SendOpti
   values.check();
   return shell.withCore(config, async ({ store, payments }) => {
     const record = await find(store.journal, given);
-    return sentOutcome(record, await payments.message(record, { id, type, data }, 'ops'));
+    return sentOutcome(record, await payments.tell(record, { id, type, data }, 'ops'));
   });
 }
 

@@ -1,5 +1,6 @@
 /** Checks a message's `data` (design, "Messages"; decisions, "`data`"). Unknown parts are never refused. */
 import { isEndToEndId } from './end-to-end-id.ts';
+import type { MessageData } from './messages.ts';
 import { MAX_AMOUNT } from './money.ts';
 import { codePoints, isPrintable } from './text.ts';
 import type { TransactionType } from './transactions.ts';
@@ -82,12 +83,12 @@ export function checkMessageData(
   return errors;
 }
 
-/** The known parts of checked data, times normalised; null parts and unknown ones are left out. */
+/** The known parts of data that `checkMessageData` found right, times normalised; null and unknown parts are left out. */
 export function knownParts(
   type: TransactionType,
   message: string,
   data: Record<string, unknown>,
-): Record<string, unknown> {
+): MessageData {
   const { required, optional } = PARTS[type][message] ?? REASON;
   const known: Record<string, unknown> = {};
   for (const name of [...required, ...optional]) {

@@ -11,8 +11,8 @@ export interface PaymentData {
   amount?: number;
   /** ISO 8601, UTC, milliseconds. */
   paidAt?: string;
-  /** Who paid, as far as it is known, already merged with what was given at creation. */
-  payer?: Customer;
+  /** Who paid, already merged with what was given at creation; null: nobody knows. */
+  payer?: Customer | null;
 }
 
 /** `data` of START, SETTLE and a cashout's FAIL. */
@@ -28,6 +28,9 @@ export interface ReasonData {
   /** Cents; REFUND and CHARGEBACK only, and then the charge's whole amount. */
   amount?: number;
 }
+
+/** What a message's known parts may be; which of them a type has, `message-data.ts` says. */
+export type MessageData = PaymentData & TransferData & ReasonData;
 
 /** Types that a charge knows. */
 export const PIX_IN_TYPES = [

@@ -1,7 +1,7 @@
 /** The webhook's JSON, to the letter (contract, "Envelope", "`data` for PIX IN events", "... cashout events"). */
 
 import type { Customer } from './customer.ts';
-import { statusOf, typeOf } from './events.ts';
+import { statusOf } from './events.ts';
 import type { Charge, Fee, Transfer } from './transactions.ts';
 
 function feeData(fee: Fee): { total_fee: number; net_amount: number } {
@@ -54,18 +54,19 @@ function transferData(id: string, status: string, transfer: Transfer): object {
   };
 }
 
-/** An event as merchants get it. `at` is the event's time; `context` the transaction as of the event. */
+/** A transaction as of an event. */
+type TransactionThen =
+  | { id: string; type: 'pix-in'; snapshot: { context: Charge } }
+  | { id: string; type: 'cashout'; snapshot: { context: Transfer } };
+
+/** An event as merchants get it; `at` is its time. */
 export function webhookPayload(
   event: { id: string; name: string },
   at: string,
-  transaction: string,
-  context: object,
+  { id, type, snapshot }: TransactionThen,
 ): { id: string; event: string; type: string; created_at: string; data: object } {
-  const type = typeOf(event.name);
   const status = statusOf(event.name);
   const data =
-    type === 'pix-in'
-      ? chargeData(transaction, status, context as Charge)
-      : transferData(transaction, status, context as Transfer);
+    type === 'pix-in' ? chargeData(id, status, snapshot.context) : transferData(id, status, snapshot.context);
   return { id: event.id, event: event.name, type, created_at: at, data };
 }

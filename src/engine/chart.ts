@@ -34,6 +34,9 @@ export interface Step {
   ended: string[];
 }
 
+/** What a statechart is sent: its type, and what its actions read. */
+export type ChartEvent = { type: string; [part: string]: unknown };
+
 /** A snapshot that no known statechart can read: it is quarantined, never lost. */
 export class UnreadableSnapshot extends Error {}
 
@@ -165,7 +168,7 @@ function restore(snapshot: Snapshot): { machine: AnyStateMachine; resolved: AnyM
  * One message to a stored actor; null where the present state doesn't take it.
  * @throws UnreadableSnapshot where the snapshot can't be restored or the statechart throws.
  */
-export function take(snapshot: Snapshot, event: { type: string }): Step | null {
+export function take(snapshot: Snapshot, event: ChartEvent): Step | null {
   const { machine, resolved } = restore(snapshot);
   try {
     const collector = collectorOf(machine, snapshot.context);

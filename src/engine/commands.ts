@@ -1,4 +1,5 @@
 /** What is put into an account's mailbox, and what comes back. */
+import type { MessageData } from '../domain/messages.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import type { Door, TransactionRecord } from './journal.ts';
 
@@ -10,22 +11,25 @@ export type NewCharge = Omit<Charge, 'createdAt' | 'expiresAt' | 'endToEndId' | 
 
 export type NewTransfer = Omit<Transfer, 'createdAt' | 'reference' | 'paidAt' | 'startImplied'>;
 
-/** A message to a transaction, its `data` checked and, where the sandbox may, filled in. */
-export interface SentMessage {
-  kind: 'message';
+interface Sent {
   transaction: string;
   door: Door;
   id: string;
   type: string;
-  /** What is taken: cleaned and filled in. */
-  data: object;
-  /** What the entry keeps: `data` and all unknown parts. */
+  /** The data that the entry keeps: filled in where the bank does that, with all unknown parts. */
   kept: object;
   /** Of type and data as they were given. */
   digest: string;
-  /** Set where a required part is missing or malformed: it is only recorded. */
-  invalid?: string;
 }
+
+/** A message whose data was checked; `data` is what its chart gets of it. */
+export type SoundMessage = Sent & { kind: 'message'; data: MessageData };
+
+/** A message that can't be read, or lacks a required part: it is recorded, and changes nothing. */
+export type InvalidMessage = Sent & { kind: 'invalidMessage'; problem: string };
+
+/** A message to a transaction, through whatever door. */
+export type SentMessage = SoundMessage | InvalidMessage;
 
 export type Command =
   | { kind: 'createCharge'; id: string; charge: NewCharge; wakeInMs: number | null }

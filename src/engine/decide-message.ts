@@ -2,12 +2,25 @@
  * Decides a message to a transaction. What stands here is what no statechart can know, since it is about the
  * account or the journal: repeats, payments told twice or late, refusals that are recorded once.
  */
-import type { PaymentData, ReasonData, TransferData } from '../domain/messages.ts';
-import type { Charge, Transfer } from '../domain/transactions.ts';
 import { allowedTypes, take, upToDate } from './chart.ts';
-import type { Answer, SentMessage } from './commands.ts';
-import { answered, type Circumstances, type Decision, done, entryOf, presentOf, remark } from './entries.ts';
-import type { AttentionNote, Entry, JournalMessage, TransactionRecord } from './journal.ts';
+import type { Answer, InvalidMessage, SentMessage, SoundMessage } from './commands.ts';
+import {
+  answered,
+  type Circumstances,
+  type Decision,
+  done,
+  presentOf,
+  remark,
+  stepEntry,
+} from './entries.ts';
+import type {
+  AttentionNote,
+  ChargeRecord,
+  Entry,
+  JournalMessage,
+  TransactionRecord,
+  TransferRecord,
+} from './journal.ts';
 import { refusalKey } from './lookups.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -20,10 +33,9 @@ function messageOf(sent: SentMessage): JournalMessage {
 /** What the payment rules make of a PAY or HOLD before the statechart is asked; null: it may go on. */
 type PaymentVerdict = null | 'repeated' | { reason: string; giveBack: boolean; known: boolean };
 
-function judgePayment(workspace: Workspace, record: TransactionRecord, sent: SentMessage): PaymentVerdict {
-  const charge = record.snapshot.context as Charge;
-  const { endToEndId, amount } = sent.data as PaymentData;
-  const status = record.snapshot.value;
+function judgePayment(workspace: Workspace, record: ChargeRecord, sent: SoundMessage): PaymentVerdict {
+  const { context: charge, value: status } = record.snapshot;
+  const { endToEndId, amount } = sent.data;
   if (endToEndId !== undefined) {
     if (charge.endToEndId === endToEndId) return 'repeated';
     if (charge.held?.endToEndId === endToEndId) {
@@ -77,21 +89,21 @@ interface Refusal {
 function refuse(
   workspace: Workspace,
   record: TransactionRecord,
-  sent: SentMessage,
+  sent: SoundMessage,
   c: Circumstances,
   refusal: Refusal,
 ): Decision {
   const allowed = allowedTypes(record.snapshot.machine, record.snapshot.value);
   const { reason } = refusal;
   const answer: Answer = { kind: 'refused', record, reason, allowed };
-  const { endToEndId, amount } = sent.data as PaymentData;
+  const { endToEndId, amount } = sent.data;
   const givesBack = refusal.giveBack === true && endToEndId !== undefined;
   // Recorded once; but a payment that was refused without a return before may call for one now.
   const isRecorded = workspace.lookup('refusal', refusalKey(record.id, sent)) !== null;
   if (isRecorded && !givesBack) return answered(answer);
   const parts: Partial<Entry> = { refusal: reason };
   if (givesBack) {
-    const given = amount ?? (record.snapshot.context as Charge).amount;
+    const given = amount ?? record.snapshot.context.amount;
     parts.orders = [{ kind: 'return', endToEndId, amount: given, reason }];
     parts.attention = {
       kind: 'return',
@@ -109,26 +121,26 @@ function refuse(
 /** A result implied the start, so the start itself is no news: only a missing reference is filled in. */
 function lateStart(
   workspace: Workspace,
-  record: TransactionRecord,
-  sent: SentMessage,
+  record: TransferRecord,
+  sent: SoundMessage,
   c: Circumstances,
 ): Decision {
-  const transfer = record.snapshot.context as Transfer;
-  const { endToEndId } = sent.data as TransferData;
-  if (transfer.reference !== null || endToEndId === undefined) return answered({ kind: 'repeated', record });
+  const { endToEndId } = sent.data;
+  if (record.snapshot.context.reference !== null || endToEndId === undefined)
+    return answered({ kind: 'repeated', record });
   const snapshot = { ...upToDate(record.snapshot), context: { reference: endToEndId } };
   const entry = remark(record, messageOf(sent), c.at, { snapshot });
   const after = workspace.take(entry) ?? record;
   return { answer: { kind: 'repeated', record: after }, taken: { entry, record: after } };
 }
 
-function invalid(
+function decideInvalid(
   workspace: Workspace,
   record: TransactionRecord,
-  sent: SentMessage,
+  sent: InvalidMessage,
   c: Circumstances,
-  reason: string,
 ): Decision {
+  const reason = sent.problem;
   const answer: Answer = { kind: 'invalid', reason };
   if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
   const attention = refusalNote(record, sent, 'invalid', reason);
@@ -137,9 +149,9 @@ function invalid(
 }
 
 /** Why a message is refused whatever the statechart says; null: ask the statechart. */
-function objection(record: TransactionRecord, sent: SentMessage, c: Circumstances): Refusal | null {
-  const { amount } = sent.data as ReasonData;
-  const whole = record.snapshot.context as { amount: number };
+function objection(record: TransactionRecord, sent: SoundMessage, c: Circumstances): Refusal | null {
+  const { amount } = sent.data;
+  const whole = record.snapshot.context;
   if (
     (sent.type === 'REFUND' || sent.type === 'CHARGEBACK') &&
     amount !== undefined &&
@@ -156,14 +168,8 @@ function objection(record: TransactionRecord, sent: SentMessage, c: Circumstance
   return null;
 }
 
-function isLateStart(record: TransactionRecord, sent: SentMessage): boolean {
-  return (
-    record.type === 'cashout' && sent.type === 'START' && (record.snapshot.context as Transfer).startImplied
-  );
-}
-
 /** Why the statechart doesn't take a message, in words; where money is missing, in loud ones. */
-function untaken(record: TransactionRecord, sent: SentMessage): string {
+function untaken(record: TransactionRecord, sent: SoundMessage): string {
   const { value } = record.snapshot;
   const isGivenBack = record.type === 'cashout' && record.final && value !== 'completed';
   if (isGivenBack && sent.type === 'SETTLE') {
@@ -172,12 +178,13 @@ function untaken(record: TransactionRecord, sent: SentMessage): string {
   return `a ${record.type} that is ${value} does not take ${sent.type}`;
 }
 
-/** Decides a message to a transaction. */
-export function message(workspace: Workspace, sent: SentMessage, c: Circumstances): Decision {
-  const stored = workspace.record(sent.transaction);
-  if (stored === null) return answered({ kind: 'unknown' });
+function decideSound(
+  workspace: Workspace,
+  stored: TransactionRecord,
+  sent: SoundMessage,
+  c: Circumstances,
+): Decision {
   const record = presentOf(stored);
-  if (sent.invalid !== undefined) return invalid(workspace, record, sent, c, sent.invalid);
   const applied = Object.hasOwn(record.messages, sent.id) ? record.messages[sent.id] : undefined;
   // I9; before anything else is looked at.
   if (applied === sent.digest) return answered({ kind: 'repeated', record });
@@ -186,7 +193,9 @@ export function message(workspace: Workspace, sent: SentMessage, c: Circumstance
       reason: 'this message id was applied with another type or data',
     });
   }
-  if (isLateStart(record, sent)) return lateStart(workspace, stored, sent, c);
+  const isStart = record.type === 'cashout' && sent.type === 'START';
+  if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
+    return lateStart(workspace, stored, sent, c);
   if (record.type === 'pix-in' && (sent.type === 'PAY' || sent.type === 'HOLD')) {
     const verdict = judgePayment(workspace, record, sent);
     if (verdict === 'repeated') return answered({ kind: 'repeated', record });
@@ -194,8 +203,17 @@ export function message(workspace: Workspace, sent: SentMessage, c: Circumstance
   }
   const objected = objection(record, sent, c);
   if (objected !== null) return refuse(workspace, record, sent, c, objected);
-  const step = take(record.snapshot, { type: sent.type, at: c.at, data: sent.data } as { type: string });
+  const step = take(record.snapshot, { type: sent.type, at: c.at, data: sent.data });
   if (step === null) return refuse(workspace, record, sent, c, { reason: untaken(record, sent) });
   const target = { id: record.id, type: record.type, record: stored };
-  return done(workspace, entryOf(step, target, messageOf(sent), c));
+  return done(workspace, stepEntry(step, target, messageOf(sent), c));
+}
+
+/** Decides a message to a transaction. */
+export function decideMessage(workspace: Workspace, sent: SentMessage, c: Circumstances): Decision {
+  const stored = workspace.record(sent.transaction);
+  if (stored === null) return answered({ kind: 'unknown' });
+  return sent.kind === 'invalidMessage'
+    ? decideInvalid(workspace, presentOf(stored), sent, c)
+    : decideSound(workspace, stored, sent, c);
 }

@@ -5,8 +5,16 @@
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { begin, take, timerEvent, UnreadableSnapshot } from './chart.ts';
 import type { Command } from './commands.ts';
-import { message } from './decide-message.ts';
-import { answered, type Circumstances, type Decision, done, entryOf, presentOf, remark } from './entries.ts';
+import { decideMessage } from './decide-message.ts';
+import {
+  answered,
+  type Circumstances,
+  type Decision,
+  done,
+  presentOf,
+  remark,
+  stepEntry,
+} from './entries.ts';
 import type { BankOrder, Entry, JournalMessage } from './journal.ts';
 import { lookupKey } from './lookups.ts';
 import type { Workspace } from './workspace.ts';
@@ -34,7 +42,7 @@ function createCharge(
     qrcode: charge.qrcode,
   };
   const message: JournalMessage = { data: {}, digest: '', door: 'api', id: '', type: 'CREATE' };
-  const entry = entryOf(
+  const entry = stepEntry(
     begin('pix-in', context),
     { id: command.id, type: 'pix-in', record: null },
     message,
@@ -79,7 +87,7 @@ function createTransfer(
   const message: JournalMessage = { data: {}, digest: '', door: 'api', id: '', type: 'CREATE' };
   return done(
     workspace,
-    entryOf(begin('cashout', context), { id: command.id, type: 'cashout', record: null }, message, c),
+    stepEntry(begin('cashout', context), { id: command.id, type: 'cashout', record: null }, message, c),
   );
 }
 
@@ -100,7 +108,7 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   // A name that a newer statechart doesn't know is nothing to wait for.
   if (step === null) return answered({ kind: 'repeated', record });
   const said: JournalMessage = { data: {}, digest: '', door: 'clock', id: command.name, type: 'EXPIRE' };
-  return done(workspace, entryOf(step, { id: record.id, type: record.type, record }, said, c));
+  return done(workspace, stepEntry(step, { id: record.id, type: record.type, record }, said, c));
 }
 
 function submit(workspace: Workspace, command: Command & { kind: 'submit' }, c: Circumstances): Decision {
@@ -165,7 +173,8 @@ function decideKind(workspace: Workspace, command: Command, c: Circumstances): D
     case 'createTransfer':
       return createTransfer(workspace, command, c);
     case 'message':
-      return message(workspace, command, c);
+    case 'invalidMessage':
+      return decideMessage(workspace, command, c);
     case 'timer':
       return timer(workspace, command, c);
     case 'submit':

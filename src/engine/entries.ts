@@ -76,7 +76,7 @@ export function presentOf(record: TransactionRecord): TransactionRecord {
     at: new Date(entered + delayMs).toISOString(),
     name,
   }));
-  return { ...record, snapshot, timers };
+  return { ...record, snapshot, timers } as TransactionRecord;
 }
 
 function timersAfter(step: Step, record: TransactionRecord | null, now: number): Entry['timers'] {
@@ -92,7 +92,7 @@ function timersAfter(step: Step, record: TransactionRecord | null, now: number):
 }
 
 /** The entry of a step that the statechart took. */
-export function entryOf(
+export function stepEntry(
   step: Step,
   target: { id: string; type: TransactionType; record: TransactionRecord | null },
   message: JournalMessage,

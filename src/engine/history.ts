@@ -64,7 +64,7 @@ export function deliveriesOf(history: readonly HistoryEntry[]): NamedDelivery[] 
     entry.events.flatMap((event) => {
       if (event.deliveries.length === 0) return [];
       const named = { id: event.id, name: event.name };
-      const payload = webhookPayload(named, entry.at, record.id, record.snapshot.context);
+      const payload = webhookPayload(named, entry.at, record);
       return event.deliveries.map(({ id, url, after }) => ({
         id,
         url,

@@ -10,7 +10,7 @@ import { hash } from 'node:crypto';
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Balances, Posting } from '../domain/money.ts';
-import type { TransactionType } from '../domain/transactions.ts';
+import type { Charge, TransactionType, Transfer } from '../domain/transactions.ts';
 
 /** Which door a message came through. */
 export type Door = 'api' | 'bank' | 'sandbox' | 'ops' | 'clock';
@@ -96,12 +96,11 @@ export interface Head {
   hash: string;
 }
 
-/** A transaction as its entries left it. */
-export interface TransactionRecord {
+interface RecordOf<Type extends TransactionType, Context> {
   id: string;
   account: string;
-  type: TransactionType;
-  snapshot: Snapshot;
+  type: Type;
+  snapshot: Snapshot & { context: Context };
   /** Nothing more can happen to it. */
   final: boolean;
   updatedAt: string;
@@ -117,6 +116,12 @@ export interface TransactionRecord {
   /** The first `submit` has begun (banks other than the sandbox). */
   submitted: boolean;
 }
+
+export type ChargeRecord = RecordOf<'pix-in', Charge>;
+export type TransferRecord = RecordOf<'cashout', Transfer>;
+
+/** A transaction as its entries left it. */
+export type TransactionRecord = ChargeRecord | TransferRecord;
 
 export const ZERO_HASH = '0'.repeat(64);
 

@@ -6,11 +6,11 @@ import type { Account } from '../domain/account.ts';
 import { type Customer, mergePayer } from '../domain/customer.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import { checkMessageData, type FieldError, knownParts } from '../domain/message-data.ts';
-import { MESSAGE_TYPES } from '../domain/messages.ts';
+import { MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
 import type { PixKeyType } from '../domain/pix-key.ts';
-import type { Charge, Metadata } from '../domain/transactions.ts';
-import type { Bank } from './bank.ts';
-import type { Answer, SentMessage } from './commands.ts';
+import type { Metadata } from '../domain/transactions.ts';
+import type { Bank, BankMessage } from './bank.ts';
+import type { Answer } from './commands.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import { type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
 import { lookUp } from './lookups.ts';
@@ -144,51 +144,76 @@ export class Payments {
     ]);
   }
 
-  /** A message to a transaction that exists, through any door. */
-  async message(
+  /**
+   * Sends a message to a transaction that exists, through any door. What the bank says is recorded even where it
+   * can't be taken; a merchant or ops are simply told.
+   */
+  async tell(
     record: TransactionRecord,
     incoming: IncomingMessage,
     door: Door,
     options: SendOptions = {},
-    /** Set where the message can't even be read as one: it is only recorded. */
-    problem: string | null = null,
   ): Promise<MessageAnswer> {
-    const { bank, engine, newId, now } = this.#options;
+    const { engine, newId } = this.#options;
     const { type } = incoming;
-    const known = MESSAGE_TYPES[record.type];
     const given = incoming.data ?? {};
     const id = incoming.id ?? newId();
-    const data =
-      door !== 'bank' && bank.fillIn !== null
-        ? bank.fillIn(record, { id, type, data: withoutNulls(given) }, now())
-        : given;
-    const details = known.includes(type)
-      ? checkMessageData(record.type, type, data)
-      : [{ field: 'type', message: `must be one of ${known.join(', ')}` }];
-    // What the bank says is recorded even where it can't be taken; a merchant or ops are simply told.
-    // An id that was applied is looked at before the data: with other content it is refused, whatever that is.
-    const isRepeat = known.includes(type) && Object.hasOwn(record.messages, id);
-    if (details.length > 0 && door !== 'bank' && !isRepeat) return { kind: 'malformed', details };
-    const isSound = details.length === 0 && problem === null;
-    const parts = isSound ? knownParts(record.type, type, data) : {};
-    if (isSound && (type === 'PAY' || type === 'HOLD')) {
-      parts.payer = mergePayer((record.snapshot.context as Charge).customer ?? null, data.payer);
-    }
-    const command: SentMessage = {
-      kind: 'message',
+    const kept = this.#filledIn(record, { id, type, data: given }, door);
+    const sent = {
       transaction: record.id,
       door,
       id,
       type,
-      data: parts,
-      kept: data,
+      kept,
       digest: digestOf(type, withoutNulls(given)),
     };
-    if (problem !== null) command.invalid = problem;
-    else if (details.length > 0 && !isRepeat)
-      command.invalid = details.map(({ field, message }) => `${field} ${message}`).join('; ');
-    return engine.send(record.account, command, options);
+    const isKnown = MESSAGE_TYPES[record.type].includes(type);
+    const mistakes = isKnown ? checkMessageData(record.type, type, kept) : [unknownType(record)];
+    if (mistakes.length === 0) {
+      const data = chartData(record, type, kept);
+      return engine.send(record.account, { kind: 'message', ...sent, data }, options);
+    }
+    // An id that was applied is looked at before the data: with other content it is refused, whatever that is.
+    if (isKnown && Object.hasOwn(record.messages, id))
+      return engine.send(record.account, { kind: 'message', ...sent, data: {} }, options);
+    if (door !== 'bank') return { kind: 'malformed', details: mistakes };
+    const problem = mistakes.map(({ field, message }) => `${field} ${message}`).join('; ');
+    return engine.send(record.account, { kind: 'invalidMessage', ...sent, problem }, options);
   }
+
+  /** Records what the bank said to a transaction, and what can't even be read as a message. */
+  recordInvalid(
+    record: TransactionRecord,
+    { id, type, data }: { id: string; type: string; data: Record<string, unknown> },
+    problem: string,
+    options: SendOptions,
+  ): Promise<Answer> {
+    const digest = digestOf(type, withoutNulls(data));
+    const sent = { transaction: record.id, door: 'bank' as const, id, type, kept: data, digest };
+    return this.#options.engine.send(record.account, { kind: 'invalidMessage', ...sent, problem }, options);
+  }
+
+  /** What the bank itself sends is complete; what comes through another door, some banks fill in. */
+  #filledIn(record: TransactionRecord, message: BankMessage, door: Door): Record<string, unknown> {
+    const { bank, now } = this.#options;
+    if (door === 'bank' || bank.fillIn === null) return message.data;
+    return bank.fillIn(record, { ...message, data: withoutNulls(message.data) }, now());
+  }
+}
+
+function unknownType({ type }: TransactionRecord): FieldError {
+  return { field: 'type', message: `must be one of ${MESSAGE_TYPES[type].join(', ')}` };
+}
+
+/** The parts of a message's checked data that its chart reads; a payer is merged with the charge's customer. */
+export function chartData(
+  record: TransactionRecord,
+  type: string,
+  data: Record<string, unknown>,
+): MessageData {
+  const parts = knownParts(record.type, type, data);
+  if (record.type !== 'pix-in' || (type !== 'PAY' && type !== 'HOLD')) return parts;
+  return { ...parts, payer: mergePayer(record.snapshot.context.customer ?? null, data.payer) };
 }
 
 function withoutNulls(data: Record<string, unknown>): Record<string, unknown> {

@@ -50,7 +50,7 @@ export function project(
   const lastDeliveries = { ...record?.lastDeliveries };
   for (const event of entry.events) for (const { url, id } of event.deliveries) lastDeliveries[url] = id;
   const snapshot = nextSnapshot(record, entry);
-  return {
+  const next = {
     id: entry.transaction,
     account,
     type: entry.type,
@@ -64,6 +64,8 @@ export function project(
     lastDeliveries,
     submitted: (record?.submitted ?? false) || entry.message.type === 'SUBMIT',
   };
+  // The entry's type says whose context it is: no type of ours can.
+  return next as TransactionRecord;
 }
 
 /** What an entry makes due, with times in ms. */

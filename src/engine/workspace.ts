@@ -9,10 +9,6 @@ import { lookupKey, lookupsOf, refusalKey } from './lookups.ts';
 import { project } from './project.ts';
 import type { Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
 
-function dataPart(command: { data: object }, name: string): unknown {
-  return (command.data as Record<string, unknown>)[name];
-}
-
 /** What must be read before a command can be decided. */
 function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: Lookup[] }): void {
   switch (command.kind) {
@@ -24,12 +20,16 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
     case 'message': {
       wants.transactions.add(command.transaction);
       wants.lookups.push({ name: 'refusal', key: refusalKey(command.transaction, command) });
-      const endToEndId = dataPart(command, 'endToEndId');
-      if (typeof endToEndId === 'string') {
+      const { endToEndId } = command.data;
+      if (endToEndId !== undefined) {
         wants.lookups.push({ name: 'payment', key: endToEndId }, { name: 'returned', key: endToEndId });
       }
       break;
     }
+    case 'invalidMessage':
+      wants.transactions.add(command.transaction);
+      wants.lookups.push({ name: 'refusal', key: refusalKey(command.transaction, command) });
+      break;
     case 'timer':
     case 'submit':
       wants.transactions.add(command.transaction);

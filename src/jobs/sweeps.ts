@@ -97,7 +97,7 @@ class TimerSweep {
     if (!bank.canBeAsked) return;
     const record = await journal.transaction(id);
     if (record === null || record.final) return;
-    for (const message of (await bank.query(record)) ?? []) await payments.message(record, message, 'bank');
+    for (const message of (await bank.query(record)) ?? []) await payments.tell(record, message, 'bank');
   }
 }
 

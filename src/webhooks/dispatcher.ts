@@ -90,7 +90,7 @@ export class Dispatcher {
       for (const event of entry.events) {
         if (event.deliveries.length === 0) continue;
         const named = { id: event.id, name: event.name };
-        const body = JSON.stringify(webhookPayload(named, entry.at, record.id, record.snapshot.context));
+        const body = JSON.stringify(webhookPayload(named, entry.at, record));
         for (const { id, url, after } of event.deliveries) {
           const claim = claims.get(id);
           if (claim === undefined) continue;

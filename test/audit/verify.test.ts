@@ -76,7 +76,7 @@ async function tell(
 ) {
   const record = await core.store.journal.transaction(id);
   assert.ok(record !== null);
-  return (await core.payments.message(record, { id: null, type, data }, door)).kind;
+  return (await core.payments.tell(record, { id: null, type, data }, door)).kind;
 }
 
 /** Every kind of entry that there is. */

@@ -143,7 +143,8 @@ s('an unknown transaction is unknown, and nothing is kept', () => {
 });
 
 s('a malformed message is recorded once and changes nothing', () => {
-  const broken = message(A, 'PAY', { amount: 'x' }, { id: 'x', data: {}, invalid: 'data.amount is wrong' });
+  const { data: _data, ...sent } = message(A, 'PAY', { amount: 'x' }, { id: 'x' });
+  const broken = { ...sent, kind: 'invalidMessage', problem: 'data.amount is wrong' } as const;
   given(charge(A))
     .when(broken, broken)
     .gives({

@@ -124,7 +124,7 @@ s('a payment of another amount is given back; the charge waits for the right one
     const [order] = entries[0]?.orders ?? [];
     assert.equal(order?.kind === 'return' && [order.endToEndId, order.amount], [
       endToEndId(1),
-      (wrong.data as { amount: number }).amount,
+      wrong.data.amount,
     ]);
   }
 });

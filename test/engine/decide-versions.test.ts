@@ -1,6 +1,7 @@
 /** What is decided about snapshots that are of an older version, or that nobody can read. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Snapshot } from '../../machines/index.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import {
   adjustment,
@@ -24,11 +25,13 @@ const [A, B] = [uuid(1), uuid(2)];
 
 const opened = () => given(adjustment(10_000), transfer(A));
 
-function alter(parts: Partial<TransactionRecord['snapshot']>): (ledger: Ledger) => void {
-  return (ledger) => {
-    const record = ledger.record(A);
-    ledger.plant({ ...record, snapshot: { ...record.snapshot, ...parts } });
-  };
+/** The record with parts of its snapshot changed: to what no chart of today has written. */
+function altered(record: TransactionRecord, parts: Partial<Snapshot>): TransactionRecord {
+  return { ...record, snapshot: { ...record.snapshot, ...parts } } as TransactionRecord;
+}
+
+function alter(parts: Partial<Snapshot>): (ledger: Ledger) => void {
+  return (ledger) => ledger.plant(altered(ledger.record(A), parts));
 }
 
 s('an unreadable snapshot quarantines its own messages and timers, and nobody else', () => {
@@ -41,15 +44,9 @@ s('an unreadable snapshot quarantines its own messages and timers, and nobody el
           .commit(pay(A, 1), due(A, EXPIRY, START), pay(B, 2))
           .map(({ answer }) => answer.kind);
         assert.equal(answers, ['quarantined', 'quarantined', 'applied']);
-        ledger.plant({
-          ...ledger.record(A),
-          snapshot: {
-            ...ledger.record(A).snapshot,
-            machine: 'pix-in',
-            version: '1',
-            value: 'waiting_payment',
-          },
-        });
+        ledger.plant(
+          altered(ledger.record(A), { machine: 'pix-in', version: '1', value: 'waiting_payment' }),
+        );
       })
       .when(pay(A, 1))
       .gives({ answers: ['applied'], available: 19_800 });
@@ -109,7 +106,7 @@ s('a timer of an older version stands for the timers that its migration derives 
       .but((ledger) => {
         const record = ledger.record(A);
         const timers = record.timers.map(({ at }) => ({ name: old, at }));
-        ledger.plant({ ...record, timers, snapshot: { ...record.snapshot, version: '0', value: 'open' } });
+        ledger.plant({ ...altered(record, { version: '0', value: 'open' }), timers });
       })
       .at(START + 3_599_999)
       .but((ledger) => {

@@ -8,7 +8,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { type Balances, sumOfPostings, ZERO_BALANCES } from '../../src/domain/money.ts';
-import type { Command, NewCharge, NewTransfer, SentMessage } from '../../src/engine/commands.ts';
+import type { Command, NewCharge, NewTransfer, SoundMessage } from '../../src/engine/commands.ts';
 import { decide } from '../../src/engine/decide.ts';
 import type { Decision } from '../../src/engine/entries.ts';
 import { digestOf, type Entry, type TransactionRecord } from '../../src/engine/journal.ts';
@@ -83,8 +83,8 @@ export function message(
   transaction: string,
   type: string,
   data: object = {},
-  parts: Partial<SentMessage> = {},
-): SentMessage {
+  parts: Partial<SoundMessage> = {},
+): SoundMessage {
   made += 1;
   const id = `m${made}`;
   const digest = digestOf(type, data);
@@ -92,7 +92,7 @@ export function message(
 }
 
 /** A payment of the whole charge. */
-export function pay(transaction: string, n: number, parts: Partial<SentMessage> = {}, amount = 10_000) {
+export function pay(transaction: string, n: number, parts: Partial<SoundMessage> = {}, amount = 10_000) {
   return message(transaction, 'PAY', payment(n, amount), parts);
 }
 

@@ -73,7 +73,7 @@ function tell(
   said: BankMessage,
   door: Door,
 ): Promise<MessageAnswer> {
-  return process.payments.message(record, said, door);
+  return process.payments.tell(record, said, door);
 }
 
 async function refusal(work: Promise<unknown>): Promise<unknown> {

@@ -123,7 +123,7 @@ export class Process {
   async tell(transaction: string, type: string, id: string): Promise<string> {
     const record = await this.store.journal.transaction(transaction);
     if (record === null) throw new Error(`no transaction ${transaction}`);
-    return (await this.payments.message(record, { id, type, data: null }, 'sandbox')).kind;
+    return (await this.payments.tell(record, { id, type, data: null }, 'sandbox')).kind;
   }
 
   async #account(id: string): Promise<Account> {
@@ -206,8 +206,8 @@ async function fill(running: Process, account: string): Promise<void> {
   if (record === null) throw new Error('no record');
   const late = { endToEndId: 'E12345678202601051200abcdefghijk', amount: 10_000, paidAt: iso(START) };
   const incoming = { id: 'second payment', type: 'PAY', data: late };
-  await running.payments.message(record, incoming, 'bank');
-  await running.payments.message(record, { id: 'odd', type: 'APPROVE', data: {} }, 'bank');
+  await running.payments.tell(record, incoming, 'bank');
+  await running.payments.tell(record, { id: 'odd', type: 'APPROVE', data: {} }, 'bank');
   const settled = await running.transfer(account, 1_000, 'a key');
   await running.tell(settled, 'START', 'start');
   await running.tell(settled, 'SETTLE', 'settle');

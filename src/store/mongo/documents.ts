@@ -228,7 +228,7 @@ export function changingParts(record: TransactionRecord): Plain {
 export function recordOf(document: TransactionDocument): TransactionRecord {
   const { _id, account, type, final, updatedAt, seqs, messages, events, timers } = document;
   if (document.exact !== undefined) return JSON.parse(document.exact);
-  return {
+  const record = {
     id: _id,
     account,
     type,
@@ -242,6 +242,7 @@ export function recordOf(document: TransactionDocument): TransactionRecord {
     lastDeliveries: Object.fromEntries(document.lastDeliveries.map(({ url, id }) => [url, id])),
     submitted: document.submitted,
   };
+  return record as TransactionRecord;
 }
 
 /** The parts of a delivery's document that tell its progress. */
