@@ -32,6 +32,8 @@ export interface Step {
   started: ChartTimer[];
   /** Names of timers that end with it. */
   ended: string[];
+  /** The first message that the chart sent itself on the way: what a timer stands for. Null: none. */
+  raised: string | null;
 }
 
 /** What a statechart is sent: its type, and what its actions read. */
@@ -83,12 +85,14 @@ function toStep(snapshot: AnyMachineSnapshot, raw: { type: string; params: unkno
     actions: [],
     started: [],
     ended: [],
+    raised: null,
   };
   for (const action of raw) {
     if (action.type === 'xstate.raise') {
-      const { id, delay } = action.params as { id?: string; delay?: number };
-      // A raise without a delay is listed too, but XState has taken it already.
+      const { id, delay, event } = action.params as { id?: string; delay?: number; event: { type: string } };
       if (delay !== undefined && id !== undefined) step.started.push({ name: id, delayMs: delay });
+      // A raise without a delay is listed too, but XState has taken it already.
+      else step.raised ??= event.type;
     } else if (action.type === 'xstate.cancel') {
       step.ended.push((action.params as { sendId: string }).sendId);
     } else if (!action.type.startsWith('xstate.')) {

@@ -107,7 +107,8 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   const step = take(present.snapshot, timerEvent(due.name));
   // A name that a newer statechart doesn't know is nothing to wait for.
   if (step === null) return answered({ kind: 'repeated', record });
-  const said: JournalMessage = { data: {}, digest: '', door: 'clock', id: command.name, type: 'EXPIRE' };
+  const type = step.raised ?? due.name;
+  const said: JournalMessage = { data: {}, digest: '', door: 'clock', id: command.name, type };
   return done(workspace, stepEntry(step, { id: record.id, type: record.type, record }, said, c));
 }
 

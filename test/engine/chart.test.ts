@@ -72,12 +72,18 @@ function eventsOf(type: string): { type: string }[] {
 /** What XState's executable actions come to, in the shape of a step. */
 function stepOf([snapshot, actions]: [unknown, { type: string; params?: unknown }[]]): Step {
   const { value, context } = snapshot as { value: string; context: object };
-  const step: Step = { value, context, actions: [], started: [], ended: [] };
+  const step: Step = { value, context, actions: [], started: [], ended: [], raised: null };
   for (const { type, params } of actions) {
-    const { id, delay, sendId } = (params ?? {}) as { id?: string; delay?: number; sendId?: string };
+    const { id, delay, sendId, event } = (params ?? {}) as {
+      id?: string;
+      delay?: number;
+      sendId?: string;
+      event?: { type: string };
+    };
     if (type === 'xstate.cancel') step.ended.push(String(sendId));
     else if (type !== 'xstate.raise') step.actions.push({ type, params });
     else if (delay !== undefined) step.started.push({ name: String(id), delayMs: delay });
+    else step.raised ??= event?.type ?? null;
   }
   return step;
 }
@@ -134,7 +140,7 @@ for (const name of NAMES) {
 }
 
 function idle({ value, context }: Snapshot): Step {
-  return { value, context, actions: [], started: [], ended: [] };
+  return { value, context, actions: [], started: [], ended: [], raised: null };
 }
 
 s('calls on several machines in turn leave nothing behind in one another', () => {

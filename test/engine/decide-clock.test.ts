@@ -1,6 +1,8 @@
 /** What is decided about time and events: expiry, its timer, deliveries. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { raise, setup } from 'xstate';
+import type { Charge } from '../../src/domain/transactions.ts';
 import {
   adjustment,
   charge,
@@ -12,6 +14,7 @@ import {
   START,
   transfer,
   uuid,
+  withChart,
 } from './support.ts';
 import { given } from './support-scenario.ts';
 
@@ -100,6 +103,47 @@ s('a payment is taken while the charge waits, even past its expiry', () => {
     .at(EXPIRES + 60_000)
     .when(pay(A, 1), due(A, EXPIRY, EXPIRES))
     .gives({ answers: ['applied', 'repeated'], states: { [A]: 'paid' }, available: 9_900 });
+});
+
+/** A chart whose timers are two: one sends a message of the chart's own, one is a transition itself. */
+const sleeper = setup({
+  types: { context: {} as Charge, events: {} as { type: 'WAKE' }, input: {} as Charge },
+  actions: { wake: raise({ type: 'WAKE' }) },
+  delays: { nap: 1_000, rest: 2_000 },
+}).createMachine({
+  id: 'pix-in',
+  version: '1',
+  context: ({ input }) => input,
+  initial: 'asleep',
+  states: {
+    asleep: { after: { nap: { actions: 'wake' } }, on: { WAKE: 'awake' } },
+    awake: { after: { rest: 'away' } },
+    away: {},
+  },
+});
+
+s("a timer's entry bears the name of the message that it stands for, or its own", () => {
+  withChart('pix-in', sleeper, () => {
+    const rest = 'xstate.after.rest.pix-in.awake';
+    const { entries } = given(charge(A))
+      .at(START + 10_000)
+      .when(due(A, 'xstate.after.nap.pix-in.asleep', START))
+      .gives({ answers: ['applied'], states: { [A]: 'awake' } });
+    assert.equal(
+      entries.map(({ message }) => message.type),
+      ['WAKE'],
+    );
+    const later = given(charge(A))
+      .at(START + 10_000)
+      .and(due(A, 'xstate.after.nap.pix-in.asleep', START))
+      .at(START + 20_000)
+      .when(due(A, rest, START))
+      .gives({ answers: ['applied'], states: { [A]: 'away' } });
+    assert.equal(
+      later.entries.map(({ message }) => message.type),
+      [rest],
+    );
+  });
 });
 
 const webhook = (url: string, events: string[] | null) => ({ url, events, secrets: [] });

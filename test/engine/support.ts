@@ -3,7 +3,8 @@
  * to the engine is frozen to the last leaf, so whoever changes an input throws.
  */
 import * as assert from 'uvu/assert';
-import { type Migration, migrations } from '../../machines/index.ts';
+import type { AnyStateMachine } from 'xstate';
+import { type MachineName, type Migration, machines, migrations } from '../../machines/index.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
@@ -198,6 +199,18 @@ export class Ledger {
     assert.is(canonicalJson(balances), canonicalJson(this.balances));
     assert.is(canonicalJson([...records]), canonicalJson([...this.#records]));
     assert.is(canonicalJson([...lookups]), canonicalJson([...this.#lookups]));
+  }
+}
+
+/** Runs with another chart in the catalogue, and puts the real one back. Its states need names of their own. */
+export function withChart(name: MachineName, chart: AnyStateMachine, body: () => void): void {
+  const catalogue = machines as Record<string, AnyStateMachine>;
+  const real = machines[name];
+  catalogue[name] = chart;
+  try {
+    body();
+  } finally {
+    catalogue[name] = real;
   }
 }
 
