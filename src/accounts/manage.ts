@@ -3,6 +3,7 @@
 import type { Account, Activity, Webhook } from '../domain/account.ts';
 import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
 import type { AccountTable } from '../engine/store.ts';
+import { pause } from '../waiting.ts';
 import {
   hashSecret,
   newAccountId,
@@ -51,8 +52,12 @@ export interface AccountChanges {
   maxAmount?: number | null;
 }
 
-/** The account was changed by somebody else at the same time, too often. */
+/** Others changed the account all the time; nothing was changed. */
 export class AccountBusy extends Error {}
+
+/** How long a change is tried again while others change the account. */
+const BUSY_MS = 5_000;
+const LONGEST_PAUSE_MS = 250;
 
 export class Accounts {
   readonly #accounts: AccountTable;
@@ -114,19 +119,26 @@ export class Accounts {
     return { ...target, secrets: [{ sealed: this.#sealer.seal(secret), until: null }] };
   }
 
-  /** Reads, changes and writes until nobody else was first; null where there is no such account. */
+  /**
+   * Reads, changes what is stored by then, and writes, until nobody else was first; null where there is no such
+   * account.
+   * @throws AccountBusy after 5 s
+   */
   async #change<Result>(
     id: string,
     change: (account: Account) => { account: Account; result: Result },
   ): Promise<Result | null> {
-    for (let attempt = 0; attempt < 10; attempt++) {
+    const until = performance.now() + BUSY_MS;
+    for (let attempt = 0; ; attempt++) {
       const account = await this.#accounts.get(id);
       if (account === null) return null;
       const changed = change(account);
       if (await this.#accounts.put({ ...changed.account, version: account.version + 1 }))
         return changed.result;
+      if (performance.now() >= until)
+        throw new AccountBusy(`account ${id} is being changed by others all the time: nothing was changed`);
+      await pause(Math.min(2 ** attempt, LONGEST_PAUSE_MS));
     }
-    throw new AccountBusy(`account ${id} is being changed by somebody else`);
   }
 
   /** The account after the changes, and the secrets of URLs that are new. */

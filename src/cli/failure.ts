@@ -1,4 +1,5 @@
 /** How a command fails: what is told, and the exit code. */
+import { AccountBusy } from '../accounts/manage.ts';
 import { ConfigError } from '../config.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { Overloaded } from '../engine/actor.ts';
@@ -60,6 +61,7 @@ export function failureOf(error: unknown): Failure {
     const message = `${error.message}: ${error.mistakes.join('; ')}`;
     return new Failure('INVALID_CONFIGURATION', message, { mistakes: error.mistakes }, WRONG_USAGE);
   }
+  if (error instanceof AccountBusy) return new Failure('ACCOUNT_BUSY', error.message);
   if (error instanceof OperatorError) return new Failure('STORE_NOT_OPENED', error.message);
   if (error instanceof Overloaded || error instanceof StoreUnavailable) {
     return new Failure('SERVICE_UNAVAILABLE', error.message);

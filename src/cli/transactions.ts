@@ -2,14 +2,13 @@
 import type { Command } from 'commander';
 import { represent } from '../api/representation.ts';
 import { now } from '../clock.ts';
-import type { Core } from '../core.ts';
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
-import { deliveriesOf, deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts';
+import { deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
-import type { DeliveryRecord, JournalReads, Settlement } from '../engine/store.ts';
-import { revived } from '../webhooks/delivery.ts';
+import type { JournalReads } from '../engine/store.ts';
+import { retryDeliveries } from '../webhooks/retry.ts';
 import { Failure, invalidValues, transactionNotFound } from './failure.ts';
 import { transactionId, Values } from './options.ts';
 import { labelled, type Outcome, reais } from './output.ts';
@@ -30,7 +29,7 @@ async function find(journal: JournalReads, given: string): Promise<TransactionRe
   return record;
 }
 
-function entryOf({ seq, entry }: HistoryEntry): object {
+function shownEntry({ seq, entry }: HistoryEntry): object {
   const { at, from, to, postings } = entry;
   const { id, type, data } = entry.message;
   const events = entry.events.map((event) => ({ id: event.id, name: event.name }));
@@ -90,7 +89,7 @@ async function inspect(shell: Shell, id: string): Promise<Outcome> {
       deliveryList(journal, record),
     ]);
     const { snapshot, timers } = record;
-    const entries = history.map(entryOf);
+    const entries = history.map(shownEntry);
     return {
       document: { transaction: represent(record), snapshot, entries, timers, deliveries },
       text: timeline(record, history, deliveries as ListedDelivery[]),
@@ -139,66 +138,31 @@ async function send(shell: Shell, given: string, type: string, options: SendOpti
   });
 }
 
-/** What an id names: deliveries of one transaction. */
-interface Named {
-  record: TransactionRecord;
-  /** Deliveries that the journal names under the id. */
-  ids: Set<string>;
-}
-
-async function namedBy(journal: JournalReads, given: string): Promise<Named> {
-  const parsed = parseEventOrDeliveryId(given);
-  const record = parsed === null ? await find(journal, given) : await journal.transaction(parsed.transaction);
-  const history = record === null ? [] : await historyOf(journal, record);
-  const named = deliveriesOf(history);
-  if (parsed === null && record !== null) return { record, ids: new Set(named.map(({ id }) => id)) };
-  if (record === null) throw transactionNotFound(given);
-  if (given.startsWith('dlv_')) {
-    if (named.some(({ id }) => id === given)) return { record, ids: new Set([given]) };
-    throw new Failure('DELIVERY_NOT_FOUND', `no delivery ${given}`);
-  }
-  if (!history.some(({ entry }) => entry.events.some(({ id }) => id === given))) {
-    throw new Failure('EVENT_NOT_FOUND', `no event ${given}`);
-  }
-  return { record, ids: new Set(named.filter(({ event }) => event.id === given).map(({ id }) => id)) };
-}
-
-/** The delivery starts a new round, due now: the server's next sweep takes it up. */
-function revival(record: DeliveryRecord, at: number): Settlement[] {
-  const next = revived(record, at);
-  if (next === null) return [];
-  const { id, account, transaction } = record;
-  return [
-    {
-      claim: null,
-      next: { kind: 'delivery', at, account, transaction, delivery: id, tries: 0 },
-      record: next,
-    },
-  ];
-}
-
-async function retryIn({ store }: Core, given: string): Promise<string[]> {
-  const { record, ids } = await namedBy(store.journal, given);
-  const at = now();
-  const progress = (await store.journal.deliveries(record.id)).filter(({ id }) => ids.has(id));
-  const settlements = progress.flatMap((delivery) => revival(delivery, at));
-  if (settlements.length === 0 && given.startsWith('dlv_')) {
-    const status = progress[0]?.status ?? 'pending';
-    throw new Failure(
-      'DELIVERY_NOT_DEAD',
-      `delivery ${given} is ${status}: only a dead or rejected one is tried again`,
-      { status },
-    );
-  }
-  await store.due.settle(settlements);
-  return settlements.flatMap((settlement) => settlement.record?.id ?? []);
-}
-
 async function retry(shell: Shell, given: string): Promise<Outcome> {
-  const retried = await shell.withCore(shell.config(), (core) => retryIn(core, given));
-  const text =
-    retried.length === 0 ? `nothing of ${given} is dead or rejected` : `tried again: ${retried.join(', ')}`;
-  return { document: { retried }, text };
+  const id = parseEventOrDeliveryId(given) === null ? transactionId(given) : given;
+  if (id === null) throw transactionNotFound(given);
+  const outcome = await shell.withCore(shell.config(), ({ store }) => retryDeliveries(store, id, now()));
+  switch (outcome.kind) {
+    case 'noTransaction':
+      throw transactionNotFound(given);
+    case 'noDelivery':
+      throw new Failure('DELIVERY_NOT_FOUND', `no delivery ${given}`);
+    case 'noEvent':
+      throw new Failure('EVENT_NOT_FOUND', `no event ${given}`);
+    case 'notDead': {
+      const { status } = outcome;
+      const message = `delivery ${given} is ${status}: only a dead or rejected one is tried again`;
+      throw new Failure('DELIVERY_NOT_DEAD', message, { status });
+    }
+    case 'retried': {
+      const retried = outcome.deliveries;
+      const text =
+        retried.length === 0
+          ? `nothing of ${given} is dead or rejected`
+          : `tried again: ${retried.join(', ')}`;
+      return { document: { retried }, text };
+    }
+  }
 }
 
 /** Adds `inspect`, `send` and `deliveries`. */

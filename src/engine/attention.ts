@@ -11,7 +11,7 @@ import type { AttentionItem, Store } from './store.ts';
 type Sources = Pick<Store, 'journal' | 'attention'>;
 
 /** The most stuck cashouts that are listed: where more are, it is the bank that is stuck. */
-const MAX_STUCK = 10_000;
+export const MAX_STUCK = 10_000;
 
 /** When a cashout is stuck: it isn't final so many ms after its last change. */
 export interface StuckRule {
@@ -20,7 +20,7 @@ export interface StuckRule {
 }
 
 /** What a stuck cashout is done under: once it has changed, it is another case. */
-function markOf(record: TransactionRecord): string {
+export function stuckMark(record: TransactionRecord): string {
   return `${record.id}@${record.updatedAt}`;
 }
 
@@ -36,7 +36,7 @@ function stuckItem(record: TransactionRecord): AttentionItem {
 
 async function stuckItems(store: Sources, { now, stuckAfterMs }: StuckRule): Promise<AttentionItem[]> {
   const records = await store.journal.openCashouts(new Date(now - stuckAfterMs).toISOString(), MAX_STUCK);
-  const done = await store.attention.dismissed(records.map(markOf));
+  const done = await store.attention.dismissed(records.map(stuckMark));
   return records.filter((_, index) => done[index] !== true).map(stuckItem);
 }
 
@@ -83,7 +83,7 @@ export async function dismissAttention(store: Sources, rule: StuckRule, id: stri
   const stuck = (await stuckItems(store, rule)).some((item) => item.id === id);
   const record = stuck ? await store.journal.transaction(id) : null;
   if (record === null) return store.attention.dismiss(id);
-  const mark = markOf(record);
+  const mark = stuckMark(record);
   await store.attention.note([{ ...stuckItem(record), id: mark }]);
   await store.attention.dismiss(mark);
   await store.attention.dismiss(id);

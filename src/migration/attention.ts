@@ -1,10 +1,8 @@
 /** Moves what needs a person: open items, and which stuck cashouts ops were done with. */
 import { parseEventOrDeliveryId } from '../domain/events.ts';
+import { MAX_STUCK, stuckMark } from '../engine/attention.ts';
 import type { AttentionItem, Store } from '../engine/store.ts';
 import { journalOf, type Stores } from './stores.ts';
-
-/** As many as `attention` lists at most. */
-const MOST_STUCK = 10_000;
 
 /** The transaction that an item's id names; null where it names none. */
 function transactionOf({ kind, id }: AttentionItem): string | null {
@@ -45,17 +43,15 @@ async function itemsOf(source: Store, accounts: readonly string[]): Promise<Atte
   return [...own, ...(await notedBy(source, accounts, unnamed))];
 }
 
-/** A stuck cashout that ops were done with stays so until it changes: see `engine/attention.ts` for the mark. */
+/** A stuck cashout that ops were done with stays so until it changes. */
 async function moveMarks(
   { source, target }: Stores,
   accounts: ReadonlySet<string>,
   now: number,
 ): Promise<void> {
   const at = new Date(now).toISOString();
-  const open = await source.journal.openCashouts(at, MOST_STUCK);
-  const marks = open
-    .filter(({ account }) => accounts.has(account))
-    .map(({ id, updatedAt }) => `${id}@${updatedAt}`);
+  const open = await source.journal.openCashouts(at, MAX_STUCK);
+  const marks = open.filter(({ account }) => accounts.has(account)).map(stuckMark);
   const [here, there] = await Promise.all([
     source.attention.dismissed(marks),
     target.attention.dismissed(marks),

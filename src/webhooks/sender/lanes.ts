@@ -1,8 +1,9 @@
+/** What the queue of webhooks keeps of each account, origin and URL, and who has the next turn. */
 import type { Connection, Origin } from './connection.ts';
 import type { Send } from './port.ts';
 
-/** What one account has on the way and waiting, over all its lanes. */
-export interface Account {
+/** One account's traffic: what it has on the way and waiting, over all its lanes. */
+export interface Traffic {
   readonly id: string;
   readonly lanes: Map<string, Lane>;
   running: number;
@@ -14,14 +15,14 @@ export interface Account {
   readonly unproven: Turns;
 }
 
-/** An account's place in a ring. */
+/** Where an account's lanes wait for their turn in a ring. */
 export interface Turns {
   readonly lanes: Lane[];
   queued: boolean;
 }
 
-/** An account of which nothing is known yet. */
-export function newAccount(id: string): Account {
+/** The traffic of an account of which nothing is known yet. */
+export function newTraffic(id: string): Traffic {
   const turns = () => ({ lanes: [], queued: false });
   const counts = { running: 0, suspects: 0, waiting: 0 };
   return { id, lanes: new Map(), ...counts, proven: turns(), unproven: turns() };
@@ -56,7 +57,7 @@ export interface Slot {
 
 /** One account's traffic to one origin: its targets take turns, its connections are shared by them. */
 export class Lane implements Origin {
-  readonly account: Account;
+  readonly traffic: Traffic;
   readonly origin: string;
   readonly targets = new Map<string, Target>();
   /** Targets in which something waits, in the order of their turns. */
@@ -69,8 +70,8 @@ export class Lane implements Origin {
   proven = false;
   averageMs = 0;
 
-  constructor(account: Account, origin: string, limit: number) {
-    this.account = account;
+  constructor(traffic: Traffic, origin: string, limit: number) {
+    this.traffic = traffic;
     this.origin = origin;
     this.limit = limit;
   }
@@ -88,5 +89,78 @@ export class Lane implements Origin {
       this.targets.set(url, target);
     }
     return target;
+  }
+}
+
+/**
+ * Takes turns over accounts and, within each of them, over its lanes: many origins give nobody more turns.
+ * Arrays, since small sets and maps that churn cost more than the rest of the queue together.
+ */
+export class Ring {
+  readonly #turnsOf: (traffic: Traffic) => Turns;
+  #accounts: Traffic[] = [];
+  #head = 0;
+
+  /** `turnsOf` says where an account's lanes wait in this ring. */
+  constructor(turnsOf: (traffic: Traffic) => Turns) {
+    this.#turnsOf = turnsOf;
+  }
+
+  get isEmpty(): boolean {
+    return this.#head === this.#accounts.length;
+  }
+
+  /** Puts a lane behind the others of its account, and an account that isn't in yet behind the others. */
+  add(lane: Lane): void {
+    const { lanes } = this.#turnsOf(lane.traffic);
+    if (!lanes.includes(lane)) lanes.push(lane);
+    this.#enqueue(lane.traffic);
+  }
+
+  /** Takes a lane out; whether it was in. */
+  delete(lane: Lane): boolean {
+    const { lanes } = this.#turnsOf(lane.traffic);
+    const index = lanes.indexOf(lane);
+    if (index < 0) return false;
+    lanes.splice(index, 1);
+    return true;
+  }
+
+  /** Takes out the lane whose turn it is; its account's other lanes have their turn after the other accounts. */
+  next(): Lane | undefined {
+    while (this.#head < this.#accounts.length) {
+      const account = this.#dequeue();
+      if (account === undefined) return undefined;
+      const { lanes } = this.#turnsOf(account);
+      const lane = lanes.shift();
+      if (lanes.length > 0) this.#enqueue(account);
+      if (lane !== undefined) return lane;
+    }
+    return undefined;
+  }
+
+  clear(): void {
+    for (let account = this.#dequeue(); account !== undefined; account = this.#dequeue()) {
+      this.#turnsOf(account).lanes.length = 0;
+    }
+  }
+
+  #enqueue(traffic: Traffic): void {
+    const turns = this.#turnsOf(traffic);
+    if (turns.queued) return;
+    turns.queued = true;
+    this.#accounts.push(traffic);
+  }
+
+  #dequeue(): Traffic | undefined {
+    const account = this.#accounts[this.#head];
+    if (account === undefined) return undefined;
+    this.#turnsOf(account).queued = false;
+    this.#head += 1;
+    if (this.#head >= 64 && this.#head * 2 >= this.#accounts.length) {
+      this.#accounts = this.#accounts.slice(this.#head);
+      this.#head = 0;
+    }
+    return account;
   }
 }

@@ -15,10 +15,9 @@
  * 5. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
  */
 import type { Ending } from './attempt.ts';
-import { type Account, Lane, newAccount, type Slot, type Target } from './lanes.ts';
+import { Lane, newTraffic, Ring, type Slot, type Target, type Traffic } from './lanes.ts';
 import type { QueueLimits } from './limits.ts';
 import type { Send } from './port.ts';
-import { Ring } from './ring.ts';
 
 /** How many accounts one round looks at when those in front find no room. */
 const TURNS_MAX = 64;
@@ -38,10 +37,10 @@ export interface QueueEffects {
 export class OriginQueue {
   readonly #limits: QueueLimits;
   readonly #effects: QueueEffects;
-  readonly #accounts = new Map<string, Account>();
+  readonly #accounts = new Map<string, Traffic>();
   /** Lanes in which something waits and a slot of their own is free, in the order of their turns. */
-  readonly #proven = new Ring((account) => account.proven);
-  readonly #unproven = new Ring((account) => account.unproven);
+  readonly #proven = new Ring((traffic) => traffic.proven);
+  readonly #unproven = new Ring((traffic) => traffic.unproven);
   #unprovenFirst = false;
   #running = 0;
   #waiting = 0;
@@ -67,7 +66,7 @@ export class OriginQueue {
       this.#putOff(send, this.#drainMs(lane));
     } else {
       if (target.waiting.push({ send, since: now }) === 1) lane.turns.push(target);
-      lane.account.waiting += 1;
+      lane.traffic.waiting += 1;
       this.#waiting += 1;
       if (lane.running < lane.limit) this.#ring(lane).add(lane);
       this.#scheduleRound();
@@ -87,12 +86,12 @@ export class OriginQueue {
     const now = this.#effects.clock();
     this.#running -= 1;
     lane.running -= 1;
-    lane.account.running -= 1;
+    lane.traffic.running -= 1;
     target.running -= 1;
     target.usedAt = now;
     if (slot.suspect) {
       this.#suspects -= 1;
-      lane.account.suspects -= 1;
+      lane.traffic.suspects -= 1;
     }
     lane.averageMs += (now - slot.since - lane.averageMs) / 8;
     this.#learn(target, ending, now);
@@ -134,7 +133,7 @@ export class OriginQueue {
   #lane(id: string, origin: string): Lane {
     let account = this.#accounts.get(id);
     if (account === undefined) {
-      account = newAccount(id);
+      account = newTraffic(id);
       this.#accounts.set(id, account);
     }
     let lane = account.lanes.get(origin);
@@ -159,7 +158,7 @@ export class OriginQueue {
   #isFull(lane: Lane): boolean {
     const free = this.#limits.maxWaiting - this.#waiting;
     if (free <= 0 || lane.waiting >= this.#limits.maxWaitingPerOrigin) return true;
-    return lane.account.waiting >= Math.max(1, free);
+    return lane.traffic.waiting >= Math.max(1, free);
   }
 
   /** Rounds run after the callbacks of a turn of the event loop, so that what came together starts together. */
@@ -182,7 +181,7 @@ export class OriginQueue {
   #roundOf(ring: Ring): void {
     let fruitless = 0;
     while (this.#running < this.#limits.maxInFlight && fruitless < TURNS_MAX) {
-      const lane = ring.take();
+      const lane = ring.next();
       if (lane === undefined) return;
       const target = lane.running < lane.limit ? lane.turns.shift() : undefined;
       if (target === undefined) continue;
@@ -197,11 +196,11 @@ export class OriginQueue {
     }
   }
 
-  #hasRoom({ proven, account }: Lane, target: Target): boolean {
+  #hasRoom({ proven, traffic }: Lane, target: Target): boolean {
     const { maxInFlight } = this.#limits;
-    if (account.running >= Math.max(1, maxInFlight - this.#running)) return false;
+    if (traffic.running >= Math.max(1, maxInFlight - this.#running)) return false;
     if (!isSuspect(proven, target)) return true;
-    return account.suspects < Math.ceil(maxInFlight / 2) - this.#suspects;
+    return traffic.suspects < Math.ceil(maxInFlight / 2) - this.#suspects;
   }
 
   #start(lane: Lane, target: Target): void {
@@ -211,11 +210,11 @@ export class OriginQueue {
     const suspect = isSuspect(lane.proven, target);
     this.#running += 1;
     lane.running += 1;
-    lane.account.running += 1;
+    lane.traffic.running += 1;
     target.running += 1;
     if (suspect) {
       this.#suspects += 1;
-      lane.account.suspects += 1;
+      lane.traffic.suspects += 1;
     }
     this.#effects.start({ send: item.send, target, suspect, since: this.#effects.clock() });
   }
@@ -265,7 +264,7 @@ export class OriginQueue {
   }
 
   #left(lane: Lane): void {
-    lane.account.waiting -= 1;
+    lane.traffic.waiting -= 1;
     this.#waiting -= 1;
   }
 
