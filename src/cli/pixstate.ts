@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `pixstate`: the server and all that ops do beside it (README, "Commands"). */
+/** `pixstate`: the server and all that ops do beside it (docs/operations.md, "Commands"). */
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './account.ts';
 import { wrongUsage } from './failure.ts';
