@@ -1,67 +1,47 @@
 /**
- * Runs the README's own commands, in order, against a server that `npm start` started in a temporary folder.
- * A block after `<!-- run: TEXT -->` must succeed and print TEXT; the one after `<!-- credentials -->` is what
- * a reader fills in with what the server printed.
+ * Does what the README and the pages in docs/ say: runs their commands and examples, page by page, each with a
+ * server of its own. `docs/mongodb.md` is run by `test/mongodb/docs.test.ts`, on MongoDB.
+ *
+ *   npm run docs [-- PAGE...]
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { blocksOf } from './docs/blocks.ts';
+import { Reader } from './docs/reader.ts';
 
-interface Block {
-  command: string;
-  /** What it must print; null: the reader's credentials. */
-  expected: string | null;
+const ELSEWHERE = ['docs/mongodb.md'];
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+process.chdir(root);
+
+function allPages(): string[] {
+  const pages = readdirSync('docs').map((name) => join('docs', name));
+  return ['README.md', ...pages.filter((page) => page.endsWith('.md') && !ELSEWHERE.includes(page)).sort()];
 }
 
-function blocksOf(readme: string): Block[] {
-  const pattern = /<!-- (credentials|run: (.*?)) -->\n```sh\n([\s\S]*?)```/g;
-  return [...readme.matchAll(pattern)].map(([, , expected, command = '']) => ({
-    command,
-    expected: expected ?? null,
-  }));
-}
+let reader: Reader | null = null;
 
-/** Starts the server as the README says and gives what it printed about the demo account. */
-function start(env: NodeJS.ProcessEnv): Promise<{ server: ChildProcess; credentials: string }> {
-  const server = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-  return new Promise((resolve, reject) => {
-    let printed = '';
-    server.once('exit', (code) => reject(new Error(`npm start ended with ${code}: ${printed}`)));
-    server.stdout?.on('data', (chunk: Buffer) => {
-      printed += chunk.toString();
-      const credentials = /curl -u '([^']+)'/.exec(printed)?.[1];
-      if (credentials !== undefined) resolve({ server, credentials });
-    });
-  });
-}
-
-function run({ command, expected }: Block, env: NodeJS.ProcessEnv): void {
-  const printed = execFileSync('bash', ['-euo', 'pipefail', '-c', command], {
-    env,
-    encoding: 'utf8',
-    maxBuffer: 2 ** 24,
-  });
-  if (!printed.includes(expected ?? ''))
-    throw new Error(`${command}\nprinted ${printed}, which lacks ${expected}`);
-  console.log(`ok  ${command.trim().split('\n')[0]}`);
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'pixstate-readme-'));
-const blocks = blocksOf(readFileSync('README.md', 'utf8'));
-const env: NodeJS.ProcessEnv = { ...process.env, DATA_DIR: folder };
-const { server, credentials } = await start(env);
-try {
-  for (const block of blocks) {
-    if (block.expected === null) env.PIXSTATE = credentials;
-    else run(block, env);
+async function readPage(page: string): Promise<void> {
+  const blocks = blocksOf(readFileSync(page, 'utf8'));
+  console.log(`\n${page}`);
+  reader = await Reader.open();
+  try {
+    for (const block of blocks) console.log(`  ${await reader.read(block)}`);
+    await reader.finish();
+  } finally {
+    await reader.close();
+    reader = null;
   }
-  if (blocks.length < 8) throw new Error(`only ${blocks.length} commands were found`);
-  console.log(`${blocks.length} commands of the README work`);
-} finally {
-  const ended = new Promise((resolve) => server.once('exit', resolve));
-  // npm's own process and the server that it started.
-  if (server.pid !== undefined) process.kill(-server.pid, 'SIGTERM');
-  await ended;
-  rmSync(folder, { recursive: true, force: true });
 }
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    reader?.abandon();
+    process.exit(1);
+  });
+}
+const given = process.argv.slice(2);
+const pages = given.length > 0 ? given : allPages();
+for (const page of pages) await readPage(page);
+console.log(`\n${pages.length} pages are true`);
