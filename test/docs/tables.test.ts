@@ -70,18 +70,26 @@ test('the events, and what they look like', () => {
     const { id, event: name, created_at: at, data } = example;
     const fee = { totalFee: data.fee.total_fee, netAmount: data.fee.net_amount };
     const { amount, customer, metadata, pix } = data;
-    const common = { amount, fee, metadata, createdAt: data.created_at, paidAt: data.paid_at };
-    const context = {
-      ...common,
-      customer,
-      externalRef: data.external_ref,
-      qrcode: pix.qrcode,
-      endToEndId: pix.end_to_end_id,
-      reference: pix.end_to_end_id,
-      pixKeyType: pix.key_type,
-      pixKey: pix.key,
+    const externalRef = data.external_ref;
+    const given = { amount, fee, metadata, externalRef, description: null };
+    const times = { createdAt: data.created_at, paidAt: data.paid_at };
+    const charge = {
+      ...{ ...given, ...times, customer, additionalInfo: null, expiresAt: data.created_at, held: null },
+      ...{ qrcode: pix.qrcode, endToEndId: pix.end_to_end_id },
     };
-    assert.equal(webhookPayload({ id, name }, at, data.id, context), example);
+    const transfer = {
+      ...{ ...given, ...times, idempotencyKey: null, startImplied: false },
+      ...{ reference: pix.end_to_end_id, pixKeyType: pix.key_type, pixKey: pix.key },
+    };
+    const { id: transaction } = data;
+    const payload = name.startsWith('pix-in.')
+      ? webhookPayload({ id, name }, at, { id: transaction, type: 'pix-in', snapshot: { context: charge } })
+      : webhookPayload({ id, name }, at, {
+          id: transaction,
+          type: 'cashout',
+          snapshot: { context: transfer },
+        });
+    assert.equal(payload, example);
   }
 });
 
