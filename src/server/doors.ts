@@ -1,0 +1,91 @@
+/** The doors of a server: the API with its readiness endpoints, and the metrics on a port of their own. */
+import { randomUUID } from 'node:crypto';
+import type { pino } from 'pino';
+import { createApp, type ServerState } from '../api/app.ts';
+import { now } from '../clock.ts';
+import type { Core } from '../core.ts';
+import { Overloaded } from '../engine/actor.ts';
+import { attentionList } from '../engine/attention.ts';
+import { StoreUnavailable } from '../engine/store.ts';
+import { bind, listen, type RunningServer } from './http.ts';
+import { Metrics } from './metrics.ts';
+
+const REFUSALS_EVERY_MS = 1_000;
+
+/** The metrics of a server, whose alarms are told in the log as well. */
+export function openMetrics({ config, engine, store, now: storeNow }: Core, log: pino.Logger): Metrics {
+  const metrics = new Metrics({
+    activeAccounts: () => engine.activeAccounts,
+    attention: async () => {
+      const counts: Record<string, number> = {};
+      const items = await attentionList(store, { now: storeNow(), stuckAfterMs: config.stuckAfterS * 1000 });
+      for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
+      return counts;
+    },
+  });
+  engine.onAttention(({ kind, id, what }) => {
+    metrics.alarm(kind);
+    // What needs a person is said at once; where money is missing, loudly.
+    if (what.includes('ALARM')) log.error({ kind, id }, what);
+    else log.warn({ kind, id }, 'needs a person: see pixstate attention');
+  });
+  return metrics;
+}
+
+/** What failed is told whole; that the store is away, once a second, with how many requests it cost. */
+function failureLog(log: pino.Logger): (error: unknown, requestId: string, path: string) => void {
+  let refused = 0;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (error, requestId, path) => {
+    if (!(error instanceof StoreUnavailable) && !(error instanceof Overloaded)) {
+      log.error({ err: error, requestId, path }, 'a request failed');
+      return;
+    }
+    refused += 1;
+    if (now() - toldAt < REFUSALS_EVERY_MS) return;
+    log.warn({ refused, reason: error.message }, 'requests are refused');
+    refused = 0;
+    toldAt = now();
+  };
+}
+
+/**
+ * Opens the doors. The API is there at once; its readiness endpoint tells whether it takes requests.
+ * @throws OperatorError where a port can't be listened on; no door is open then
+ */
+export async function openDoors(
+  core: Core,
+  log: pino.Logger,
+  metrics: Metrics,
+  state: ServerState,
+): Promise<RunningServer[]> {
+  const { config, payments, directory, store } = core;
+  const { host, port, adminHost, adminPort } = config;
+  const app = createApp({
+    journal: store.journal,
+    payments,
+    directory,
+    now,
+    newRequestId: randomUUID,
+    trustedProxyHops: config.trustedProxyHops,
+    sandbox: config.bank === 'sandbox',
+    bankCallbackSecret: config.bankCallbackSecret,
+    state,
+    onFailure: failureLog(log),
+    onAnswer: (answer) => {
+      metrics.answered(answer);
+      log.debug(answer, 'answered');
+    },
+  });
+  const api = await bind(`port ${port} on ${host}`, () => listen(app.callback(), host, port));
+  if (adminPort === null) return [api];
+  try {
+    const admin = await bind(`ADMIN_PORT ${adminPort} on ${adminHost}`, () =>
+      metrics.serve(adminHost, adminPort),
+    );
+    return [api, admin];
+  } catch (error) {
+    await api.drain(0);
+    throw error;
+  }
+}

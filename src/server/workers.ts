@@ -1,0 +1,87 @@
+/** What works on its own in a server: deliveries, bank orders, and the clocks that find what is due. */
+import type { pino } from 'pino';
+import { Desk } from '../bank/desk.ts';
+import { now } from '../clock.ts';
+import type { Core } from '../core.ts';
+import type { Due } from '../engine/store.ts';
+import { JobClock } from '../jobs/clock.ts';
+import { freshWork } from '../jobs/fresh-work.ts';
+import { MemoryBackend } from '../jobs/memory-backend.ts';
+import { sweeps } from '../jobs/sweeps.ts';
+import { Dispatcher } from '../webhooks/dispatcher.ts';
+import { openWebhookSender } from '../webhooks/sender/open.ts';
+import type { WebhookSender } from '../webhooks/sender/port.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The workers of one server; the clocks don't tick before they are started. */
+export interface Workers {
+  dispatcher: Dispatcher;
+  clocks: JobClock[];
+  sender: WebhookSender;
+}
+
+const JOBS_STOP_MS = 1_000;
+const SENDER_CLOSE_MS = 1_500;
+
+/** Opens the workers, and has the engine hand them what is due at once. */
+export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Promise<Workers> {
+  const { config, engine, directory, payments, bank, now: storeNow } = core;
+  const { journal, due } = core.store;
+  const onTrouble = (error: unknown, about?: object): void =>
+    log.warn({ err: error, ...about }, 'will be tried again');
+  const sender = openWebhookSender({
+    allowPrivate: config.allowPrivateWebhooks,
+    thread: true,
+    now,
+    closeMs: SENDER_CLOSE_MS,
+    onFailure: (error) => log.error({ err: error }, 'the webhook worker failed and is started again'),
+  });
+  const dispatcher = new Dispatcher({
+    journal,
+    due,
+    directory,
+    sender,
+    now: storeNow,
+    retryScale: config.webhookRetryScale,
+    onTrouble,
+    onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
+  });
+  const onOrderTrouble = (error: unknown, about: Due): void => onTrouble(error, { due: about });
+  const desk = new Desk({ engine, payments, journal, due, bank, now: storeNow, onTrouble: onOrderTrouble });
+  engine.takeFreshWork(freshWork(due, desk, dispatcher, onTrouble));
+  // Loaded with the driver, and only where that is used.
+  const shared = core.database === null ? null : await import('../jobs/mongo-backend.ts');
+  const jobs = sweeps({
+    engine,
+    payments,
+    journal,
+    due,
+    bank,
+    desk,
+    dispatcher,
+    now: storeNow,
+    onTrouble: onOrderTrouble,
+    ...(shared === null ? {} : { tickMs: shared.SHARED_CLOCK.tickMs }),
+  });
+  return { dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
+}
+
+/** What each process does for itself, and what all of them share where they share a database. */
+function openClocks(
+  core: Core,
+  jobs: ReturnType<typeof sweeps>,
+  log: pino.Logger,
+  shared: typeof import('../jobs/mongo-backend.ts') | null,
+): JobClock[] {
+  const onError = (error: unknown, job?: string): void =>
+    log.error({ err: error, job }, 'a job failed and runs again');
+  const common = { onError, stopTimeoutMs: JOBS_STOP_MS };
+  const own = { ...common, backend: new MemoryBackend({ now }) };
+  if (shared === null || core.database === null) {
+    return [new JobClock({ ...own, jobs: [...jobs.shared, ...jobs.local] })];
+  }
+  const { processEveryMs, lockLifetimeMs } = shared.SHARED_CLOCK;
+  const backend = shared.openMongoBackend({ db: core.database, now });
+  const together = { ...common, backend, id: core.incarnation, processEveryMs, lockLifetimeMs };
+  return [new JobClock({ ...own, jobs: jobs.local }), new JobClock({ ...together, jobs: jobs.shared })];
+}
