@@ -14,7 +14,7 @@ import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import type { Store } from './engine/store.ts';
 import { OperatorError, textOf } from './errors.ts';
-import { openFolder, openSecretsKey } from './store/lmdb/folder.ts';
+import { openFolder, openSecretsKey } from './store/folder.ts';
 import { openLmdbStore } from './store/lmdb/store.ts';
 
 /** An incarnation without a heartbeat for so long has fallen silent. */

@@ -10,7 +10,7 @@ import { type Store, StoreUnavailable } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
 import { type MovedAccount, migrate, type Progress } from '../migration/migrate.ts';
 import { MigrationRefused } from '../migration/refused.ts';
-import { openFolder, openSecretsKey } from '../store/lmdb/folder.ts';
+import { openFolder, openSecretsKey } from '../store/folder.ts';
 import { expectUnheld, FolderHeld, lockFolder } from '../store/lmdb/server-lock.ts';
 import { openLmdbStore } from '../store/lmdb/store.ts';
 import { Failure } from './failure.ts';

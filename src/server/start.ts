@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { type Core, type CoreOptions, openCore, SILENT_AFTER_MS } from '../core.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { OperatorError } from '../errors.ts';
-import { openFolder } from '../store/lmdb/folder.ts';
+import { openFolder } from '../store/folder.ts';
 import { expectUnheld, lockFolder } from '../store/lmdb/server-lock.ts';
 import { again, pause } from '../waiting.ts';
 import { openDoors, openMetrics } from './doors.ts';

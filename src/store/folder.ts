@@ -13,8 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { parseKey } from '../../accounts/sealing.ts';
-import { codeOf, OperatorError } from '../../errors.ts';
+import { parseKey } from '../accounts/sealing.ts';
+import { codeOf, OperatorError } from '../errors.ts';
 
 /** Makes a folder and those above it. node's own recursive way never ends where a parent can't hold folders. */
 function makeFolder(path: string): void {
