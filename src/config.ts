@@ -1,5 +1,5 @@
 /** Configuration: the only file that reads the environment. All mistakes are listed at once. */
-import { parseKey } from './accounts/sealing.ts';
+import { parseKey } from './accounts/secrets-key.ts';
 import { isWebhookSecret } from './domain/webhook-signature.ts';
 
 export interface Config {
@@ -16,8 +16,8 @@ export interface Config {
   chargeExpiryS: number;
   stuckAfterS: number;
   bankCallbackSecret: string | null;
-  /** 32 bytes in base64; null: the data folder's own. */
-  secretsKey: string | null;
+  /** 32 bytes; null: the data folder's own. */
+  secretsKey: Buffer | null;
   adminPort: number | null;
   adminHost: string;
   /** 1 is the contract's schedule. */
@@ -73,17 +73,22 @@ class Reader {
     return otherwise;
   }
 
-  /** A value that must not be shown, since it is a secret. */
-  secret(name: string, isRight: (value: string) => boolean, form: string): string | null {
+  /** A value that must not be shown, since it is a secret. `parse` gives null for a text that has not the form. */
+  secret<Value>(name: string, parse: (text: string) => Value | null, form: string): Value | null {
     const text = this.text(name);
-    if (text === null || isRight(text)) return text;
-    this.mistakes.push(`${name} must be ${form}`);
-    return null;
+    if (text === null) return null;
+    const value = parse(text);
+    if (value === null) this.mistakes.push(`${name} must be ${form}`);
+    return value;
   }
 }
 
-function isMongoUri(text: string): boolean {
-  return /^mongodb(\+srv)?:\/\/[^\s/]+/.test(text);
+function mongoUri(text: string): string | null {
+  return /^mongodb(\+srv)?:\/\/[^\s/]+/.test(text) ? text : null;
+}
+
+function callbackSecret(text: string): string | null {
+  return text.startsWith('whsec_') && isWebhookSecret(text) ? text : null;
 }
 
 function retryScale(reader: Reader): number {
@@ -106,13 +111,13 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     'true',
     'false',
   ] as const);
-  const mongodbUri = reader.secret('MONGODB_URI', isMongoUri, 'a MongoDB connection string (mongodb://...)');
-  const secretsKey = reader.secret('SECRETS_KEY', (text) => parseKey(text) !== null, '32 bytes in base64');
+  const mongodbUri = reader.secret('MONGODB_URI', mongoUri, 'a MongoDB connection string (mongodb://...)');
+  const secretsKey = reader.secret('SECRETS_KEY', parseKey, '32 bytes in base64');
   if (mongodbUri !== null && reader.text('SECRETS_KEY') === null)
     reader.mistakes.push(
       'SECRETS_KEY must be set with MONGODB_URI: all processes share it (32 bytes in base64, as openssl rand -base64 32 makes them)',
     );
-  const callbackSecret = 'a Standard Webhooks secret: whsec_ and 24 to 64 bytes in base64';
+  const callbackForm = 'a Standard Webhooks secret: whsec_ and 24 to 64 bytes in base64';
   const config: Config = {
     port: reader.whole('PORT', 3000, 0, 65_535),
     host: reader.text('HOST') ?? (bank === 'sandbox' ? '127.0.0.1' : '0.0.0.0'),
@@ -125,11 +130,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     trustedProxyHops: reader.whole('TRUSTED_PROXY_HOPS', 0, 0, 32),
     chargeExpiryS: reader.whole('CHARGE_EXPIRY_S', 86_400, 1, 2_592_000),
     stuckAfterS: reader.whole('STUCK_AFTER_S', 300, 1, 31_536_000),
-    bankCallbackSecret: reader.secret(
-      'BANK_CALLBACK_SECRET',
-      (text) => text.startsWith('whsec_') && isWebhookSecret(text),
-      callbackSecret,
-    ),
+    bankCallbackSecret: reader.secret('BANK_CALLBACK_SECRET', callbackSecret, callbackForm),
     secretsKey,
     adminPort: reader.whole('ADMIN_PORT', null, 0, 65_535),
     adminHost: reader.text('ADMIN_HOST') ?? '127.0.0.1',

@@ -5,7 +5,8 @@
 import type { Db } from 'mongodb';
 import { Directory } from './accounts/directory.ts';
 import { Accounts } from './accounts/manage.ts';
-import { parseKey, Sealer } from './accounts/sealing.ts';
+import { Sealer } from './accounts/sealing.ts';
+import { openSecretsKey } from './accounts/secrets-key.ts';
 import { SandboxBank } from './bank/sandbox.ts';
 import { batchIds, newIncarnation, newTransactionId, now } from './clock.ts';
 import type { Config } from './config.ts';
@@ -14,7 +15,7 @@ import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import type { Store } from './engine/store.ts';
 import { OperatorError, textOf } from './errors.ts';
-import { openFolder, openSecretsKey } from './store/folder.ts';
+import { openFolder } from './store/folder.ts';
 import { openLmdbStore } from './store/lmdb/store.ts';
 
 /** An incarnation without a heartbeat for so long has fallen silent. */
@@ -59,7 +60,7 @@ export function writeFailure(error: Error): string {
 
 async function openEmbedded(config: Config, incarnation: string, options: CoreOptions): Promise<OpenStore> {
   const folder = openFolder(config.dataDir);
-  const sealer = new Sealer(openSecretsKey(config.secretsKey, folder));
+  const sealer = new Sealer(config.secretsKey ?? openSecretsKey(folder));
   const { readOnly = false, onFatal } = options;
   const silentAfterMs = SILENT_AFTER_MS;
   const store = await openLmdbStore({ folder, incarnation, now, silentAfterMs, readOnly, onFatal }).catch(
@@ -113,9 +114,8 @@ async function openMongo(
 function openStore(config: Config, incarnation: string, options: CoreOptions): Promise<OpenStore> {
   const { mongodbUri, secretsKey } = config;
   if (mongodbUri === null) return openEmbedded(config, incarnation, options);
-  const key = parseKey(secretsKey ?? '');
-  if (key === null) throw new OperatorError('SECRETS_KEY must be set with MONGODB_URI');
-  return openMongo(mongodbUri, key, incarnation, options.onNotice ?? (() => {}));
+  if (secretsKey === null) throw new OperatorError('SECRETS_KEY must be set with MONGODB_URI');
+  return openMongo(mongodbUri, secretsKey, incarnation, options.onNotice ?? (() => {}));
 }
 
 /**

@@ -52,7 +52,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ['domain', 'machines'],
   audit: ['domain', 'engine'],
   accounts: ['domain', 'engine'],
-  store: ['domain', 'engine', 'accounts'],
+  store: ['domain', 'engine'],
   bank: ['domain', 'engine'],
   webhooks: ['domain', 'engine', 'accounts', 'machines'],
   jobs: ['engine', 'bank', 'webhooks'],
@@ -117,7 +117,7 @@ test('clock, chance, environment and console have their owners', () => {
     [/\bDate\.now\(|new Date\(\)/, /^src\/(clock|webhooks\/sender\/worker)\.ts$/],
     [
       /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/,
-      /^src\/(clock|server\/(doors|http)|accounts\/(credentials|sealing)|store\/folder|jobs\/clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+)\.ts$/,
+      /^src\/(clock|server\/(doors|http)|accounts\/(credentials|sealing|secrets-key)|jobs\/clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+)\.ts$/,
     ],
     [/\bprocess\.env\b/, /^src\/(config|cli\/demo)\.ts$/],
     [/\bconsole\./, /^src\/cli\//],

@@ -3,13 +3,6 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-export const KEY_BYTES = 32;
-
-/** A key of 32 bytes in base64; null where it isn't one. */
-export function parseKey(text: string): Buffer | null {
-  const key = Buffer.from(text, 'base64');
-  return key.length === KEY_BYTES && key.toString('base64') === text ? key : null;
-}
 
 export class Sealer {
   readonly #key: Buffer;

@@ -1,8 +1,7 @@
 /** `migrate-store`: moves accounts from the embedded store to MongoDB. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { Sealer } from '../accounts/sealing.ts';
+import { findSecretsKey } from '../accounts/secrets-key.ts';
 import { newIncarnation, now } from '../clock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { SILENT_AFTER_MS, writeFailure } from '../core.ts';
@@ -10,7 +9,7 @@ import { type Store, StoreUnavailable } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
 import { type MovedAccount, migrate, type Progress } from '../migration/migrate.ts';
 import { MigrationRefused } from '../migration/refused.ts';
-import { openFolder, openSecretsKey } from '../store/folder.ts';
+import { openFolder } from '../store/folder.ts';
 import { expectUnheld, FolderHeld, lockFolder } from '../store/lmdb/server-lock.ts';
 import { openLmdbStore } from '../store/lmdb/store.ts';
 import { Failure } from './failure.ts';
@@ -32,14 +31,14 @@ function targetKey(config: Config): Buffer {
   if (config.secretsKey === null) {
     throw new ConfigError(['SECRETS_KEY is required: with MongoDB the webhook secrets are sealed under it']);
   }
-  return openSecretsKey(config.secretsKey, '');
+  return config.secretsKey;
 }
 
 /** Opens a secret with SECRETS_KEY or the folder's own key, whichever it was sealed with, and seals it anew. */
 function resealer(key: Buffer, dataDir: string): (sealed: string) => string {
   const target = new Sealer(key);
-  const hasOwn = existsSync(join(dataDir, 'secrets.key'));
-  const own = hasOwn ? new Sealer(openSecretsKey(null, dataDir)) : null;
+  const folderKey = findSecretsKey(dataDir);
+  const own = folderKey === null ? null : new Sealer(folderKey);
   return (sealed) => {
     try {
       return target.seal(target.open(sealed));
