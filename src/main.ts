@@ -6,7 +6,6 @@ import { writeFailure } from './core.ts';
 import { OperatorError } from './errors.ts';
 import { openLog } from './server/log.ts';
 import { type Running, start } from './server/start.ts';
-import { FolderHeld } from './store/lmdb/server-lock.ts';
 
 /** The whole of a shutdown, whatever a write waits for. */
 const STOP_MS = 9_000;
@@ -22,7 +21,7 @@ function endAtOnce(): void {
 
 /** What the operator can mend is told in a line; anything else is thrown. */
 function cantStart(error: unknown): never {
-  if (!(error instanceof OperatorError) && !(error instanceof FolderHeld)) throw error;
+  if (!(error instanceof OperatorError)) throw error;
   process.stderr.write(`pixstate can't start: ${error.message}\n`);
   process.exit(1);
 }

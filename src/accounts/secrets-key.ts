@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { codeOf, OperatorError } from '../errors.ts';
 
 const KEY_BYTES = 32;
@@ -35,13 +35,13 @@ function syncToDisk(path: string): void {
 }
 
 /** Makes the key whole or not at all: what was sealed with half a key, or a lost one, nobody opens again. */
-function makeKey(path: string, dataDir: string): void {
+function makeKey(path: string): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(temporary, randomBytes(KEY_BYTES).toString('base64'), { flag: 'wx', mode: 0o600 });
     syncToDisk(temporary);
     linkSync(temporary, path);
-    syncToDisk(dataDir);
+    syncToDisk(dirname(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Of two processes that start at once one was first, and both read its key.
@@ -69,6 +69,6 @@ export function findSecretsKey(dataDir: string): Buffer | null {
 /** The key that a data folder has of its own, made where it has none. @throws OperatorError */
 export function openSecretsKey(dataDir: string): Buffer {
   const path = pathIn(dataDir);
-  if (!existsSync(path)) makeKey(path, dataDir);
+  if (!existsSync(path)) makeKey(path);
   return readKey(path);
 }

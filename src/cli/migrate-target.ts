@@ -1,8 +1,7 @@
 /** The MongoDB store that accounts are moved to. Its connection string may hold a password: it is never told. */
 import { now } from '../clock.ts';
-import { SILENT_AFTER_MS } from '../core.ts';
 import { OperatorError, textOf } from '../errors.ts';
-import type { MongoStore } from '../store/mongo/store.ts';
+import { type OpenStore, openDatabaseStore } from '../store/open.ts';
 import { within } from '../waiting.ts';
 import { type Failure, wrongUsage } from './failure.ts';
 
@@ -38,29 +37,19 @@ export async function checkTarget(uri: string): Promise<void> {
  * Opens the target once its database is there.
  * @throws OperatorError where it can't be used, or doesn't answer.
  */
-export async function openTarget(uri: string, incarnation: string): Promise<MongoStore> {
-  const { openMongoStore } = await import('../store/mongo/store.ts');
+export async function openTarget(uri: string, incarnation: string): Promise<OpenStore> {
   // The store speaks as a server's, which knows its database from there.
   const told = (text: string): string => withoutSecrets(text, uri).replaceAll('MONGODB_URI', '--to');
-  let refuse = (_reason: Error): void => {};
-  const refused = new Promise<never>((_, reject) => {
-    refuse = reject;
-  });
-  const store = openMongoStore({
-    uri,
-    incarnation,
-    localNow: now,
-    silentAfterMs: SILENT_AFTER_MS,
-    onUnusable: (reason) => refuse(new OperatorError(told(reason))),
-    onNotice: (text) => process.stderr.write(`${told(text)}\n`),
-  });
+  const onNotice = (text: string): void => void process.stderr.write(`${told(text)}\n`);
   const late = (): Error =>
     new OperatorError(`the database of --to can't be reached within ${READY_MS / 1000} s`);
+  let target: OpenStore | null = null;
   try {
-    await within(READY_MS, Promise.race([store.ready, refused]), late);
-    return store;
+    target = await openDatabaseStore(uri, { incarnation, now, onNotice });
+    await within(READY_MS, target.ready, late);
+    return target;
   } catch (error) {
-    await store.close();
-    throw error;
+    await target?.close();
+    throw error instanceof OperatorError ? new OperatorError(told(error.message)) : error;
   }
 }

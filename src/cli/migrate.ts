@@ -4,14 +4,13 @@ import { Sealer } from '../accounts/sealing.ts';
 import { findSecretsKey } from '../accounts/secrets-key.ts';
 import { newIncarnation, now } from '../clock.ts';
 import { type Config, ConfigError } from '../config.ts';
-import { SILENT_AFTER_MS, writeFailure } from '../core.ts';
-import { type Store, StoreUnavailable } from '../engine/store.ts';
-import { OperatorError, textOf } from '../errors.ts';
+import { writeFailure } from '../core.ts';
+import { StoreUnavailable } from '../engine/store.ts';
+import { OperatorError } from '../errors.ts';
 import { type MovedAccount, migrate, type Progress } from '../migration/migrate.ts';
 import { MigrationRefused } from '../migration/refused.ts';
-import { openFolder } from '../store/folder.ts';
-import { expectUnheld, FolderHeld, lockFolder } from '../store/lmdb/server-lock.ts';
-import { openLmdbStore } from '../store/lmdb/store.ts';
+import { FolderHeld } from '../store/folder.ts';
+import { type OpenStore, openFolderStore } from '../store/open.ts';
 import { Failure } from './failure.ts';
 import { checkTarget, openTarget, withoutSecrets } from './migrate-target.ts';
 import { collect } from './options.ts';
@@ -49,35 +48,17 @@ function resealer(key: Buffer, dataDir: string): (sealed: string) => string {
   };
 }
 
-/** The data folder's store, with its lock: no server starts on it meanwhile. */
-async function openSource(
-  shell: Shell,
-  dataDir: string,
-  incarnation: string,
-): Promise<{ store: Store; close(): Promise<void> }> {
+/** The data folder's store, held: no server starts on it meanwhile. */
+async function openSource(shell: Shell, dataDir: string, incarnation: string): Promise<OpenStore> {
   const onFatal = (error: Error): never => {
     shell.output.failure(new OperatorError(writeFailure(error)));
     process.exit(1);
   };
-  const silentAfterMs = SILENT_AFTER_MS;
-  let store: Store | null = null;
   try {
-    await expectUnheld(dataDir, now(), silentAfterMs);
-    const opened = await openLmdbStore({ folder: dataDir, incarnation, now, silentAfterMs, onFatal });
-    store = opened;
-    const lock = await lockFolder(dataDir, incarnation, now(), silentAfterMs);
-    const close = async (): Promise<void> => {
-      await lock.release();
-      await opened.close();
-    };
-    return { store: opened, close };
+    return await openFolderStore(dataDir, { incarnation, now, access: 'hold', onFatal });
   } catch (error) {
-    await store?.close();
-    if (error instanceof FolderHeld) {
-      throw new Failure('STORE_IN_USE', `${error.message}; stop it before its accounts are moved`);
-    }
-    const reason = textOf(error);
-    throw new OperatorError(`the store in ${dataDir} can't be opened: ${reason}`);
+    if (!(error instanceof FolderHeld)) throw error;
+    throw new Failure('STORE_IN_USE', `${error.message}; stop it before its accounts are moved`);
   }
 }
 
@@ -120,19 +101,19 @@ async function migrateStore(shell: Shell, { to, account }: MigrateStoreOptions):
   const config = shell.config();
   await checkTarget(to);
   const key = targetKey(config);
-  const dataDir = openFolder(config.dataDir);
   const incarnation = newIncarnation();
-  const source = await openSource(shell, dataDir, incarnation);
+  const source = await openSource(shell, config.dataDir, incarnation);
+  const dataDir = source.place;
   try {
     const reseal = resealer(key, dataDir);
     const target = await openTarget(to, incarnation);
     // Whoever is silent is taken for dead, and others go on with what it left.
     const beat = setInterval(() => {
       source.store.due.beat(now()).catch(() => {});
-      target.beat(target.now()).catch(() => {});
+      target.store.due.beat(target.now()).catch(() => {});
     }, BEAT_MS);
     try {
-      const options = { source: source.store, target, reseal, accounts: account ?? null, now };
+      const options = { source: source.store, target: target.store, reseal, accounts: account ?? null, now };
       const accounts = await migrate({ ...options, report: teller() });
       return { document: { accounts }, text: reportOf(accounts, dataDir) };
     } finally {

@@ -1,7 +1,8 @@
 /** What every command works in: the configuration, the core beside a running server, and what it has to say. */
 import { type Config, readConfig } from '../config.ts';
-import { type Core, type CoreOptions, openCore, writeFailure } from '../core.ts';
+import { type Core, openCore, writeFailure } from '../core.ts';
 import { OperatorError, textOf } from '../errors.ts';
+import type { Access } from '../store/open.ts';
 import { within } from '../waiting.ts';
 import type { Outcome, Output } from './output.ts';
 
@@ -29,20 +30,20 @@ export class Shell {
 
   /** Opens the core for one piece of work; all that it wrote is durable when this resolves. */
   withCore<Result>(config: Config, work: (core: Core) => Promise<Result>): Promise<Result> {
-    return this.#within(config, { readOnly: false }, work);
+    return this.#within(config, 'write', work);
   }
 
   /** Opens the core for work that only reads: it waits for no writer, not even for a frozen one. */
   reading<Result>(config: Config, work: (core: Core) => Promise<Result>): Promise<Result> {
-    return this.#within(config, { readOnly: true }, work);
+    return this.#within(config, 'read', work);
   }
 
   async #within<Result>(
     config: Config,
-    options: Pick<CoreOptions, 'readOnly'>,
+    access: Access,
     work: (core: Core) => Promise<Result>,
   ): Promise<Result> {
-    const core = await this.#open(config, options);
+    const core = await this.#open(config, access);
     // Where others share the store, they take up what a silent process leaves; this one isn't silent.
     const beating = core.database === null ? undefined : setInterval(() => beat(core), BEAT_MS);
     try {
@@ -50,14 +51,14 @@ export class Shell {
     } finally {
       clearInterval(beating);
       await core.engine.drain(DRAIN_MS);
-      await core.store.close();
+      await core.close();
     }
   }
 
-  async #open(config: Config, options: Pick<CoreOptions, 'readOnly'>): Promise<Core> {
+  async #open(config: Config, access: Access): Promise<Core> {
     try {
       const onFatal = (error: Error): never => this.#fatal(error);
-      const core = await openCore(config, { ...options, onFatal });
+      const core = await openCore(config, { access, onFatal });
       await this.#ready(core);
       return core;
     } catch (error) {
@@ -68,12 +69,12 @@ export class Shell {
   }
 
   /** A server waits for its database; a command is told soon. */
-  async #ready({ ready, store, place }: Core): Promise<void> {
+  async #ready({ ready, close, place }: Core): Promise<void> {
     const late = (): Error => new OperatorError(`${place} can't be reached within ${READY_MS / 1000} s`);
     try {
       await within(READY_MS, ready, late);
     } catch (error) {
-      await store.close();
+      await close();
       throw error;
     }
   }

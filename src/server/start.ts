@@ -5,13 +5,10 @@
 import type { pino } from 'pino';
 import { createDemoAccount } from '../accounts/demo-account.ts';
 import type { ServerState } from '../api/app.ts';
-import { now } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { type Core, type CoreOptions, openCore, SILENT_AFTER_MS } from '../core.ts';
+import { type Core, openCore } from '../core.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { OperatorError } from '../errors.ts';
-import { openFolder } from '../store/folder.ts';
-import { expectUnheld, lockFolder } from '../store/lmdb/server-lock.ts';
 import { again, pause } from '../waiting.ts';
 import { openDoors, openMetrics } from './doors.ts';
 import { openWorkers } from './workers.ts';
@@ -56,25 +53,6 @@ class Readiness implements ServerState {
   }
 }
 
-/** Opens what a server works on. A data folder is one server's at a time; a database is any number's. */
-async function openHeld(
-  config: Config,
-  options: CoreOptions,
-): Promise<{ core: Core; close(): Promise<void> }> {
-  if (config.mongodbUri !== null) {
-    const core = await openCore(config, options);
-    return { core, close: () => core.store.close() };
-  }
-  await expectUnheld(openFolder(config.dataDir), now(), SILENT_AFTER_MS);
-  const core = await openCore(config, options);
-  const lock = await lockFolder(core.place, core.incarnation, now(), SILENT_AFTER_MS);
-  const close = async (): Promise<void> => {
-    await lock.release();
-    await core.store.close();
-  };
-  return { core, close };
-}
-
 /** Does it again where the database went away meanwhile, as long as the server is to start. */
 function patiently(work: () => Promise<void>, isWanted: () => boolean, log: pino.Logger): Promise<void> {
   const attempt = async (): Promise<void> => {
@@ -94,14 +72,14 @@ export async function start(
   onFatal: (error: Error) => void,
 ): Promise<Running> {
   const onNotice = (text: string): void => log.warn(text);
-  const { core, close: closeStore } = await openHeld(config, { onFatal, onNotice });
+  const core = await openCore(config, { access: 'hold', onFatal, onNotice });
   const { engine, store } = core;
   const metrics = openMetrics(core, log);
   const { dispatcher, clocks, sender } = await openWorkers(core, log, metrics);
   const state = new Readiness(core);
   const doors = await openDoors(core, log, metrics, state).catch(async (error: unknown) => {
     await sender.close();
-    await closeStore();
+    await core.close();
     throw error;
   });
   const port = doors[0]?.port ?? config.port;
@@ -128,7 +106,7 @@ export async function start(
     await Promise.all(clocks.map((clock) => clock.stop()));
     await engine.drain(MAILBOX_DRAIN_MS);
     await dispatcher.close();
-    await closeStore();
+    await core.close();
   };
   return { core, port, started, close };
 }

@@ -29,3 +29,17 @@ export function openFolder(folder: string): string {
   }
   return dataDir;
 }
+
+/** The process that has a folder. */
+interface Holder {
+  pid: number;
+  /** ISO 8601, UTC. */
+  since: string;
+}
+
+/** The folder is served by a process that lives. */
+export class FolderHeld extends OperatorError {
+  constructor(folder: string, { pid, since }: Holder) {
+    super(`the data folder ${folder} is served by process ${pid} since ${since}: one server writes a folder`);
+  }
+}

@@ -69,7 +69,6 @@ test('a database that is not there', async () => {
   const told = await fails(['--to', NOWHERE], 1, 'STORE_NOT_OPENED');
   assert.match(text(told, 'message'), "can't be reached");
   const core = await openCore(readConfig({ DATA_DIR: folder.path }), {
-    readOnly: false,
     onFatal: (error) => {
       throw error;
     },

@@ -4,6 +4,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { FolderHeld } from '../folder.ts';
 import { closeTables, openTables, openToRead, type Tables } from './tables.ts';
 
 /** Who serves a folder, and how to tell whether it still lives. */
@@ -15,18 +16,6 @@ export interface Holder {
   /** Machine, boot and pid namespace: a pid means something only there. */
   place: string;
   since: string;
-}
-
-/** The folder is served by a process that lives. */
-export class FolderHeld extends Error {
-  readonly holder: Holder;
-
-  constructor(folder: string, holder: Holder) {
-    super(
-      `the data folder ${folder} is served by process ${holder.pid} since ${holder.since}: one server writes a folder`,
-    );
-    this.holder = holder;
-  }
 }
 
 const KEY = 'server';
