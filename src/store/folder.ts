@@ -37,9 +37,10 @@ interface Holder {
   since: string;
 }
 
-/** The folder is served by a process that lives. */
+/** The folder is held by another process, which hasn't always said yet which one. */
 export class FolderHeld extends OperatorError {
-  constructor(folder: string, { pid, since }: Holder) {
-    super(`the data folder ${folder} is served by process ${pid} since ${since}: one server writes a folder`);
+  constructor(folder: string, holder: Holder | null) {
+    const named = holder === null ? 'another process' : `process ${holder.pid} since ${holder.since}`;
+    super(`the data folder ${folder} is served by ${named}: one server writes a folder`);
   }
 }

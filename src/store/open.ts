@@ -6,7 +6,8 @@ import type { Db } from 'mongodb';
 import type { Store } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
 import { openFolder } from './folder.ts';
-import { expectUnheld, lockFolder } from './lmdb/server-lock.ts';
+import { succeed } from './lmdb/predecessors.ts';
+import { lockFolder } from './lmdb/server-lock.ts';
 import { type LmdbStoreOptions, openLmdbStore } from './lmdb/store.ts';
 
 /** An incarnation without a heartbeat for so long has fallen silent. */
@@ -52,19 +53,21 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
+/** The lock comes before all else: a frozen holder would keep whoever opens LMDB waiting. */
 async function openHeld(options: LmdbStoreOptions): Promise<Pick<OpenStore, 'store' | 'close'>> {
-  const { folder, incarnation, now } = options;
-  await expectUnheld(folder, now(), SILENT_AFTER_MS);
-  const store = await openLmdbStore(options);
+  const { folder, incarnation, now, silentAfterMs } = options;
+  const since = new Date(now()).toISOString();
+  const lock = await lockFolder(folder, { incarnation, pid: process.pid, since });
   try {
-    const lock = await lockFolder(folder, incarnation, now(), SILENT_AFTER_MS);
+    await succeed(folder, { incarnation, now: now(), silentAfterMs });
+    const store = await openLmdbStore(options);
     const close = async (): Promise<void> => {
-      await lock.release();
       await store.close();
+      lock.release();
     };
     return { store, close };
   } catch (error) {
-    await store.close();
+    lock.release();
     throw error;
   }
 }

@@ -31,7 +31,8 @@ function listed(path: string): string[] {
   }
 }
 
-function hasOpen(pid: string, path: string): boolean {
+/** Whether a process has the file open, as far as proc(5) tells; one that has ended has none. */
+export function hasOpen(pid: string, path: string): boolean {
   return listed(`/proc/${pid}/fd`).some((fd) => {
     try {
       return readlinkSync(`/proc/${pid}/fd/${fd}`) === path;
@@ -54,6 +55,11 @@ function isWithStopped(path: string): boolean {
   return listed('/proc').some((pid) => /^\d+$/.test(pid) && hasOpen(pid, path) && isStopped(pid));
 }
 
+/** The gate's file, which whoever works on the folder has open. */
+export function gateIn(folder: string): string {
+  return `${folder}/pixstate.gate`;
+}
+
 export class FolderGate {
   readonly #path: string;
   readonly #gate: number;
@@ -67,7 +73,7 @@ export class FolderGate {
 
   /** @throws Error of the file system, where the folder can't be written to. */
   constructor(folder: string) {
-    this.#path = `${folder}/pixstate.gate`;
+    this.#path = gateIn(folder);
     this.#gate = openSync(this.#path, 'a+');
     this.#turnstile = openSync(`${folder}/pixstate.turnstile`, 'a+');
   }

@@ -1,135 +1,90 @@
 /**
- * One server writes a data folder. The holder stands in the folder itself; a holder that died is followed at
- * once, and what it had claimed is free from then on.
+ * One process at a time holds a data folder: a server, or a command that moves its accounts. What it holds is a lock of
+ * the operating system on a file of the folder, and the file's text names it.
+ *
+ * 1. The lock ends with the last thread of its process, also where nobody waits for the process (a zombie holds
+ *    nothing). While it is held, the process may write, frozen or not.
+ * 2. The file stays for ever. Were it removed, one process could lock the file that is gone and another a new one.
+ * 3. The text says something only while the file is locked: who died leaves its own behind, and a copy of the folder
+ *    has it, too. After a clean end it is blank. It is always written over, never cut: a full disk has room for it.
  */
-import { readFileSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { tryLock } from 'fs-native-extensions';
+import { codeOf, OperatorError } from '../../errors.ts';
+import { pause } from '../../waiting.ts';
 import { FolderHeld } from '../folder.ts';
-import { closeTables, openTables, openToRead, type Tables } from './tables.ts';
 
-/** Who serves a folder, and how to tell whether it still lives. */
+/** The process that holds a folder. */
 export interface Holder {
+  /** Names this run of this process. */
   incarnation: string;
   pid: number;
-  /** When the process started, as its system counts; tells it from a later one with the same pid. */
-  started: string;
-  /** Machine, boot and pid namespace: a pid means something only there. */
-  place: string;
+  /** ISO 8601, UTC. */
   since: string;
 }
 
-const KEY = 'server';
+/** A hold on a folder; the process's end ends it, too. */
+export interface ServerLock {
+  release(): void;
+}
 
-function read(path: string): string {
+/**
+ * How long a folder that is held is asked for: a holder writes its name just after it has the lock, and the threads of
+ * a process that was killed are gone a moment after it.
+ */
+const PATIENCE_MS = 500;
+const POLL_MS = 10;
+const TEXT_BYTES = 256;
+
+function fileIn(folder: string): string {
+  return `${folder}/pixstate.server`;
+}
+
+async function isLocked(file: number): Promise<boolean> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!tryLock(file)) {
+    if (performance.now() >= deadline) return false;
+    await pause(POLL_MS);
+  }
+  return true;
+}
+
+function write(file: number, text: string): void {
+  writeSync(file, `${text.padEnd(TEXT_BYTES - 1)}\n`, 0);
+}
+
+/** The holder in a file's text; null where it names none. */
+function holderIn(text: string): Holder | null {
   try {
-    return readFileSync(path, 'utf8').trim();
+    const holder: Holder = JSON.parse(text.slice(0, TEXT_BYTES));
+    return typeof holder.pid === 'number' && typeof holder.since === 'string' ? holder : null;
   } catch {
-    return '';
+    return null;
   }
 }
 
-function namespace(): string {
+/**
+ * Takes the folder, which must exist, for this process.
+ * @throws FolderHeld after half a second where another process has it
+ * @throws OperatorError where the folder can't be written to
+ */
+export async function lockFolder(folder: string, holder: Holder): Promise<ServerLock> {
+  const path = fileIn(folder);
+  let file: number | null = null;
   try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return '';
-  }
-}
-
-function here(): string {
-  return `${hostname()} ${read('/proc/sys/kernel/random/boot_id')} ${namespace()}`;
-}
-
-/** The start time of a process in the kernel's count (proc(5), field 22); empty where there is no such process. */
-function startOf(pid: number): string {
-  const stat = read(`/proc/${pid}/stat`);
-  // The name may hold spaces and parentheses: count from the last one.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-}
-
-function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
+    file = openSync(path, constants.O_RDWR | constants.O_CREAT);
+    if (!(await isLocked(file))) throw new FolderHeld(folder, holderIn(readFileSync(path, 'utf8')));
+    write(file, JSON.stringify(holder));
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if (file !== null) closeSync(file);
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`the data folder ${folder} can't be held: ${codeOf(error)}`);
   }
-}
-
-function isAlive(holder: Holder, tables: Tables, now: number, silentAfterMs: number): boolean {
-  if (holder.place === here()) return runs(holder.pid) && startOf(holder.pid) === holder.started;
-  // On another machine, or in another container, only its heartbeat tells.
-  const beat = tables.beats.get(holder.incarnation);
-  return beat !== undefined && beat >= now - silentAfterMs;
-}
-
-function livingHolder(tables: Tables, now: number, silentAfterMs: number): Holder | null {
-  const holder = holderOf(tables);
-  return holder !== null && isAlive(holder, tables, now, silentAfterMs) ? holder : null;
-}
-
-function holderOf(tables: Tables): Holder | null {
-  const text = tables.lock.get(KEY);
-  return text === undefined ? null : JSON.parse(text);
-}
-
-/**
- * Looks who serves the folder, without waiting for anybody: to open it for writing waits for a writer that is
- * frozen, and that may be the holder.
- * @throws FolderHeld
- */
-export async function expectUnheld(folder: string, now: number, silentAfterMs: number): Promise<void> {
-  const tables = await openToRead(folder);
-  if (tables === null) return;
-  const holder = livingHolder(tables, now, silentAfterMs);
-  await closeTables(tables);
-  if (holder !== null) throw new FolderHeld(folder, holder);
-}
-
-/**
- * Takes the folder for this process. What the dead holder had claimed is taken over at once.
- * @throws FolderHeld at once where a living process has it.
- */
-export async function lockFolder(
-  folder: string,
-  incarnation: string,
-  now: number,
-  silentAfterMs: number,
-): Promise<{ release(): Promise<void> }> {
-  const tables = await openTables(folder);
-  const me: Holder = {
-    incarnation,
-    pid: process.pid,
-    started: startOf(process.pid),
-    place: here(),
-    since: new Date(now).toISOString(),
-  };
-  const living = (): Holder | null => livingHolder(tables, now, silentAfterMs);
-  // Looked at before the write transaction: a holder that is frozen inside one would stop us there.
-  const before = living();
-  if (before !== null) throw new FolderHeld(folder, before);
-  const racer = await tables.gate.write(() =>
-    tables.lock.transaction(() => {
-      const holder = living();
-      if (holder !== null) return holder;
-      const dead = holderOf(tables);
-      if (dead !== null) void tables.beats.remove(dead.incarnation);
-      void tables.lock.put(KEY, JSON.stringify(me));
-      void tables.beats.put(incarnation, now);
-      return null;
-    }),
-  );
-  if (racer !== null) throw new FolderHeld(folder, racer);
+  const held = file;
   return {
-    release: async () => {
-      await tables.gate.write(() =>
-        tables.lock.transaction(() => {
-          if (holderOf(tables)?.incarnation !== incarnation) return;
-          void tables.lock.remove(KEY);
-          void tables.beats.remove(incarnation);
-        }),
-      );
-      await closeTables(tables);
+    release: () => {
+      write(held, '');
+      closeSync(held);
     },
   };
 }

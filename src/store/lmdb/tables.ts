@@ -34,7 +34,7 @@ export interface Tables {
   clients: Database<string, string>;
   /** Incarnation to its last heartbeat in ms; -1: its claims were taken over. */
   beats: Database<number, string>;
-  /** Who serves the folder. */
+  /** The holder in former builds; read when a folder of theirs is taken over, and empty from then on. */
   lock: Database<string, string>;
 }
 

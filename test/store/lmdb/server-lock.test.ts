@@ -1,0 +1,146 @@
+/** Two holds of one process have two descriptors: to the operating system they are two processes. */
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { tryLock } from 'fs-native-extensions';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { FolderHeld } from '../../../src/store/folder.ts';
+import { type Holder, lockFolder } from '../../../src/store/lmdb/server-lock.ts';
+import { withFolder } from '../../faults/scene.ts';
+import { spawnUnreaped, type Unreaped } from '../../support/unreaped.ts';
+import { sleep, until } from '../../support/wait.ts';
+
+const test = suite('the hold on a folder');
+
+/** "At once", on a machine with much else to do. */
+const AT_ONCE_MS = 3_000;
+const SINCE = '2026-01-05T12:00:00.000Z';
+
+function holder(pid: number): Holder {
+  return { incarnation: `incarnation-${pid}`, pid, since: SINCE };
+}
+
+/** The sentence that turns a process away. */
+function sentence(folder: string, pid: number, since = SINCE): string {
+  return `the data folder ${folder} is served by process ${pid} since ${since}: one server writes a folder`;
+}
+
+async function refused(folder: string): Promise<string> {
+  const startedAt = performance.now();
+  const lock = await lockFolder(folder, holder(99)).catch((error: unknown) => error);
+  assert.instance(lock, FolderHeld);
+  assert.ok(performance.now() - startedAt < AT_ONCE_MS, 'not at once');
+  return lock instanceof FolderHeld ? lock.message : '';
+}
+
+async function text(folder: string): Promise<string> {
+  return (await readFile(`${folder}/pixstate.server`, 'utf8')).trim();
+}
+
+/** A process that holds the folder, and whose parent never waits for it. */
+async function withHolder(folder: string, body: (holder: Unreaped) => Promise<void>): Promise<void> {
+  const held = await spawnUnreaped(['--import', 'tsx', 'test/store/lmdb/holder.ts', folder], {});
+  try {
+    await until(() => held.parent.stdout().includes('claims'), 30_000, 'a holder');
+    await body(held);
+  } finally {
+    await held.end();
+  }
+}
+
+test('is one process at a time; another is turned away with the name of the holder', async () => {
+  await withFolder(async (folder) => {
+    const lock = await lockFolder(folder, holder(1));
+    assert.equal(JSON.parse(await text(folder)), holder(1));
+    assert.is(await refused(folder), sentence(folder, 1));
+    assert.equal(JSON.parse(await text(folder)), holder(1));
+    lock.release();
+    assert.is(await text(folder), '');
+    const next = await lockFolder(folder, holder(2));
+    assert.is(await refused(folder), sentence(folder, 2));
+    next.release();
+  });
+});
+
+test('of several that ask at once one gets it, and the others are told which', async () => {
+  await withFolder(async (folder) => {
+    for (let round = 0; round < 5; round += 1) {
+      const asked = Array.from({ length: 5 }, (_, n) => lockFolder(folder, holder(n + 1)));
+      const ends = await Promise.allSettled(asked);
+      const winner = ends.findIndex(({ status }) => status === 'fulfilled');
+      const told = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason.message)] : []));
+      assert.equal(told, Array(4).fill(sentence(folder, winner + 1)));
+      (await asked[winner])?.release();
+    }
+  });
+});
+
+test('a holder that has not said its name yet is waited for; one that never does is another process', async () => {
+  await withFolder(async (folder) => {
+    await writeFile(`${folder}/pixstate.server`, 'half a na');
+    const file = openSync(`${folder}/pixstate.server`, constants.O_RDWR);
+    assert.ok(tryLock(file));
+    assert.is(
+      await refused(folder),
+      `the data folder ${folder} is served by another process: one server writes a folder`,
+    );
+    const told = refused(folder);
+    await sleep(50);
+    writeSync(file, JSON.stringify(holder(3)), 0);
+    assert.is(await told, sentence(folder, 3));
+    closeSync(file);
+  });
+});
+
+test('what stands in the file counts for nothing while nobody holds it, in a copy of the folder neither', async () => {
+  await withFolder(async (folder) => {
+    const lock = await lockFolder(folder, holder(process.ppid));
+    await withFolder(async (other) => {
+      await cp(folder, other, { recursive: true });
+      assert.equal(JSON.parse(await text(other)), holder(process.ppid));
+      (await lockFolder(other, holder(5))).release();
+      await writeFile(`${other}/pixstate.server`, `${'long'.repeat(200)}\n`);
+      const after = await lockFolder(other, holder(6));
+      assert.is(await refused(other), sentence(other, 6));
+      after.release();
+    });
+    lock.release();
+  });
+});
+
+test('ends with the process, though nobody ever waits for it', async () => {
+  await withFolder(async (folder) => {
+    await withHolder(folder, async (dead) => {
+      const { pid, since } = JSON.parse(await text(folder));
+      assert.is(pid, dead.pid);
+      assert.is(await refused(folder), sentence(folder, pid, since));
+      await dead.killGroup();
+      const startedAt = performance.now();
+      const lock = await lockFolder(folder, holder(7));
+      assert.is(dead.state(), 'Z');
+      assert.ok(performance.now() - startedAt < AT_ONCE_MS, 'not at once');
+      lock.release();
+      assert.is(dead.state(), 'Z');
+    });
+  });
+});
+
+test('lasts while the process is frozen', async () => {
+  await withFolder(async (folder) => {
+    await withHolder(folder, async (frozen) => {
+      process.kill(frozen.pid, 'SIGSTOP');
+      await until(() => frozen.state() === 'T', 10_000, 'a stopped process');
+      const { pid, since } = JSON.parse(await text(folder));
+      assert.is(await refused(folder), sentence(folder, pid, since));
+    });
+  });
+});
+
+test('a folder that cannot be written to is told in a sentence', async () => {
+  await withFolder(async (folder) => {
+    const error = await lockFolder(`${folder}/nowhere`, holder(8)).catch((reason: unknown) => reason);
+    assert.match(String(error), `the data folder ${folder}/nowhere can't be held: ENOENT`);
+  });
+});
+
+test.run();
