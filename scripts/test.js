@@ -21,6 +21,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * store they are started with. Not here, of those that start servers too:
  * - `faults/quarantine`: rewrites records in LMDB's tables;
  * - `faults/disk`, `flush`, `frozen*`: full or broken disks and stopped writers of LMDB's own file;
+ * - `faults/folder-holder`: who has a data folder; a database is any number's;
  * - `engine/verify`, `engine/several-processes`: open the embedded or the memory store themselves.
  * `machines/` walks the charts without any store; `mongodb/paths` walks the same paths through an engine on one.
  */

@@ -18,7 +18,7 @@ const { store } = await openFolderStore(process.argv[2] ?? '', {
   },
 });
 // By its heartbeat it lives long after its death: only who follows it on the folder knows better.
-await store.beat(now() + 3_600_000);
+await store.due.beat(now() + 3_600_000);
 const charge = chargeCreated(now(), { urls: ['https://example.com/hook'] });
 const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: now() + 60_000 });
 process.stdout.write(`${JSON.stringify({ incarnation, claims: claims.map(({ due }) => due.kind) })}\n`);

@@ -80,7 +80,7 @@ test('what a dead holder had claimed is free at once', async () => {
       assert.equal(JSON.parse(dead.parent.stdout()).claims, ['delivery']);
       await dead.killGroup();
       const { store, close } = await hold(folder);
-      const claims = await store.claim('delivery', Date.now() + 60_000, 10);
+      const claims = await store.due.claim('delivery', Date.now() + 60_000, 10);
       assert.is(dead.state(), 'Z');
       await close();
       assert.equal(
