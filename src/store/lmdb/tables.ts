@@ -14,6 +14,11 @@ export interface DueRow {
 
 export type DueKey = [kind: string, at: number, id: string];
 
+export type AttentionKey = [id: string, kind: string];
+
+/** [time of creation in ms, id of the row]. */
+export type OpenKey = [at: number, id: string];
+
 export interface Tables {
   root: RootDatabase;
   /** What every write goes through. */
@@ -27,9 +32,9 @@ export interface Tables {
   parked: Database<string, string>;
   /** [transaction, delivery]. */
   deliveries: Database<string, [string, string]>;
-  attention: Database<string, [string, string]>;
-  /** [time of creation in ms, id of the row] to ids of cashouts that were open then. */
-  open: Database<string, [number, string]>;
+  attention: Database<string, AttentionKey>;
+  /** Ids of cashouts that were open then. */
+  open: Database<string, OpenKey>;
   accounts: Database<string, string>;
   clients: Database<string, string>;
   /** Incarnation to its last heartbeat in ms; -1: its claims were taken over. */
@@ -38,8 +43,21 @@ export interface Tables {
   lock: Database<string, string>;
 }
 
+/** The longest text that is looked up: LMDB's keys are bounded, and what callers name is not. */
+const LONGEST_KEY = 200;
+
 /** A file with all tables is never smaller, with pages of 4096 bytes. */
 const WHOLE_BYTES = 16_384;
+
+/** Whether a text may be looked up at all; a longer one was never stored. */
+export function fitsKey(text: string): boolean {
+  return text.length <= LONGEST_KEY;
+}
+
+/** A write that reads first: both in one transaction. */
+export function transact<Result>({ gate, root }: Tables, body: () => Result): Promise<Result> {
+  return gate.write(() => root.transaction(body));
+}
 
 function fileIn(folder: string): string {
   return `${folder}/pixstate.lmdb`;

@@ -6,6 +6,7 @@
 import { StoreUnavailable } from '../../engine/store.ts';
 import { asError } from '../../errors.ts';
 import { onceATurn } from '../../waiting.ts';
+import type { Tables } from './tables.ts';
 
 export interface WriteOperation {
   /** Issues the writes, synchronously; what it returns settles once the group is durable. */
@@ -25,16 +26,10 @@ export interface WriteGroup {
 
 const GROUP_OPERATIONS = 2048;
 
-/** What lets a write in, and knows of its end. */
-interface Gate {
-  write<Result>(work: () => Promise<Result>): Promise<Result>;
-}
-
 export class WriteQueue {
+  readonly #tables: Tables;
   readonly #onFatal: (error: Error) => void;
-  readonly #startGroup: () => WriteGroup;
-  readonly #batch: (issue: () => void) => Promise<unknown>;
-  readonly #gate: Gate;
+  readonly #starts: ((group: WriteGroup) => void)[] = [];
   #waiting: WriteOperation[] = [];
   readonly #underWay = new Set<Promise<void>>();
   /** How many operations the last group had. */
@@ -44,16 +39,14 @@ export class WriteQueue {
   #closed = false;
   #failed = false;
 
-  constructor(
-    startGroup: () => WriteGroup,
-    batch: (issue: () => void) => Promise<unknown>,
-    gate: Gate,
-    onFatal: (error: Error) => void,
-  ) {
-    this.#batch = batch;
-    this.#gate = gate;
-    this.#startGroup = startGroup;
+  constructor(tables: Tables, onFatal: (error: Error) => void) {
+    this.#tables = tables;
     this.#onFatal = onFatal;
+  }
+
+  /** Calls `start` with each group that begins, before its operations issue anything; first come, first called. */
+  onStart(start: (group: WriteGroup) => void): void {
+    this.#starts.push(start);
   }
 
   add(operation: WriteOperation): void {
@@ -90,10 +83,11 @@ export class WriteQueue {
   }
 
   async #issue(operations: readonly WriteOperation[]): Promise<void> {
-    const group = this.#startGroup();
+    const group: WriteGroup = { promises: [], last: [] };
+    for (const start of this.#starts) start(group);
     let failure: unknown = null;
     // One LMDB transaction: what is issued within the batch is written together or not at all.
-    const written = this.#batch(() => {
+    const written = this.#tables.root.batch(() => {
       try {
         for (const operation of operations) operation.issue(group);
         for (const issue of group.last) issue();
@@ -108,7 +102,7 @@ export class WriteQueue {
 
   async #write(operations: readonly WriteOperation[]): Promise<void> {
     try {
-      await this.#gate.write(() => this.#issue(operations));
+      await this.#tables.gate.write(() => this.#issue(operations));
     } catch (error) {
       if (this.#failed) return;
       this.#failed = true;

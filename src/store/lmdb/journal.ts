@@ -1,0 +1,225 @@
+/**
+ * The journal of the embedded store and its projections. An append is issued within a group of writes, under the
+ * condition that its sequence number is free; it is waited for to its end.
+ */
+import { ZERO_BALANCES } from '../../domain/money.ts';
+import {
+  type Batch,
+  type BatchContent,
+  batchFrom,
+  type Head,
+  type TransactionRecord,
+  ZERO_HASH,
+} from '../../engine/journal.ts';
+import type {
+  Append,
+  AppendResult,
+  DeliveryRecord,
+  Journal,
+  LookupName,
+  LookupRow,
+  Reads,
+  Wants,
+} from '../../engine/store.ts';
+import { attentionKey, attentionValue } from './attention.ts';
+import type { DueRows, Issued } from './due-rows.ts';
+import type { Environment } from './environment.ts';
+import type { OpenCashouts } from './open-cashouts.ts';
+import { fitsKey, type Tables } from './tables.ts';
+
+const LAST = Number.MAX_SAFE_INTEGER;
+const HASH_LENGTH = 64;
+const MAX_REMEMBERED = 50_000;
+const ENTRIES = ',"entries":[';
+
+function journalValue({ batch, content }: Append): string {
+  return batch.hash + content;
+}
+
+/** The head after a batch: what stands before the entries in the canonical order is parsed, not the entries. */
+function parseHead(seq: number, value: string): Head {
+  const start = `${value.slice(HASH_LENGTH, value.indexOf(ENTRIES))}}`;
+  const { at, balances }: Pick<Batch, 'at' | 'balances'> = JSON.parse(start);
+  return { seq, at, balances, hash: value.slice(0, HASH_LENGTH) };
+}
+
+function parseBatch(value: string): Batch {
+  const content: BatchContent = JSON.parse(value.slice(HASH_LENGTH));
+  return batchFrom(content, value.slice(0, HASH_LENGTH));
+}
+
+export class LmdbJournal implements Journal {
+  readonly #environment: Environment;
+  /** For what is issued within a group. */
+  readonly #tables: Tables;
+  readonly #dueRows: DueRows;
+  readonly #openCashouts: OpenCashouts;
+  /** The last batch of accounts that this process appended. */
+  readonly #appended = new Map<string, number>();
+
+  constructor(environment: Environment, dueRows: DueRows, openCashouts: OpenCashouts) {
+    this.#environment = environment;
+    this.#tables = environment.tables;
+    this.#dueRows = dueRows;
+    this.#openCashouts = openCashouts;
+  }
+
+  append(append: Append): Promise<AppendResult> {
+    return this.#environment.watch.follow(this.#append(append));
+  }
+
+  #append(append: Append): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      let applied = false;
+      let issued: Issued | null = null;
+      this.#environment.queue.add({
+        issue: (group) => {
+          if (this.#wasFirst(append.batch)) return;
+          const written = this.#issue(append);
+          this.#openCashouts.issue(append);
+          issued = this.#dueRows.issue(append.due, append.claimUntil);
+          group.promises.push(
+            written.then((result) => {
+              applied = result;
+            }),
+          );
+        },
+        done: () => {
+          if (applied) {
+            this.#remember(append.batch);
+            return resolve({ outcome: 'appended', claims: issued?.claims ?? [] });
+          }
+          this.#appended.delete(append.batch.account);
+          const outcome = this.#outcomeOfKnown(append.batch);
+          if (issued === null) return resolve(outcome);
+          // Another process was first between the look and the write: nothing of this one may stay.
+          this.#dueRows.retract(issued).then(() => resolve(outcome), reject);
+        },
+        reject,
+      });
+    });
+  }
+
+  /** Whether the number is taken, or the batch before is missing. */
+  #wasFirst({ account, seq }: Batch): boolean {
+    // What this process appended itself is there; whoever was first after it, the condition of the write tells.
+    if (this.#appended.get(account) === seq - 1) return false;
+    const { journal } = this.#tables;
+    return journal.doesExist([account, seq]) || (seq > 1 && !journal.doesExist([account, seq - 1]));
+  }
+
+  #remember({ account, seq }: Batch): void {
+    if (this.#appended.size >= MAX_REMEMBERED) this.#appended.clear();
+    this.#appended.set(account, seq);
+  }
+
+  #outcomeOfKnown({ account, seq, id }: Batch): AppendResult {
+    const stored = this.#tables.journal.get([account, seq]);
+    if (stored !== undefined && parseBatch(stored).id === id) return { outcome: 'appended', claims: [] };
+    return { outcome: 'stale' };
+  }
+
+  /** Issues the batch and its projections, all or nothing; false where the sequence number is taken. */
+  #issue(append: Append): Promise<boolean> {
+    const { journal, transactions, lookups, attention } = this.#tables;
+    const { account, seq } = append.batch;
+    return journal.ifNoExists([account, seq], () => {
+      void journal.put([account, seq], journalValue(append));
+      for (const record of append.records) void transactions.put(record.id, JSON.stringify(record));
+      for (const { name, key, value } of append.lookups) void lookups.put([account, name, key], value);
+      // Neither `noOverwrite` nor a condition of its own holds inside a conditional block of lmdb 3.5.6.
+      for (const item of append.attention) {
+        const key = attentionKey(item);
+        if (!attention.doesExist(key)) void attention.put(key, attentionValue(item));
+      }
+    });
+  }
+
+  async head(account: string): Promise<Head> {
+    const { journal } = this.#environment.fresh();
+    const range = { start: [account, LAST], end: [account, 0], reverse: true, limit: 1 };
+    for (const { key, value } of journal.getRange(range)) return parseHead(key[1], value);
+    return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+  }
+
+  async read(account: string, wants: Wants): Promise<Reads> {
+    const { transactions, lookups } = this.#environment.fresh();
+    return {
+      transactions: wants.transactions.map((id) => {
+        const text = transactions.get(id);
+        const record: TransactionRecord | null = text === undefined ? null : JSON.parse(text);
+        return record?.account === account ? record : null;
+      }),
+      lookups: wants.lookups.map(({ name, key }) => lookups.get([account, name, key]) ?? null),
+    };
+  }
+
+  async transaction(id: string): Promise<TransactionRecord | null> {
+    const { transactions } = this.#environment.fresh();
+    const text = fitsKey(id) ? transactions.get(id) : undefined;
+    return text === undefined ? null : JSON.parse(text);
+  }
+
+  async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
+    const { journal } = this.#environment.fresh();
+    return seqs.flatMap((seq) => {
+      const value = journal.get([account, seq]);
+      return value === undefined ? [] : [parseBatch(value)];
+    });
+  }
+
+  async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
+    const { journal } = this.#environment.fresh();
+    const range = journal.getRange({ start: [account, from], end: [account, LAST], limit });
+    return [...range].map(({ value }) => parseBatch(value));
+  }
+
+  async accountIds(): Promise<string[]> {
+    const { journal, accounts } = this.#environment.fresh();
+    const ids = new Set<string>([...accounts.getKeys()]);
+    let after: string | null = null;
+    // Skips from account to account, whatever the length of their journals.
+    for (;;) {
+      const start: [string, number] | undefined = after === null ? undefined : [after, LAST];
+      const [key]: [string, number][] = [
+        ...journal.getKeys(start === undefined ? { limit: 1 } : { start, limit: 1 }),
+      ];
+      if (key === undefined) return [...ids].sort();
+      ids.add(key[0]);
+      after = key[0];
+    }
+  }
+
+  async records(after: string, limit: number): Promise<TransactionRecord[]> {
+    const range = this.#environment.fresh().transactions.getRange({ start: after, limit: limit + 1 });
+    return [...range]
+      .filter(({ key }) => key !== after)
+      .slice(0, limit)
+      .map(({ value }) => JSON.parse(value));
+  }
+
+  async lookups(account: string): Promise<LookupRow[]> {
+    const { lookups } = this.#environment.fresh();
+    const rows: LookupRow[] = [];
+    for (const { key, value } of lookups.getRange({ start: [account, '', ''] })) {
+      if (key[0] !== account) break;
+      rows.push({ name: key[1] as LookupName, key: key[2], value });
+    }
+    return rows;
+  }
+
+  async deliveries(transaction: string): Promise<DeliveryRecord[]> {
+    const { deliveries } = this.#environment.fresh();
+    const records: DeliveryRecord[] = [];
+    for (const { key, value } of deliveries.getRange({ start: [transaction, ''] })) {
+      if (key[0] !== transaction) break;
+      records.push(JSON.parse(value));
+    }
+    return records;
+  }
+
+  async openCashouts(before: string, limit: number): Promise<TransactionRecord[]> {
+    this.#environment.fresh();
+    return this.#openCashouts.find(before, limit);
+  }
+}
