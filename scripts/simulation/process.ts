@@ -134,17 +134,17 @@ export class Process {
 
   /** Claims and carries out what is due; how much it was. The bank comes before the clock. */
   async sweep(): Promise<number> {
-    const { store } = this;
-    await store.beat(this.#world.now);
+    const { due } = this.store;
+    await due.beat(this.#world.now);
     // What is due goes by the clock that the engine decides by: by another one, a timer might come too early.
-    const orders = await store.claim('bank', this.#now(), BATCH);
+    const orders = await due.claim('bank', this.#now(), BATCH);
     if (orders.length > 0) await this.#desk.carryOut(orders.map((claim) => ({ claim, record: null })));
-    const timers = await store.claim('timer', this.#now(), BATCH);
-    const deliveries = await store.claim('delivery', this.#now(), BATCH);
+    const timers = await due.claim('timer', this.#now(), BATCH);
+    const deliveries = await due.claim('delivery', this.#now(), BATCH);
     const fired = await Promise.all(timers.map((claim) => this.#fire(claim)));
     const sent = await Promise.all(deliveries.map((claim) => this.#deliver(claim)));
     const settlements = [...fired, ...sent];
-    if (settlements.length > 0) await store.settle(settlements);
+    if (settlements.length > 0) await due.settle(settlements);
     return orders.length + settlements.length;
   }
 
@@ -163,7 +163,9 @@ export class Process {
     const { random } = this.#world;
     const now = this.#now();
     try {
-      const known = (await this.store.deliveries(due.transaction)).find(({ id }) => id === due.delivery);
+      const known = (await this.store.journal.deliveries(due.transaction)).find(
+        ({ id }) => id === due.delivery,
+      );
       const record = known ?? newDelivery(due.delivery, due.account, due.transaction);
       if (!wantsAttempt(record, now)) return { claim, next: null };
       const statusCode = random.pick([200, 200, 204, 500, 404, 429, null]);

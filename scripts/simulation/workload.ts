@@ -182,7 +182,7 @@ export class Workload {
       }
       case 'message': {
         const { transaction, id, type, data, door } = request;
-        const record = await process.store.transaction(transaction);
+        const record = await process.store.journal.transaction(transaction);
         if (record === null) throw new Error(`a transaction that was answered is gone: ${transaction}`);
         const answer = await process.payments.tell(record, { id, type, data }, door);
         return answer.kind === 'malformed' ? { kind: 'malformed' } : { kind: 'answered', answer };

@@ -27,9 +27,9 @@ async function opened() {
   const now = (): number => clock.ms;
   const store = new MemoryStore({ incarnation: 'a', now, silentAfterMs: 5_000 });
   const sealer = new Sealer(randomBytes(32));
-  const accounts = new Accounts(store, sealer, now);
+  const accounts = new Accounts(store.accounts, sealer, now);
   const issued = await accounts.create(NEW);
-  return { clock, store, accounts, issued, directory: new Directory(store, sealer, now) };
+  return { clock, store, accounts, issued, directory: new Directory(store.accounts, sealer, now) };
 }
 
 s('two secrets sign for 24 h after a rotation, then the new one alone', async () => {

@@ -39,7 +39,7 @@ s('it holds at least the burst of 5,000, and turns away what is more without los
   assert.instance(beyond, Overloaded);
   release();
   await Promise.all([first, ...waiting]);
-  assert.is((await store.head(ACCOUNT)).balances.available, MAILBOX_SIZE + 1);
+  assert.is((await store.journal.head(ACCOUNT)).balances.available, MAILBOX_SIZE + 1);
 });
 
 s('what nobody waits for is dropped while it is not decided, and takes no effect later', async () => {
@@ -54,7 +54,7 @@ s('what nobody waits for is dropped while it is not decided, and takes no effect
   const last = adjust(engine, ACCOUNT, deposit(3));
   release();
   await Promise.all([first, last]);
-  assert.is((await store.head(ACCOUNT)).balances.available, 2);
+  assert.is((await store.journal.head(ACCOUNT)).balances.available, 2);
 });
 
 s('a failure in one command fails nobody else in its batch', async () => {
@@ -69,7 +69,7 @@ s('a failure in one command fails nobody else in its batch', async () => {
     answers.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   );
-  assert.is((await store.head(ACCOUNT)).balances.available, 2);
+  assert.is((await store.journal.head(ACCOUNT)).balances.available, 2);
 });
 
 s.run();

@@ -28,7 +28,7 @@ function processOn(
   let ids = incarnation === 'a' ? 0 : 1_000;
   const newId = (): string => uuid(++ids);
   const bank = new SandboxBank(500);
-  const payments = new Payments({ engine, journal: store, bank, now, newId, chargeExpiryS: 60 });
+  const payments = new Payments({ engine, journal: store.journal, bank, now, newId, chargeExpiryS: 60 });
   return { engine, payments, store };
 }
 
@@ -66,10 +66,11 @@ s('a retry that finds the money gone and its key taken meanwhile is a duplicate,
     id: ACCOUNT,
     fees: { ...DEMO_FEES, cashout: { fixed: 0, percent: 0, min: 0, max: null } },
   } as Account;
-  const read = a.store.read.bind(a.store);
+  const { journal } = a.store;
+  const read = journal.read.bind(journal);
   let first: string | null = null;
   // Between the first look at the key and the look at the balance, another process takes both.
-  a.store.read = async (...wanted) => {
+  journal.read = async (...wanted) => {
     const seen = await read(...wanted);
     if (first === null) {
       const answer = await b.payments.createTransfer(account, transfer(5_000, 'key'), {});

@@ -59,12 +59,12 @@ test('a failing method changes nothing, so many times', async () => {
   const plan = new FaultPlan();
   const store = faulty(plan);
   const account = randomUUID();
-  const append = appendAfter(account, await store.head(account), [chargeCreated(START)]);
+  const append = appendAfter(account, await store.journal.head(account), [chargeCreated(START)]);
   plan.fail('append', 2);
-  await isUnavailable(store.append(append));
-  await isUnavailable(store.append(append));
-  assert.is((await store.head(account)).seq, 0);
-  assert.is((await store.append(append)).outcome, 'appended');
+  await isUnavailable(store.journal.append(append));
+  await isUnavailable(store.journal.append(append));
+  assert.is((await store.journal.head(account)).seq, 0);
+  assert.is((await store.journal.append(append)).outcome, 'appended');
 });
 
 test('a lost answer leaves the append stored, and its claims to be asked for', async () => {
@@ -72,11 +72,11 @@ test('a lost answer leaves the append stored, and its claims to be asked for', a
   const store = faulty(plan);
   const account = randomUUID();
   const entry = chargeCreated(START, { timers: [{ name: 'EXPIRE', at: iso(START) }] });
-  const append = appendAfter(account, await store.head(account), [entry], { claimUntil: START });
+  const append = appendAfter(account, await store.journal.head(account), [entry], { claimUntil: START });
   plan.loseAnswer('append');
-  await isUnavailable(store.append(append));
-  same(await store.head(account), headAfter(append));
-  const again = await store.append(append);
+  await isUnavailable(store.journal.append(append));
+  same(await store.journal.head(account), headAfter(append));
+  const again = await store.journal.append(append);
   assert.is(again.outcome === 'appended' && again.claims.length, 1);
 });
 
@@ -84,11 +84,11 @@ test('an append is told to be stale once, and stores nothing', async () => {
   const plan = new FaultPlan();
   const store = faulty(plan);
   const account = randomUUID();
-  const append = appendAfter(account, await store.head(account), [chargeCreated(START)]);
+  const append = appendAfter(account, await store.journal.head(account), [chargeCreated(START)]);
   plan.stale();
-  same(await store.append(append), { outcome: 'stale' });
-  assert.is(await store.transaction(first(append.records).id), null);
-  assert.is((await store.append(append)).outcome, 'appended');
+  same(await store.journal.append(append), { outcome: 'stale' });
+  assert.is(await store.journal.transaction(first(append.records).id), null);
+  assert.is((await store.journal.append(append)).outcome, 'appended');
 });
 
 test('a delayed call answers later, others at once', async () => {
@@ -107,13 +107,13 @@ test('a hanging call waits until it is released, before or after its effect', as
     const plan = new FaultPlan();
     const store = faulty(plan);
     const account = randomUUID();
-    const append = appendAfter(account, await store.head(account), [chargeCreated(START)]);
+    const append = appendAfter(account, await store.journal.head(account), [chargeCreated(START)]);
     const release = plan.hang('append', moment);
-    const running = store.append(append);
-    assert.is((await store.head(account)).seq, moment === 'before' ? 0 : 1);
+    const running = store.journal.append(append);
+    assert.is((await store.journal.head(account)).seq, moment === 'before' ? 0 : 1);
     release();
     assert.is((await running).outcome, 'appended');
-    assert.is((await store.append(append)).outcome, 'appended');
+    assert.is((await store.journal.append(append)).outcome, 'appended');
   }
 });
 
@@ -122,15 +122,15 @@ test('close waits for what hangs', async () => {
   const state = new MemoryState();
   const store = faulty(plan, state);
   const account = randomUUID();
-  const append = appendAfter(account, await store.head(account), [chargeCreated(START)]);
+  const append = appendAfter(account, await store.journal.head(account), [chargeCreated(START)]);
   const release = plan.hang('append');
-  const running = store.append(append);
+  const running = store.journal.append(append);
   const closing = store.close();
   await isUnavailable(store.ping());
   release();
   await closing;
   assert.is((await running).outcome, 'appended');
-  assert.is((await faulty({}, state).head(account)).seq, 1);
+  assert.is((await faulty({}, state).journal.head(account)).seq, 1);
 });
 
 test('hooks see the method and its arguments', async () => {

@@ -6,25 +6,13 @@
  * 2. Between its two hooks an operation is one synchronous step.
  * 3. After `close` every operation throws StoreUnavailable; what had begun before is finished first.
  */
-import type { Account } from '../../../src/domain/account.ts';
-import type { Batch, Head, TransactionRecord } from '../../../src/engine/journal.ts';
 import {
   type AccountTable,
-  type Append,
-  type AppendResult,
   type Attention,
-  type AttentionItem,
-  type Claim,
-  type DeliveryRecord,
   type DueIndex,
-  type DueKind,
   type Journal,
-  type LookupRow,
-  type Reads,
-  type Settlement,
   type Store,
   StoreUnavailable,
-  type Wants,
 } from '../../../src/engine/store.ts';
 import type { Faults, StoreMethod } from './faults.ts';
 import { MemoryState } from './state.ts';
@@ -42,11 +30,12 @@ export interface MemoryStoreOptions {
 }
 
 /** The port, in memory. Opening counts as the incarnation's first beat. */
-export class MemoryStore implements Store, Journal, DueIndex, Attention, AccountTable {
-  readonly journal: Journal = this;
-  readonly due: DueIndex = this;
-  readonly attention: Attention = this;
-  readonly accounts: AccountTable = this;
+export class MemoryStore implements Store {
+  readonly journal: Journal;
+  readonly due: DueIndex;
+  readonly attention: Attention;
+  readonly accounts: AccountTable;
+  readonly ping = this.#method('ping', () => {});
   readonly #state: MemoryState;
   readonly #incarnation: string;
   readonly #now: () => number;
@@ -62,119 +51,64 @@ export class MemoryStore implements Store, Journal, DueIndex, Attention, Account
     this.#silentAfterMs = options.silentAfterMs;
     this.#faults = options.faults ?? {};
     this.#state.beats.set(this.#incarnation, this.#now());
+    this.journal = this.#journal(this.#state);
+    this.due = this.#due(this.#state);
+    this.attention = this.#attention(this.#state);
+    this.accounts = this.#accounts(this.#state);
   }
 
-  head(account: string): Promise<Head> {
-    return this.#run('head', [account], (id) => this.#state.head(id));
+  #journal(state: MemoryState): Journal {
+    return {
+      head: this.#method('head', (account) => state.head(account)),
+      read: this.#method('read', (account, wants) => state.read(account, wants)),
+      append: this.#method('append', (append) => state.append(append, this.#incarnation), {
+        outcome: 'stale',
+      }),
+      transaction: this.#method('transaction', (id) => state.transaction(id)),
+      batches: this.#method('batches', (account, seqs) => state.batches(account, seqs)),
+      batchesFrom: this.#method('batchesFrom', (...page) => state.journal(...page)),
+      accountIds: this.#method('accountIds', () => state.accountIds()),
+      records: this.#method('records', (after, limit) => state.records(after, limit)),
+      lookups: this.#method('lookups', (account) => state.lookups(account)),
+      deliveries: this.#method('deliveries', (transaction) => state.deliveries(transaction)),
+      openCashouts: this.#method('openCashouts', (before, limit) => state.openCashouts(before, limit)),
+    };
   }
 
-  read(account: string, wants: Wants): Promise<Reads> {
-    return this.#run('read', [account, wants], (id, what) => this.#state.read(id, what));
+  #due(state: MemoryState): DueIndex {
+    return {
+      beat: this.#method('beat', (now) => {
+        state.beats.set(this.#incarnation, now);
+      }),
+      claim: this.#method('claim', (kind, now, limit) =>
+        state.due.claim(kind, now, limit, this.#incarnation, this.#silent()),
+      ),
+      settle: this.#method('settle', (settlements) => settlements.map((each) => state.settle(each))),
+      park: this.#method('park', (claims) => {
+        for (const { token } of claims) state.due.park(token);
+      }),
+      unpark: this.#method('unpark', (now) => state.due.unpark(now)),
+      // There is nothing to drop: all is found by looking at all.
+      tidy: this.#method('tidy', () => {}),
+    };
   }
 
-  append(append: Append): Promise<AppendResult> {
-    return this.#run('append', [append], (given) => this.#state.append(given, this.#incarnation), {
-      outcome: 'stale',
-    });
+  #attention(state: MemoryState): Attention {
+    return {
+      list: this.#method('list', () => state.attention()),
+      note: this.#method('note', (items) => state.note(items)),
+      dismiss: this.#method('dismiss', (id) => state.dismiss(id)),
+      dismissed: this.#method('dismissed', (ids) => state.dismissed(ids)),
+    };
   }
 
-  transaction(id: string): Promise<TransactionRecord | null> {
-    return this.#run('transaction', [id], (which) => this.#state.transaction(which));
-  }
-
-  batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
-    return this.#run('batches', [account, seqs], (id, which) => this.#state.batches(id, which));
-  }
-
-  batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
-    return this.#run('batchesFrom', [account, from, limit], (...args) => this.#state.journal(...args));
-  }
-
-  accountIds(): Promise<string[]> {
-    return this.#run('accountIds', [], () => this.#state.accountIds());
-  }
-
-  records(after: string, limit: number): Promise<TransactionRecord[]> {
-    return this.#run('records', [after, limit], (...args) => this.#state.records(...args));
-  }
-
-  lookups(account: string): Promise<LookupRow[]> {
-    return this.#run('lookups', [account], (id) => this.#state.lookups(id));
-  }
-
-  beat(now: number): Promise<void> {
-    return this.#run('beat', [now], (at) => {
-      this.#state.beats.set(this.#incarnation, at);
-    });
-  }
-
-  claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
-    return this.#run('claim', [kind, now, limit], (what, at, most) =>
-      this.#state.due.claim(what, at, most, this.#incarnation, this.#silent()),
-    );
-  }
-
-  settle(settlements: Settlement[]): Promise<boolean[]> {
-    return this.#run('settle', [settlements], (all) => all.map((each) => this.#state.settle(each)));
-  }
-
-  park(claims: Claim[]): Promise<void> {
-    return this.#run('park', [claims], (all) => {
-      for (const { token } of all) this.#state.due.park(token);
-    });
-  }
-
-  unpark(now: number): Promise<number> {
-    return this.#run('unpark', [now], (at) => this.#state.due.unpark(at));
-  }
-
-  deliveries(transaction: string): Promise<DeliveryRecord[]> {
-    return this.#run('deliveries', [transaction], (id) => this.#state.deliveries(id));
-  }
-
-  list(): Promise<AttentionItem[]> {
-    return this.#run('list', [], () => this.#state.attention());
-  }
-
-  note(items: AttentionItem[]): Promise<void> {
-    return this.#run('note', [items], (all) => this.#state.note(all));
-  }
-
-  dismiss(id: string): Promise<boolean> {
-    return this.#run('dismiss', [id], (which) => this.#state.dismiss(which));
-  }
-
-  dismissed(ids: readonly string[]): Promise<boolean[]> {
-    return this.#run('dismissed', [ids], (which) => this.#state.dismissed(which));
-  }
-
-  openCashouts(before: string, limit: number): Promise<TransactionRecord[]> {
-    return this.#run('openCashouts', [before, limit], (...args) => this.#state.openCashouts(...args));
-  }
-
-  /** There is nothing to drop: all is found by looking at all. */
-  tidy(now: number): Promise<void> {
-    return this.#run('tidy', [now], (_now) => {});
-  }
-
-  get(id: string): Promise<Account | null> {
-    return this.#run('get', [id], (which) => this.#state.account(which));
-  }
-
-  byClientId(clientId: string): Promise<Account | null> {
-    return this.#run('byClientId', [clientId], (id) => this.#state.accountByClientId(id));
-  }
-
-  all(): Promise<Account[]> {
-    return this.#run('all', [], () => this.#state.accounts());
-  }
-
-  put(account: Account): Promise<boolean> {
-    return this.#run('put', [account], (given) => this.#state.putAccount(given));
-  }
-
-  ping(): Promise<void> {
-    return this.#run('ping', [], () => {});
+  #accounts(state: MemoryState): AccountTable {
+    return {
+      get: this.#method('get', (id) => state.account(id)),
+      byClientId: this.#method('byClientId', (clientId) => state.accountByClientId(clientId)),
+      all: this.#method('all', () => state.accounts()),
+      put: this.#method('put', (account) => state.putAccount(account)),
+    };
   }
 
   async close(): Promise<void> {
@@ -182,20 +116,22 @@ export class MemoryStore implements Store, Journal, DueIndex, Attention, Account
     await Promise.allSettled(this.#running);
   }
 
-  #run<Args extends unknown[], Answer>(
+  /** A method of the port: one step between its hooks. `turnedDown`: its answer where a fault says `stale`. */
+  #method<Args extends unknown[], Answer>(
     method: StoreMethod,
-    args: [...Args],
     step: (...args: Args) => Answer,
     turnedDown?: Answer,
-  ): Promise<Answer> {
-    if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'));
-    const running = this.#perform(method, structuredClone(args), step, turnedDown);
-    this.#running.add(running);
-    const forget = (): void => {
-      this.#running.delete(running);
+  ): (...args: Args) => Promise<Answer> {
+    return (...args) => {
+      if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'));
+      const running = this.#perform(method, structuredClone(args), step, turnedDown);
+      this.#running.add(running);
+      const forget = (): void => {
+        this.#running.delete(running);
+      };
+      running.then(forget, forget);
+      return running;
     };
-    running.then(forget, forget);
-    return running;
   }
 
   async #perform<Args extends unknown[], Answer>(
