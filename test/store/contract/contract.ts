@@ -1,12 +1,12 @@
 /** What every store keeps, whatever it stores in. Each adapter's test runs it in a few lines. */
 import { accountsContract } from './accounts.ts';
-import { appendContract } from './append.ts';
 import { opsContract } from './attention.ts';
-import { bytesContract } from './bytes.ts';
-import { claimsContract } from './claims.ts';
-import { dueContract } from './due.ts';
+import { claimsContract } from './due/claims.ts';
+import { dueContract } from './due/schedule.ts';
 import type { StoreHarness } from './harness.ts';
-import { journalContract } from './journal.ts';
+import { appendContract } from './journal/append.ts';
+import { bytesContract } from './journal/bytes.ts';
+import { journalContract } from './journal/reads.ts';
 
 export type { StoreHarness } from './harness.ts';
 

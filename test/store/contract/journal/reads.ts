@@ -1,7 +1,7 @@
 /** Reading: by id, lookup, sequence number and page; what was answered outlives the process. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Append, Lookup } from '../../../src/engine/store.ts';
+import type { Append, Lookup } from '../../../../src/engine/store.ts';
 import {
   adjusted,
   appendAfter,
@@ -14,7 +14,7 @@ import {
   headAfter,
   iso,
   settings,
-} from './builders.ts';
+} from '../builders.ts';
 import {
   type ContractContext,
   contractPart,
@@ -24,7 +24,7 @@ import {
   recordsOf,
   same,
   sameSet,
-} from './harness.ts';
+} from '../harness.ts';
 
 export function journalContract(context: ContractContext): void {
   contractPart(context, 'journal', (test) => {

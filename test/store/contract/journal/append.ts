@@ -1,9 +1,9 @@
 /** Appends: compare-and-append, whole or not at all, recognised when they come again. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { ZERO_HASH } from '../../../src/engine/journal.ts';
-import type { Append, Store } from '../../../src/engine/store.ts';
-import { appendAfter, chargeCreated, chargePaid, grow, headAfter, iso } from './builders.ts';
+import { ZERO_HASH } from '../../../../src/engine/journal.ts';
+import type { Append, Store } from '../../../../src/engine/store.ts';
+import { appendAfter, chargeCreated, chargePaid, grow, headAfter, iso } from '../builders.ts';
 import {
   type ContractContext,
   contractPart,
@@ -13,7 +13,7 @@ import {
   recordsOf,
   same,
   sameSet,
-} from './harness.ts';
+} from '../harness.ts';
 
 const RACERS = 64;
 

@@ -1,12 +1,12 @@
 /** What is stored comes back as it was given: keys, texts, numbers, and the bytes that the hash covers. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Metadata } from '../../../src/domain/transactions.ts';
-import { type Batch, contentOf, sha256, ZERO_HASH } from '../../../src/engine/journal.ts';
-import { lookupKey } from '../../../src/engine/lookups.ts';
-import type { Lookup } from '../../../src/engine/store.ts';
-import { adjusted, cashoutCreated, chargeCreated, chargePaid, grow, refused } from './builders.ts';
-import { type ContractContext, contractPart, first, recordsOf, same, sameSet } from './harness.ts';
+import type { Metadata } from '../../../../src/domain/transactions.ts';
+import { type Batch, contentOf, sha256, ZERO_HASH } from '../../../../src/engine/journal.ts';
+import { lookupKey } from '../../../../src/engine/lookups.ts';
+import type { Lookup } from '../../../../src/engine/store.ts';
+import { adjusted, cashoutCreated, chargeCreated, chargePaid, grow, refused } from '../builders.ts';
+import { type ContractContext, contractPart, first, recordsOf, same, sameSet } from '../harness.ts';
 
 const WIDE = '\u{1d4b3}';
 

@@ -1,9 +1,9 @@
 /** The due index: nothing before its time, everything once, in order, and all of it in the end. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { BankOrder, Timer } from '../../../src/engine/journal.ts';
-import type { Due, Store } from '../../../src/engine/store.ts';
-import { cashoutCreated, chargeCreated, chargePaid, deliveryRecord, grow, iso } from './builders.ts';
+import type { BankOrder, Timer } from '../../../../src/engine/journal.ts';
+import type { Due, Store } from '../../../../src/engine/store.ts';
+import { cashoutCreated, chargeCreated, chargePaid, deliveryRecord, grow, iso } from '../builders.ts';
 import {
   type ContractContext,
   contractPart,
@@ -13,7 +13,7 @@ import {
   same,
   sameSet,
   transactionsOf,
-} from './harness.ts';
+} from '../harness.ts';
 
 /** A charge for each time (ms), with a timer then; their ids. */
 async function timersAt(

@@ -1,8 +1,8 @@
 /** Claims belong to an incarnation: living ones keep theirs, silent ones lose them, late results don't count. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Claim, Store } from '../../../src/engine/store.ts';
-import { chargeCreated, deliveryRecord, grow, iso } from './builders.ts';
+import type { Claim, Store } from '../../../../src/engine/store.ts';
+import { chargeCreated, deliveryRecord, grow, iso } from '../builders.ts';
 import {
   type ContractContext,
   contractPart,
@@ -15,7 +15,7 @@ import {
   sameSet,
   settleAll,
   transactionsOf,
-} from './harness.ts';
+} from '../harness.ts';
 
 const URLS = ['https://example.com/hook'];
 
