@@ -1,29 +1,8 @@
-/** Accounts' settings, and the store's own life: ping, close. */
+/** The settings of accounts: read by id and client id, written version by version. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import {
-  type AccountTable,
-  type Attention,
-  type DueIndex,
-  type Journal,
-  StoreUnavailable,
-} from '../../../src/engine/store.ts';
-import { appendAfter, cashoutCreated, chargeCreated, settings } from './builders.ts';
+import { settings } from './builders.ts';
 import { type ContractContext, contractPart, first, same, sameSet } from './harness.ts';
-
-/** What a store can be asked, in all of its roles. */
-type PortMethod = keyof Journal | keyof DueIndex | keyof Attention | keyof AccountTable | 'ping';
-
-/** Fails unless the operation ends in StoreUnavailable, thrown or rejected. */
-async function unavailable(what: string, operation: () => Promise<unknown>): Promise<void> {
-  let error: unknown = null;
-  try {
-    await operation();
-  } catch (thrown) {
-    error = thrown;
-  }
-  assert.ok(error instanceof StoreUnavailable, `${what} of a closed store throws StoreUnavailable`);
-}
 
 export function accountsContract(context: ContractContext): void {
   contractPart(context, 'accounts', (test) => {
@@ -94,78 +73,4 @@ export function accountsContract(context: ContractContext): void {
       same(await after.accounts.byClientId('client_new'), two);
     });
   });
-
-  contractPart(context, 'life', (test) => {
-    test('an open store answers', async ({ open, now }) => {
-      const store = await open('a');
-      await store.ping();
-      await store.due.beat(now());
-      await store.due.tidy(now());
-    });
-
-    test('close writes what waits', async ({ open, reopen, now }) => {
-      const store = await open('a');
-      const accounts = Array.from({ length: 50 }, () => randomUUID());
-      const empty = await store.journal.head(first(accounts));
-      const appends = accounts.map((account) => appendAfter(account, empty, [chargeCreated(now())]));
-      const waiting = appends.map((append) => store.journal.append(append));
-      await store.close();
-      for (const result of await Promise.all(waiting)) assert.is(result.outcome, 'appended');
-      const after = await reopen('b');
-      for (const { batch } of appends) assert.is((await after.journal.head(batch.account)).hash, batch.hash);
-    });
-
-    test('a closed store is unavailable', async ({ open, now }) => {
-      const store = await open('a');
-      const account = randomUUID();
-      const append = appendAfter(account, await store.journal.head(account), [chargeCreated(now())]);
-      await store.close();
-      const operations: { [Method in PortMethod]: () => Promise<unknown> } = {
-        head: () => store.journal.head(account),
-        read: () => store.journal.read(account, { transactions: [account], lookups: [] }),
-        append: () => store.journal.append(append),
-        transaction: () => store.journal.transaction(account),
-        batches: () => store.journal.batches(account, [1]),
-        batchesFrom: () => store.journal.batchesFrom(account, 1, 1),
-        accountIds: () => store.journal.accountIds(),
-        records: () => store.journal.records('', 1),
-        lookups: () => store.journal.lookups(account),
-        beat: () => store.due.beat(now()),
-        claim: () => store.due.claim('timer', now(), 1),
-        settle: () => store.due.settle([{ claim: null, next: null, attention: attention(now()) }]),
-        park: () => store.due.park([{ due: timer(account, now()), token: 'x' }]),
-        unpark: () => store.due.unpark(now()),
-        deliveries: () => store.journal.deliveries(account),
-        list: () => store.attention.list(),
-        note: () => store.attention.note([attention(now())]),
-        dismiss: () => store.attention.dismiss('x'),
-        openCashouts: () => store.journal.openCashouts(new Date(now()).toISOString(), 1),
-        tidy: () => store.due.tidy(now()),
-        dismissed: () => store.attention.dismissed(['x']),
-        get: () => store.accounts.get(account),
-        byClientId: () => store.accounts.byClientId('x'),
-        all: () => store.accounts.all(),
-        put: () => store.accounts.put(settings()),
-        ping: () => store.ping(),
-      };
-      for (const [name, operation] of Object.entries(operations)) await unavailable(name, operation);
-    });
-
-    test('closing one incarnation leaves the other', async ({ open, now }) => {
-      const [a, b] = [await open('a'), await open('b')];
-      await a.close();
-      const account = randomUUID();
-      const append = appendAfter(account, await b.journal.head(account), [cashoutCreated(now())]);
-      assert.is((await b.journal.append(append)).outcome, 'appended');
-      await b.ping();
-    });
-  });
-}
-
-function attention(at: number) {
-  return { kind: 'dead' as const, id: 'x', what: 'w', next: 'n', since: new Date(at).toISOString() };
-}
-
-function timer(account: string, at: number) {
-  return { kind: 'timer' as const, at, account, transaction: account, name: 'X', tries: 0 };
 }

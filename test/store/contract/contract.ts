@@ -1,12 +1,14 @@
 /** What every store keeps, whatever it stores in. Each adapter's test runs it in a few lines. */
 import { accountsContract } from './accounts.ts';
-import { opsContract } from './attention.ts';
+import { attentionContract } from './attention.ts';
 import { claimsContract } from './due/claims.ts';
-import { dueContract } from './due/schedule.ts';
+import { scheduleContract } from './due/schedule.ts';
 import type { StoreHarness } from './harness.ts';
 import { appendContract } from './journal/append.ts';
 import { bytesContract } from './journal/bytes.ts';
-import { journalContract } from './journal/reads.ts';
+import { readsContract } from './journal/reads.ts';
+import { unfinishedContract } from './journal/unfinished.ts';
+import { lifeContract } from './life.ts';
 
 export type { StoreHarness } from './harness.ts';
 
@@ -24,10 +26,12 @@ export function storeContract(
 ): void {
   const context = { name, start, rounds: options.rounds ?? 4, silentAfterMs: options.silentAfterMs };
   appendContract(context);
-  journalContract(context);
+  readsContract(context);
   bytesContract(context);
-  dueContract(context);
+  unfinishedContract(context);
+  scheduleContract(context);
   claimsContract(context);
-  opsContract(context);
+  attentionContract(context);
   accountsContract(context);
+  lifeContract(context);
 }

@@ -50,7 +50,7 @@ async function takenOver(harness: StoreHarness, silentAfterMs: number, count = 1
 
 export function claimsContract(context: ContractContext): void {
   const { silentAfterMs } = context;
-  contractPart(context, 'claims', (test) => {
+  contractPart(context, 'due: claims', (test) => {
     test('two incarnations that claim at once get each thing once', async (harness) => {
       const stores = [await harness.open('a'), await harness.open('b')];
       for (let round = 0; round < context.rounds; round++) {
@@ -233,6 +233,25 @@ export function claimsContract(context: ContractContext): void {
       await beats(harness, next);
       await next.due.tidy(harness.now());
       sameSet(transactionsOf(await drain(next, 'delivery', harness.now())), ids);
+    });
+
+    test('tidying takes nothing away that is needed', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      await store.due.beat(now());
+      const entry = chargeCreated(now(), {
+        externalRef: 'r',
+        urls: ['https://a.example'],
+        timers: [{ name: 'X', at: iso(now() + 1_000) }],
+      });
+      const { append } = await grow(store, account, [entry]);
+      const claim = first(await store.due.claim('delivery', now(), 10));
+      await store.due.tidy(now());
+      same(await store.journal.transaction(entry.transaction), first(append.records));
+      sameSet(await store.journal.lookups(account), append.lookups);
+      assert.is((await store.journal.append(append)).outcome, 'appended');
+      same(await store.due.settle([{ claim, next: null }]), [true]);
+      assert.is((await store.due.claim('timer', now() + 1_000, 10)).length, 1);
     });
   });
 }

@@ -27,8 +27,8 @@ async function timersAt(
   return charges.map(({ transaction }) => transaction);
 }
 
-export function dueContract(context: ContractContext): void {
-  contractPart(context, 'due', (test) => {
+export function scheduleContract(context: ContractContext): void {
+  contractPart(context, 'due: schedule', (test) => {
     test('nothing is due in an empty store', async ({ open, now }) => {
       const store = await open('a');
       for (const kind of ['timer', 'bank', 'delivery'] as const)

@@ -69,7 +69,7 @@ async function holdsOnly(
 }
 
 export function appendContract(context: ContractContext): void {
-  contractPart(context, 'append', (test) => {
+  contractPart(context, 'journal: append', (test) => {
     test('an account without a batch has an empty head', async ({ open }) => {
       const store = await open('a');
       const head = await store.journal.head(randomUUID());

@@ -99,7 +99,7 @@ function sound(batches: readonly Batch[]): void {
 }
 
 export function bytesContract(context: ContractContext): void {
-  contractPart(context, 'bytes', (test) => {
+  contractPart(context, 'journal: bytes', (test) => {
     test('odd, long and similar keys each find their own', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();

@@ -26,8 +26,8 @@ import {
   sameSet,
 } from '../harness.ts';
 
-export function journalContract(context: ContractContext): void {
-  contractPart(context, 'journal', (test) => {
+export function readsContract(context: ContractContext): void {
+  contractPart(context, 'journal: reads', (test) => {
     test('one read answers many wants, in their order', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
