@@ -14,7 +14,7 @@ export class Environment {
   readonly queue: WriteQueue;
   readonly watch = new WriteWatch();
   readonly #onFatal: (error: Error) => void;
-  #closed = false;
+  #closing: Promise<void> | null = null;
 
   /** `onFatal`: a write or flush failed, and the process must stop. */
   constructor(tables: Tables, onFatal: (error: Error) => void) {
@@ -35,7 +35,7 @@ export class Environment {
    * @throws StoreUnavailable after `close`
    */
   fresh(): Tables {
-    if (this.#closed) throw new StoreUnavailable('the store is closed');
+    if (this.#closing !== null) throw new StoreUnavailable('the store is closed');
     this.tables.root.resetReadTxn();
     return this.tables;
   }
@@ -61,9 +61,12 @@ export class Environment {
   }
 
   /** Writes what waits, then closes. */
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.queue.close();
     await closeTables(this.tables);
   }

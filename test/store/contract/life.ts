@@ -9,7 +9,7 @@ import {
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
 import { appendAfter, cashoutCreated, chargeCreated, settings } from './builders.ts';
-import { type ContractContext, contractPart, first } from './harness.ts';
+import { type ContractContext, contractPart, first, same } from './harness.ts';
 
 /** What a store can be asked, in all of its roles. */
 type PortMethod = keyof Journal | keyof DueIndex | keyof Attention | keyof AccountTable | 'ping';
@@ -52,6 +52,19 @@ export function lifeContract(context: ContractContext): void {
       for (const result of await Promise.all(waiting)) assert.is(result.outcome, 'appended');
       const after = await reopen('b');
       for (const { batch } of appends) assert.is((await after.journal.head(batch.account)).hash, batch.hash);
+    });
+
+    test('closing again waits for the one close', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const append = appendAfter(account, await store.journal.head(account), [chargeCreated(now())]);
+      const appended = store.journal.append(append);
+      const ends: string[] = [];
+      const once = store.close().then(() => ends.push('close'));
+      await store.close().then(() => ends.push('again'));
+      await once;
+      same(ends, ['close', 'again']);
+      assert.is((await appended).outcome, 'appended');
     });
 
     test('a closed store is unavailable', async ({ open, now }) => {
