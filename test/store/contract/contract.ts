@@ -10,8 +10,6 @@ import { readsContract } from './journal/reads.ts';
 import { unfinishedContract } from './journal/unfinished.ts';
 import { lifeContract } from './life.ts';
 
-export type { StoreHarness } from './harness.ts';
-
 /**
  * Runs the contract. `start` gives a store without data. `rounds`: how often races are run; `silentAfterMs`:
  * what the harness opens its stores with.

@@ -19,6 +19,46 @@ export interface StoreHarness {
   close(): Promise<void>;
 }
 
+/** When the clock of a harness starts, ms since 1970. */
+export const START = Date.UTC(2026, 0, 5, 12);
+
+/**
+ * A harness on one place for data. `openStore` opens a store there that goes by the clock `now`; `remove` takes
+ * the data away once all stores are closed.
+ */
+export function harnessOn(
+  openStore: (incarnation: string, now: () => number) => Promise<Store>,
+  remove: () => Promise<void>,
+): StoreHarness {
+  let opened: Store[] = [];
+  let at = START;
+  const now = (): number => at;
+  const open = async (incarnation: string): Promise<Store> => {
+    const store = await openStore(incarnation, now);
+    opened.push(store);
+    return store;
+  };
+  const closeAll = async (): Promise<void> => {
+    await Promise.all(opened.map((store) => store.close()));
+    opened = [];
+  };
+  return {
+    open,
+    reopen: async (incarnation) => {
+      await closeAll();
+      return open(incarnation);
+    },
+    now,
+    advance: (ms) => {
+      at += ms;
+    },
+    close: async () => {
+      await closeAll();
+      await remove();
+    },
+  };
+}
+
 /** What each part of the contract is given. */
 export interface ContractContext {
   name: string;

@@ -3,40 +3,19 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StoreUnavailable } from '../../../src/engine/store.ts';
 import { appendAfter, chargeCreated, grow, headAfter, iso } from '../../store/contract/builders.ts';
-import { type StoreHarness, storeContract } from '../../store/contract/contract.ts';
-import { first, same } from '../../store/contract/harness.ts';
+import { storeContract } from '../../store/contract/contract.ts';
+import { first, harnessOn, START, type StoreHarness, same } from '../../store/contract/harness.ts';
 import { FaultPlan, type Faults } from './faults.ts';
 import { MemoryState } from './state.ts';
 import { MemoryStore } from './store.ts';
 
 const silentAfterMs = 10_000;
-const START = Date.UTC(2026, 0, 5, 12);
-
 async function startMemory(): Promise<StoreHarness> {
   const state = new MemoryState();
-  let open: MemoryStore[] = [];
-  let now = START;
-  const openOne = async (incarnation: string): Promise<MemoryStore> => {
-    const store = new MemoryStore({ state, incarnation, now: () => now, silentAfterMs });
-    open.push(store);
-    return store;
-  };
-  const close = async (): Promise<void> => {
-    await Promise.all(open.map((store) => store.close()));
-    open = [];
-  };
-  return {
-    open: openOne,
-    reopen: async (incarnation) => {
-      await close();
-      return openOne(incarnation);
-    },
-    now: () => now,
-    advance: (ms) => {
-      now += ms;
-    },
-    close,
-  };
+  return harnessOn(
+    async (incarnation, now) => new MemoryStore({ state, incarnation, now, silentAfterMs }),
+    async () => {},
+  );
 }
 
 storeContract('memory', startMemory, { silentAfterMs });
