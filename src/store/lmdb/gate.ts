@@ -1,13 +1,13 @@
 /**
  * Nobody opens or closes the environment while anybody writes to it or opens it, in whatever process.
  *
- * lmdb 3.5.6 lacks the fix of LMDB's ITS#9496: whoever opens an environment sets the number of its last
+ * lmdb 3.5.6 lacks the fix of LMDB's ITS#9496: a process that opens an environment sets the number of its last
  * transaction to what the file said a moment before. A transaction that was committed in between is gone, though
- * its writer was told that it is durable, and the next one may take its pages. And who closes it as the last one
- * takes the locks away from whoever is opening it.
+ * its writer was told that it is durable, and the next one may take its pages. And the last process to close it
+ * takes the locks away from one that is opening it.
  *
  * The locks are the operating system's, on two files in the folder: they end with their process. Writers
- * share the gate, whoever opens has it alone. Between two openers there is a turnstile, which each writer passes
+ * share the gate, an opener has it alone. Between two openers there is a turnstile, which each writer passes
  * as well, so that those who write all the time let an opener in.
  */
 
@@ -20,7 +20,7 @@ const POLL_MS = 1;
 /** A write that takes longer may be in the hands of a process that is stopped. */
 const SUSPECT_AFTER_MS = 1_500;
 const LOOK_AGAIN_MS = 500;
-/** Who only reads is told by then; a flush to a disk never takes so long. */
+/** A reader gives up after this; a flush to a disk never takes so long. */
 const READER_PATIENCE_MS = 30_000;
 
 function listed(path: string): string[] {
@@ -66,7 +66,7 @@ export class FolderGate {
   readonly #turnstile: number;
   /** Writes under way in this process. */
   #writes = 0;
-  /** Who waits to write; those who come later wait behind. */
+  /** The end of the line of writes that wait to be let in; the next one waits behind it. */
   #waiting: Promise<void> | null = null;
   #ended: (() => void) | null = null;
   #closed = false;
@@ -87,9 +87,9 @@ export class FolderGate {
   }
 
   /**
-   * As `alone`, for who only reads or is about to go: where a process is stopped in the middle of a write, and
-   * everybody else waits behind it, nothing is committed meanwhile, and `work` is done beside it.
-   * @throws StoreUnavailable where somebody is busy for longer than one can be.
+   * As `alone`, for a process that only reads or is about to close: where another one is stopped in the middle of
+   * a write, and all the others wait behind it, nothing is committed meanwhile, and `work` is done beside it.
+   * @throws StoreUnavailable where another process is busy for longer than a write takes
    */
   besideStopped<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     const startedAt = performance.now();

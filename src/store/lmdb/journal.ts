@@ -102,7 +102,8 @@ export class LmdbJournal implements Journal {
 
   /** Whether the number is taken, or the batch before is missing. */
   #wasFirst({ account, seq }: Batch): boolean {
-    // What this process appended itself is there; whoever was first after it, the condition of the write tells.
+    // The batch before is this process's own, so it is there; whether another process was first with this number,
+    // the condition of the write tells.
     if (this.#appended.get(account) === seq - 1) return false;
     const { journal } = this.#tables;
     return journal.doesExist([account, seq]) || (seq > 1 && !journal.doesExist([account, seq - 1]));

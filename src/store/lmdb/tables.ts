@@ -54,7 +54,7 @@ export function fitsKey(text: string): boolean {
   return text.length <= LONGEST_KEY;
 }
 
-/** A write that reads first: both in one transaction. */
+/** A write that reads first, both in one transaction. Its failure is told to the caller alone. */
 export function transact<Result>({ gate, root }: Tables, body: () => Result): Promise<Result> {
   return gate.write(() => root.transaction(body));
 }
@@ -98,7 +98,7 @@ async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, '
       lock: root.openDB({ name: 'lock', ...text }),
     };
   } catch (error) {
-    // Whoever opens it next in this process would be handed what this one left open.
+    // The next opening in this process would be handed what this one left open.
     await root.close();
     throw error;
   }
@@ -143,7 +143,7 @@ export async function openToRead(folder: string): Promise<Tables | null> {
   } catch (error) {
     gate.close();
     if (error instanceof StoreUnavailable) throw error;
-    // Whoever opens it for writing says what is wrong with it, or mends it.
+    // Opening it for writing tells what is wrong with it, or mends it.
     return null;
   }
   // lmdb gives no database, against its types, where there is none.

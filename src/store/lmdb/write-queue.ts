@@ -9,7 +9,7 @@ import { onceATurn } from '../../waiting.ts';
 import type { Tables } from './tables.ts';
 
 export interface WriteOperation {
-  /** Issues the writes, synchronously; what it returns settles once the group is durable. */
+  /** Issues the writes, synchronously. */
   issue(group: WriteGroup): void;
   /** After the group is durable. */
   done(): void;
@@ -18,7 +18,7 @@ export interface WriteOperation {
 
 /** One group on its way to the disk. */
 export interface WriteGroup {
-  /** Conditional writes that must be known before `done`. */
+  /** Writes whose outcome must be known before `done`. */
   readonly promises: Promise<unknown>[];
   /** Called once all operations have issued their writes, before the group is sent. */
   readonly last: (() => void)[];
@@ -33,7 +33,7 @@ export class WriteQueue {
   #waiting: WriteOperation[] = [];
   readonly #underWay = new Set<Promise<void>>();
   /** How many operations the last group had. */
-  #size = 0;
+  #lastSize = 0;
   /** Everything that arrives in one turn of the event loop shares a group. */
   readonly #schedule = onceATurn(() => this.#send());
   #closed = false;
@@ -72,9 +72,9 @@ export class WriteQueue {
     // A second group is handed over while the first is being written, so that the disk needn't wait for us; but
     // not a small one, which would only keep others from sharing a flush.
     const isBusy = this.#underWay.size > 0;
-    if (isBusy && (this.#underWay.size > 1 || this.#waiting.length < this.#size / 2)) return;
+    if (isBusy && (this.#underWay.size > 1 || this.#waiting.length < this.#lastSize / 2)) return;
     const operations = this.#waiting.splice(0, GROUP_OPERATIONS);
-    this.#size = operations.length;
+    this.#lastSize = operations.length;
     const group = this.#write(operations).finally(() => {
       this.#underWay.delete(group);
       this.#send();

@@ -1,6 +1,6 @@
 /**
  * Knows of every write that is under way. A write may wait for long (another process can be frozen inside a
- * transaction), and who asked for it must not wait with it: the write goes on, its caller is told.
+ * transaction), and its caller must not wait with it: the write goes on, the caller is told.
  */
 import { StoreUnavailable } from '../../engine/store.ts';
 
@@ -14,7 +14,7 @@ export class WriteWatch {
   /** In the order of their starts. */
   readonly #underWay = new Set<{ startedAt: number }>();
 
-  /** Knows of a write until its end; who asked for it waits for its real outcome. */
+  /** Knows of a write until its end; its caller waits for its real outcome. */
   follow<Result>(write: Promise<Result>): Promise<Result> {
     const entry = { startedAt: performance.now() };
     this.#underWay.add(entry);
@@ -26,8 +26,8 @@ export class WriteWatch {
   }
 
   /**
-   * As `follow`, but after 5 s the caller gets StoreUnavailable. What the write gives later nobody has:
-   * `undo` is called with it then.
+   * As `follow`, but after 5 s the caller gets StoreUnavailable. A result that comes later reaches no caller:
+   * it goes to `undo`.
    */
   bound<Result>(write: Promise<Result>, undo: (result: Result) => void = () => {}): Promise<Result> {
     return new Promise((resolve, reject) => {
