@@ -30,7 +30,7 @@ export function requestText(
 }
 
 /** Takes whole answers off the text of a socket. */
-class Answers {
+export class Answers {
   readonly taken: Answer[] = [];
   #text = '';
   #position = 0;
