@@ -1,11 +1,11 @@
 /** The yardstick: bare Koa with the API's router and body parser, answering about as many bytes. */
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { readObject } from '../../src/api/body.ts';
+import { MAX_BODY_BYTES, objectOf, readBody } from '../../src/api/body.ts';
 
 const router = new Router();
-router.post('/v1/pix-in', async (ctx) => {
-  const body = await readObject(ctx.req);
+router.post('/v1/pix-in', readBody(MAX_BODY_BYTES), (ctx) => {
+  const body = objectOf(ctx);
   ctx.status = 201;
   ctx.body = { ...body, padding: 'x'.repeat(500) };
 });

@@ -9,7 +9,8 @@ import { BankRefused } from '../engine/bank.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { readBalance, readDeliveries } from './account-endpoints.ts';
 import { authenticate } from './auth.ts';
-import { takeCallbacks } from './callbacks.ts';
+import { MAX_BODY_BYTES, readBody } from './body.ts';
+import { MAX_CALLBACK_BYTES, takeCallbacks } from './callbacks.ts';
 import type { ApiRouter, ApiServices, Context, RequestState } from './context.ts';
 import { Deadlines } from './deadlines.ts';
 import { ApiError, unavailable } from './errors.ts';
@@ -101,18 +102,20 @@ function routes(options: ApiOptions): ApiRouter {
     if (left < 0) throw new ApiError('RATE_LIMITED', 'Too many requests.', {}, { 'Retry-After': '1' });
     return next();
   };
-  router.post('/pix-in', limited, createCharge(options));
+  const withBody = readBody(MAX_BODY_BYTES);
+  router.post('/pix-in', limited, withBody, createCharge(options));
   router.get('/pix-in', limited, lookUp(options, 'pix-in', 'externalRef'));
-  router.post('/cashout', limited, createTransfer(options));
+  router.post('/cashout', limited, withBody, createTransfer(options));
   router.get('/cashout', limited, lookUp(options, 'cashout', 'reference'));
   router.get('/balance', limited, readBalance(options));
   router.get('/webhooks', limited, readDeliveries(options));
   if (options.sandbox) {
-    router.post('/sandbox/pix-in/:id/pay', limited, pay(options));
-    router.post('/sandbox/transactions/:id/messages', limited, sendMessage(options));
+    router.post('/sandbox/pix-in/:id/pay', limited, withBody, pay(options));
+    router.post('/sandbox/transactions/:id/messages', limited, withBody, sendMessage(options));
   }
   if (options.bankCallbackSecret !== null) {
-    router.post('/bank/callbacks', takeCallbacks(options, options.bankCallbackSecret));
+    const withCallbacks = readBody(MAX_CALLBACK_BYTES);
+    router.post('/bank/callbacks', withCallbacks, takeCallbacks(options, options.bankCallbackSecret));
   }
   return router;
 }

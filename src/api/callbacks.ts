@@ -4,11 +4,11 @@ import { verifyWebhook } from '../domain/webhook-signature.ts';
 import { Overloaded } from '../engine/actor.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { checkContentType, parseJson, readBytes } from './body.ts';
+import { bytesOf, checkContentType, parseJson } from './body.ts';
 import { type ApiServices, type Context, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, validationError } from './errors.ts';
 
-const MAX_BYTES = 1024 * 1024;
+export const MAX_CALLBACK_BYTES = 1024 * 1024;
 const MAX_MESSAGES = 500;
 const TOLERANCE_S = 300;
 
@@ -138,11 +138,11 @@ async function takeAll(
 
 export function takeCallbacks(services: ApiServices, secret: string) {
   return async (ctx: Context): Promise<void> => {
-    const body = await readBytes(ctx.req, MAX_BYTES);
+    const body = bytesOf(ctx);
     if (!isSigned(ctx, secret, body, services.now())) {
       throw new ApiError('INVALID_CREDENTIALS', 'The signature is missing, wrong or too old.');
     }
-    checkContentType(ctx.req);
+    checkContentType(ctx);
     ctx.body = await takeAll(services, ctx, parseMessages(body));
     ctx.status = 200;
   };

@@ -2,7 +2,7 @@
 import type { FieldError } from '../domain/message-data.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { IncomingMessage, MessageAnswer } from '../engine/payments.ts';
-import { readObject, readOptionalObject } from './body.ts';
+import { objectOf, optionalObjectOf } from './body.ts';
 import { type ApiServices, type Context, sendOptions } from './context.ts';
 import { ApiError, notFound, validationError } from './errors.ts';
 import { represent } from './representation.ts';
@@ -56,7 +56,7 @@ async function send(
 /** POST /sandbox/transactions/:id/messages */
 export function sendMessage(services: ApiServices) {
   return async (ctx: Context): Promise<void> => {
-    const body = await readObject(ctx.req);
+    const body = objectOf(ctx);
     const record = await ownTransaction(services, ctx, ctx.params.id ?? '', null);
     const result = check(MessageSchema, body);
     if (!result.ok) throw validationError(result.details);
@@ -68,7 +68,7 @@ export function sendMessage(services: ApiServices) {
 /** POST /sandbox/pix-in/:id/pay */
 export function pay(services: ApiServices) {
   return async (ctx: Context): Promise<void> => {
-    const body = await readOptionalObject(ctx.req);
+    const body = optionalObjectOf(ctx);
     const record = await ownTransaction(services, ctx, ctx.params.id ?? '', 'pix-in');
     const result = check(PaySchema, body);
     if (!result.ok) throw validationError(result.details);

@@ -5,7 +5,7 @@ import type { Answer } from '../engine/commands.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { findTransaction } from '../engine/lookups.ts';
 import type { LookupName } from '../engine/store.ts';
-import { readObject } from './body.ts';
+import { objectOf } from './body.ts';
 import { type ApiServices, type Context, isUuidV4, queryValue, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, notFound, unavailable, validationError } from './errors.ts';
 import { represent } from './representation.ts';
@@ -57,7 +57,7 @@ function created(ctx: Context, answer: Answer): void {
 
 export function createCharge({ payments }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
-    const request = checked(ctx, ChargeSchema, await readObject(ctx.req));
+    const request = checked(ctx, ChargeSchema, objectOf(ctx));
     const charge = {
       amount: request.amount,
       externalRef: request.externalRef ?? null,
@@ -73,7 +73,7 @@ export function createCharge({ payments }: ApiServices) {
 
 export function createTransfer({ payments }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
-    const request = checked(ctx, TransferSchema, await readObject(ctx.req));
+    const request = checked(ctx, TransferSchema, objectOf(ctx));
     const transfer = {
       amount: request.amount,
       idempotencyKey: request.idempotencyKey ?? null,
