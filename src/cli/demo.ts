@@ -9,14 +9,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { WriteStream } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { toString as toQrText } from 'qrcode';
 import { now } from '../clock.ts';
 import { parseBrCode } from '../domain/br-code.ts';
 import { verifyWebhook } from '../domain/webhook-signature.ts';
 import { textOf } from '../errors.ts';
 import { pause } from '../waiting.ts';
+import { drawingFor } from './qr-drawing.ts';
 
 const PATIENCE_MS = 15_000;
 const TOLERANCE_S = 300;
@@ -67,7 +68,7 @@ function freePort(): Promise<number> {
 }
 
 class Demo {
-  readonly #say: (line: string) => void;
+  readonly #out: WriteStream;
   readonly #folder = mkdtempSync(join(tmpdir(), 'pixstate-demo-'));
   readonly #webhooks: Webhook[] = [];
   #receiver: Server | null = null;
@@ -76,8 +77,12 @@ class Demo {
   #base = '';
   #account: Issued | null = null;
 
-  constructor(say: (line: string) => void) {
-    this.#say = say;
+  constructor(out: WriteStream) {
+    this.#out = out;
+  }
+
+  #say(line: string): void {
+    this.#out.write(`${line}\n`);
   }
 
   async run(): Promise<{ balance: number; webhooks: number; verify: object }> {
@@ -222,7 +227,8 @@ class Demo {
     const { qrcode } = body.pix as { qrcode: string };
     must(parseBrCode(qrcode).amount === 10_000, 'the QR code has another amount');
     this.#say(qrcode);
-    this.#say(await toQrText(qrcode, { type: 'terminal', small: true }));
+    const drawing = drawingFor(this.#out, qrcode);
+    if (drawing !== null) this.#say(drawing);
     const paid = await this.#request('POST', `/sandbox/pix-in/${body.id}/pay`, { payer: { name: 'Maria' } });
     must(paid.status === 200 && paid.body.status === 'paid', `the payment was answered ${paid.status}`);
     await this.#events(body.id, ['pix-in.waiting_payment', 'pix-in.paid']);
@@ -274,7 +280,7 @@ class Demo {
 
 /** Runs the demo; the exit status. */
 export async function demo(json: boolean): Promise<number> {
-  const demo = new Demo((line) => (json ? process.stderr : process.stdout).write(`${line}\n`));
+  const demo = new Demo(json ? process.stderr : process.stdout);
   try {
     const result = await demo.run();
     if (json) process.stdout.write(`${JSON.stringify({ ok: true, ...result })}\n`);
