@@ -7,12 +7,12 @@ import Koa from 'koa';
 import { Overloaded } from '../engine/actor.ts';
 import { BankRefused } from '../engine/bank.ts';
 import { StoreUnavailable } from '../engine/store.ts';
+import { within } from '../waiting.ts';
 import { readBalance, readDeliveries } from './account-endpoints.ts';
 import { authenticate } from './auth.ts';
 import { MAX_BODY_BYTES, readBody } from './body.ts';
 import { MAX_CALLBACK_BYTES, takeCallbacks } from './callbacks.ts';
 import type { ApiRouter, ApiServices, Context, RequestState } from './context.ts';
-import { Deadlines } from './deadlines.ts';
 import { ApiError, unavailable } from './errors.ts';
 import { openApiDocument } from './openapi.ts';
 import { BURST, RATE_PER_SECOND, RateLimit } from './rate-limit.ts';
@@ -73,22 +73,10 @@ function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
 }
 
 /** Ends a request after 29 s; what isn't decided by then is dropped. */
-function withinTime(ctx: Koa.Context, deadlines: Deadlines, work: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const deadline = deadlines.add(() => {
-      ctx.state.timedOut = true;
-      reject(new ApiError('TIMEOUT', 'The request took too long. A repeat with the same key is safe.'));
-    });
-    work.then(
-      () => {
-        deadline.done = true;
-        resolve();
-      },
-      (error: unknown) => {
-        deadline.done = true;
-        reject(error);
-      },
-    );
+function withinTime(ctx: Koa.Context, work: Promise<void>): Promise<void> {
+  return within(TIMEOUT_MS, work, () => {
+    ctx.state.timedOut = true;
+    return new ApiError('TIMEOUT', 'The request took too long. A repeat with the same key is safe.');
   });
 }
 
@@ -158,7 +146,6 @@ export function createApp(options: ApiOptions): Koa {
   const app = new Koa();
   const router = routes(options);
   const routed = router.routes();
-  const deadlines = new Deadlines(TIMEOUT_MS, options.now);
   const document = openApiDocument(options.sandbox, options.bankCallbackSecret !== null);
 
   const handle = async (ctx: Koa.Context): Promise<void> => {
@@ -179,7 +166,7 @@ export function createApp(options: ApiOptions): Koa {
     ctx.state.timedOut = false;
     ctx.res.setHeader('X-Request-Id', requestId);
     try {
-      await withinTime(ctx, deadlines, handle(ctx));
+      await withinTime(ctx, handle(ctx));
     } catch (error) {
       fail(ctx, error, options);
     }

@@ -1,9 +1,11 @@
 /** What only another configuration shows, and the 29 seconds. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Deadlines } from '../../src/api/deadlines.ts';
+import { answersOn, openSocket, requestText } from '../faults/pipeline.ts';
 import { cli } from '../support/cli.ts';
 import { basic, merchant, raw } from '../support/client.ts';
+import { validCpf } from '../support/flows.ts';
+import { whole } from '../support/json.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startServer } from '../support/server.ts';
 import { until } from '../support/wait.ts';
@@ -134,22 +136,31 @@ s('what node would answer by itself has the error object and a request id', asyn
   }
 });
 
-s('a request that takes longer than it may is told so once, one that ended is not', async () => {
-  const clock = { ms: 0 };
-  const deadlines = new Deadlines(29_000, () => clock.ms);
-  const expired: string[] = [];
-  deadlines.add(() => expired.push('slow'));
-  deadlines.add(() => expired.push('ended')).done = true;
-  clock.ms = 28_999;
-  await new Promise((resolve) => setTimeout(resolve, 400));
-  assert.equal(expired, []);
-  deadlines.add(() => expired.push('later'));
-  clock.ms = 29_000;
-  await until(async () => expired.length > 0, 5_000, 'the deadline');
-  assert.equal(expired, ['slow']);
-  clock.ms = 28_999 + 29_000;
-  await until(async () => expired.length > 1, 5_000, 'the second deadline');
-  assert.equal(expired, ['slow', 'later']);
+s('a request that takes 29 seconds is told so, and what it wanted is dropped', async () => {
+  const server = await startServer();
+  try {
+    const client = await merchant(server, ['--balance', '100000']);
+    const transfer = { amount: 1_007, idempotencyKey: 'late', pix: { pixKeyType: 'CPF', pixKey: validCpf } };
+    const request = requestText(client, 'POST', '/cashout', transfer);
+    const socket = await openSocket(server.port);
+    const answers = answersOn(socket, 2, 40_000);
+    const started = performance.now();
+    socket.write(request.slice(0, -5));
+    socket.once('data', () => socket.write(request.slice(-5) + requestText(client, 'GET', '/balance')));
+    const [late, balance] = await answers;
+    const seconds = (performance.now() - started) / 1_000;
+    assert.equal(
+      [late?.status, late?.body],
+      [504, { error: 'TIMEOUT', message: 'The request took too long. A repeat with the same key is safe.' }],
+    );
+    assert.ok(seconds >= 29 && seconds < 35, `after ${seconds} s`);
+    assert.is(whole(balance?.body ?? null, 'balance'), 100_000);
+    // Nothing holds the key: a repeat is the first.
+    assert.is((await client.post('/cashout', transfer)).status, 201);
+    socket.destroy();
+  } finally {
+    await server.stop();
+  }
 });
 
 s.run();
