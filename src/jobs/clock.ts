@@ -19,7 +19,7 @@ import type { AgendaBackend, Job } from 'agenda';
 import { Agenda } from 'agenda';
 import { asError } from '../errors.ts';
 import { within } from '../waiting.ts';
-import { type ClockRepository, clockRepository } from './clock-repository.ts';
+import { type ClockRepository, clockRepository } from './agenda-repository.ts';
 import { FailureReports } from './failure-reports.ts';
 
 /** A piece of work that is to be done again and again; it bounds its own time. */

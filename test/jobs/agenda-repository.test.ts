@@ -1,7 +1,7 @@
 import type { JobParameters, JobRepository } from 'agenda';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { clockRepository } from '../../src/jobs/clock-repository.ts';
+import { clockRepository } from '../../src/jobs/agenda-repository.ts';
 import { MemoryBackend } from '../../src/jobs/memory-backend.ts';
 import { fromNow, newJob, present, sleep } from './support.ts';
 
