@@ -21,14 +21,8 @@ import { asError } from '../errors.ts';
 import { within } from '../waiting.ts';
 import { type ClockRepository, clockRepository } from './agenda-repository.ts';
 import { FailureReports } from './failure-reports.ts';
-
-/** A piece of work that is to be done again and again; it bounds its own time. */
-export interface RecurringJob {
-  /** Unique among the jobs of a backend, and the same in each process that shares the work. */
-  name: string;
-  everyMs: number;
-  run(): Promise<void>;
-}
+import type { RecurringJob } from './recurring-job.ts';
+import { type Repetition, repeat } from './repeat.ts';
 
 /** What a `JobClock` runs, where it keeps its schedule and whom it tells of failures. */
 export interface JobClockOptions {
@@ -57,10 +51,6 @@ const DEFAULT_STOP_TIMEOUT_MS = 10_000;
 /** How often it looks whether the backend still has the jobs. */
 const LOOK_EVERY_MS = 1_000;
 const RELEASE_TIMEOUT_MS = 1_000;
-
-interface Repetition {
-  end(): Promise<void>;
-}
 
 interface Started {
   agenda: Agenda;
@@ -230,25 +220,6 @@ function alreadyConnected(backend: AgendaBackend, { repository }: ClockRepositor
     ownsConnection: false,
     connect: async () => {},
     disconnect: async () => {},
-  };
-}
-
-/** Does work every so often, one at a time, whatever it throws; ending waits for what is under way. */
-function repeat(everyMs: number, work: () => Promise<void>, onError: (error: unknown) => void): Repetition {
-  let underWay: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    if (underWay !== null) return;
-    underWay = work()
-      .catch(onError)
-      .finally(() => {
-        underWay = null;
-      });
-  }, everyMs);
-  return {
-    end: async () => {
-      clearInterval(timer);
-      await underWay;
-    },
   };
 }
 

@@ -9,7 +9,7 @@ import type { Payments } from '../engine/payments.ts';
 import { settleSurely } from '../engine/settle.ts';
 import type { Claim, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import type { RecurringJob } from './clock.ts';
+import type { RecurringJob } from './recurring-job.ts';
 
 export interface SweepOptions {
   engine: Engine;

@@ -1,10 +1,10 @@
 import type { AgendaBackend, JobRepository } from 'agenda';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { JobClockOptions, RecurringJob } from '../../src/jobs/clock.ts';
-import { JobClock } from '../../src/jobs/clock.ts';
+import { JobClock, type JobClockOptions } from '../../src/jobs/clock.ts';
 import { MemoryBackend } from '../../src/jobs/memory-backend.ts';
-import { sleep, waitUntil } from './support.ts';
+import type { RecurringJob } from '../../src/jobs/recurring-job.ts';
+import { job, overlapOf, sleep, waitUntil } from './support.ts';
 
 interface Context {
   clocks: JobClock[];
@@ -275,23 +275,6 @@ test.run();
 
 function memory(): AgendaBackend {
   return new MemoryBackend({ now: Date.now });
-}
-
-function job(name: string, everyMs: number, run: () => Promise<void>): RecurringJob {
-  return { name, everyMs, run };
-}
-
-/** A job that takes `runMs` and counts how many of its runs were under way at once. */
-function overlapOf(name: string, everyMs: number, runMs: number) {
-  const state = { runs: 0, now: 0, most: 0, job: job(name, everyMs, run) };
-  async function run(): Promise<void> {
-    state.runs += 1;
-    state.now += 1;
-    state.most = Math.max(state.most, state.now);
-    await sleep(runMs);
-    state.now -= 1;
-  }
-  return state;
 }
 
 function newClock(context: Context, jobs: RecurringJob[], options: Partial<JobClockOptions> = {}): JobClock {

@@ -1,5 +1,6 @@
 import type { JobParameters } from 'agenda';
 import * as assert from 'uvu/assert';
+import type { RecurringJob } from '../../src/jobs/recurring-job.ts';
 
 /** Waits until a condition holds; fails after a bound that is far above what a busy machine needs. */
 export async function waitUntil(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -29,4 +30,46 @@ export function newJob(fields: Partial<JobParameters> & { name: string }): JobPa
 export function present<T>(value: T | null | undefined): T {
   assert.ok(value !== null && value !== undefined, 'a value was expected');
   return value as T;
+}
+
+export function job(name: string, everyMs: number, run: () => Promise<void>): RecurringJob {
+  return { name, everyMs, run };
+}
+
+/** A job that notes when each of its runs begins, in ms of the monotonic clock. */
+export function countingJob(name: string, everyMs: number): { job: RecurringJob; begunAt: number[] } {
+  const begunAt: number[] = [];
+  const run = async (): Promise<void> => {
+    begunAt.push(performance.now());
+  };
+  return { job: job(name, everyMs, run), begunAt };
+}
+
+/** A job that takes `runMs`, and how many of its runs began, are under way, and were so at once at most. */
+export interface Overlap {
+  job: RecurringJob;
+  runs: number;
+  now: number;
+  most: number;
+}
+
+/** A job that tells whether its runs overlap. */
+export function overlapOf(name: string, everyMs: number, runMs: number): Overlap {
+  const overlap = { job: job(name, everyMs, run), runs: 0, now: 0, most: 0 };
+  async function run(): Promise<void> {
+    overlap.runs += 1;
+    overlap.now += 1;
+    overlap.most = Math.max(overlap.most, overlap.now);
+    await sleep(runMs);
+    overlap.now -= 1;
+  }
+  return overlap;
+}
+
+/** What the work rejects with, as text. */
+export async function failureOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'no failure',
+    (error: unknown) => String(error),
+  );
 }

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { JobClock, type JobClockOptions } from '../../src/jobs/clock.ts';
 import { openMongoBackend, SHARED_CLOCK } from '../../src/jobs/mongo-backend.ts';
 import type { ClockProcessOptions } from '../jobs/clock-process.ts';
-import { sleep, waitUntil } from '../jobs/support.ts';
+import { failureOf, sleep, waitUntil } from '../jobs/support.ts';
 import { type Database, freshDatabase, withMongod } from '../support/mongodb.ts';
 import { type Spawned, spawnNode } from '../support/process.ts';
 
@@ -283,11 +283,4 @@ function assertNoPause(runs: readonly Run[], mostMs: number): void {
     const next = all[index + 1];
     if (next) assert.ok(next.begin - run.begin < mostMs, `${next.begin - run.begin} ms without a run`);
   }
-}
-
-async function failureOf(work: Promise<unknown>): Promise<string> {
-  return work.then(
-    () => 'no failure',
-    (error: unknown) => String(error),
-  );
 }
