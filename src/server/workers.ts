@@ -6,6 +6,7 @@ import type { Core } from '../core.ts';
 import type { Due } from '../engine/store.ts';
 import { JobClock } from '../jobs/clock.ts';
 import { freshWork } from '../jobs/fresh-work.ts';
+import { LocalClock } from '../jobs/local-clock.ts';
 import { MemoryBackend } from '../jobs/memory-backend.ts';
 import { sweeps } from '../jobs/sweeps.ts';
 import { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -16,7 +17,7 @@ import type { Metrics } from './metrics.ts';
 /** The workers of one server; the clocks don't tick before they are started. */
 export interface Workers {
   dispatcher: Dispatcher;
-  clocks: JobClock[];
+  clocks: (LocalClock | JobClock)[];
   sender: WebhookSender;
 }
 
@@ -72,16 +73,16 @@ function openClocks(
   jobs: ReturnType<typeof sweeps>,
   log: pino.Logger,
   shared: typeof import('../jobs/mongo-backend.ts') | null,
-): JobClock[] {
+): Workers['clocks'] {
   const onError = (error: unknown, job?: string): void =>
     log.error({ err: error, job }, 'a job failed and runs again');
   const common = { onError, stopTimeoutMs: JOBS_STOP_MS };
-  const own = { ...common, backend: new MemoryBackend({ now }) };
+  const local = new LocalClock({ ...common, jobs: jobs.local });
   if (shared === null || core.database === null) {
-    return [new JobClock({ ...own, jobs: [...jobs.shared, ...jobs.local] })];
+    return [local, new JobClock({ ...common, jobs: jobs.shared, backend: new MemoryBackend({ now }) })];
   }
   const { processEveryMs, lockLifetimeMs } = shared.SHARED_CLOCK;
   const backend = shared.openMongoBackend({ db: core.database, now });
-  const together = { ...common, backend, id: core.incarnation, processEveryMs, lockLifetimeMs };
-  return [new JobClock({ ...own, jobs: jobs.local }), new JobClock({ ...together, jobs: jobs.shared })];
+  const together = { backend, id: core.incarnation, processEveryMs, lockLifetimeMs };
+  return [local, new JobClock({ ...common, ...together, jobs: jobs.shared })];
 }
