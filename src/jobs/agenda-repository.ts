@@ -1,76 +1,104 @@
 /*
- * What a job clock's Agenda sees of a backend. Owns which of the clock's jobs are in this process's hands.
- * Each job of a clock is a single one: one document a name, so whoever holds it needs not look for another.
+ * A job clock's backend, as Agenda sees it. Owns which of the clock's jobs are in this process's hands. Each name
+ * has one job, so that a clock which holds it needs not look for another.
  *
  * 1. One look for a name at a time: while the database doesn't answer, Agenda's scans don't pile up.
  * 2. No look for a job that is in hand, as long as its lock lives.
  * 3. The state at the start of a run is not written: its lock is stored already, its times come with its end.
  * 4. Once it is shut no lock is taken, and `shut` resolves when none is under way.
  * 5. Unlocking never rejects: Agenda doesn't wait for it, and a lock that stays expires.
+ * 6. What Agenda can do and a clock doesn't make it do is refused in plain words.
  */
-import type { JobParameters, JobRepository } from 'agenda';
+import type { JobParameters, JobRepository, JobRepositoryOptions, RemoveJobsOptions } from 'agenda';
+import type { ClockBackend } from './backend.ts';
 
-type Scan = JobRepository['getNextJobToRun'];
+/** Puts these rules in front of a backend. */
+export class AgendaRepository implements JobRepository {
+  readonly #backend: ClockBackend;
+  /** When the jobs in hand were locked, by their names. */
+  readonly #inHand = new Map<string, Date>();
+  readonly #looks = new Map<string, Promise<unknown>>();
+  #isShut = false;
 
-/** A repository and the means to let it take no further lock. */
-export interface ClockRepository {
-  repository: JobRepository;
-  shut(): Promise<void>;
-}
+  readonly connect = unused('connect');
+  readonly queryJobs = unused('queryJobs');
+  readonly getJobsOverview = unused('getJobsOverview');
+  readonly getDistinctJobNames = unused('getDistinctJobNames');
+  readonly getJobById = unused('getJobById');
+  readonly getQueueSize = unused('getQueueSize');
+  readonly lockJob = unused('lockJob');
+  readonly unlockJobs = unused('unlockJobs');
+  readonly disableJobs = unused('disableJobs');
+  readonly enableJobs = unused('enableJobs');
+  readonly purgeAllJobs = unused('purgeAllJobs');
 
-/** Puts these rules in front of a backend's repository. */
-export function clockRepository(backend: JobRepository): ClockRepository {
-  const inHand = new Map<string, Date>();
-  const underWay = new Map<string, Promise<unknown>>();
-  let isShut = false;
+  constructor(backend: ClockBackend) {
+    this.#backend = backend;
+  }
 
-  const getNextJobToRun: Scan = async (name, nextScanAt, lockDeadline, now, options) => {
-    const lockedAt = inHand.get(name);
-    if (isShut || underWay.has(name) || (lockedAt && lockedAt > lockDeadline)) return undefined;
-    const scan = backend.getNextJobToRun(name, nextScanAt, lockDeadline, now, options);
-    const look = scan.then(
-      (job) => hold(inHand, name, job?.lockedAt),
+  async saveJob<DATA = unknown>(
+    job: JobParameters<DATA>,
+    options: JobRepositoryOptions | undefined,
+  ): Promise<JobParameters<DATA>> {
+    if (job.type !== 'single') return unused('saveJob of a job that does not recur')();
+    if (job._id !== undefined) return unused('saveJob of a stored job')();
+    return this.#backend.saveJob(job, options);
+  }
+
+  async removeJobs({ id }: RemoveJobsOptions): Promise<number> {
+    return id === undefined ? unused('removeJobs without an id')() : this.#backend.removeJobs({ id });
+  }
+
+  async getNextJobToRun(
+    name: string,
+    nextScanAt: Date,
+    lockDeadline: Date,
+    now: Date | undefined,
+    options: JobRepositoryOptions | undefined,
+  ): Promise<JobParameters | undefined> {
+    const lockedAt = this.#inHand.get(name);
+    if (this.#isShut || this.#looks.has(name) || (lockedAt && lockedAt > lockDeadline)) return undefined;
+    const look = this.#backend.getNextJobToRun(name, nextScanAt, lockDeadline, now, options);
+    const noted = look.then(
+      (job) => this.#note(name, job?.lockedAt),
       () => {},
     );
-    underWay.set(name, look);
+    this.#looks.set(name, noted);
     try {
-      return await scan;
+      return await look;
     } finally {
-      underWay.delete(name);
+      this.#looks.delete(name);
     }
-  };
+  }
 
-  const saveJobState: JobRepository['saveJobState'] = async (job, options) => {
-    const isStart = job.lockedAt !== undefined && inHand.get(job.name)?.getTime() === job.lockedAt.getTime();
+  async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {
+    const isStart =
+      job.lockedAt !== undefined && this.#inHand.get(job.name)?.getTime() === job.lockedAt.getTime();
     if (isStart) return;
-    hold(inHand, job.name, job.lockedAt);
-    await backend.saveJobState(job, options);
-  };
+    this.#note(job.name, job.lockedAt);
+    await this.#backend.saveJobState(job, options);
+  }
 
-  const unlockJob = async (job: JobParameters): Promise<void> => {
-    inHand.delete(job.name);
-    await backend.unlockJob(job).catch(() => {});
-  };
+  async unlockJob(job: JobParameters): Promise<void> {
+    this.#inHand.delete(job.name);
+    await this.#backend.unlockJob(job).catch(() => {});
+  }
 
-  const shut = async (): Promise<void> => {
-    isShut = true;
-    await Promise.all(underWay.values());
-  };
+  /** Lets no further lock be taken; resolves once it is known which ones were. */
+  async shut(): Promise<void> {
+    this.#isShut = true;
+    await Promise.all(this.#looks.values());
+  }
 
-  return { repository: withOwn(backend, { getNextJobToRun, saveJobState, unlockJob }), shut };
+  #note(name: string, lockedAt: Date | undefined): void {
+    if (lockedAt) this.#inHand.set(name, lockedAt);
+    else this.#inHand.delete(name);
+  }
 }
 
-function hold(inHand: Map<string, Date>, name: string, lockedAt: Date | undefined): void {
-  if (lockedAt) inHand.set(name, lockedAt);
-  else inHand.delete(name);
-}
-
-/** The backend's methods but for these; bound, since classes with private fields know only themselves. */
-function withOwn(backend: JobRepository, own: Partial<JobRepository>): JobRepository {
-  return new Proxy(backend, {
-    get: (target, key) => {
-      const method: unknown = Reflect.get(own, key) ?? Reflect.get(target, key);
-      return typeof method === 'function' ? method.bind(target) : method;
-    },
-  });
+/** Stands where Agenda's type demands a method. */
+function unused(method: string): () => Promise<never> {
+  return async () => {
+    throw new Error(`not used by the clock: ${method}`);
+  };
 }

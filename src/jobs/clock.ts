@@ -1,6 +1,6 @@
 /*
- * The clock: runs each recurring job about every `everyMs` by means of Agenda. Owns the Agenda instance
- * and the connection of its backend between start and stop.
+ * The clock: runs each recurring job about every `everyMs` by means of Agenda. Owns the Agenda instance between
+ * start and stop.
  *
  * 1. A job never overlaps itself within this process; across processes its lock in the backend keeps it
  *    to one at a time, unless a process stalls for longer than the lock's lifetime.
@@ -19,14 +19,15 @@ import type { AgendaBackend, Job } from 'agenda';
 import { Agenda } from 'agenda';
 import { asError } from '../errors.ts';
 import { within } from '../waiting.ts';
-import { type ClockRepository, clockRepository } from './agenda-repository.ts';
+import { AgendaRepository } from './agenda-repository.ts';
+import type { ClockBackend } from './backend.ts';
 import { FailureReports } from './failure-reports.ts';
 import type { RecurringJob } from './recurring-job.ts';
 import { type Repetition, repeat } from './repeat.ts';
 
 /** What a `JobClock` runs, where it keeps its schedule and whom it tells of failures. */
 export interface JobClockOptions {
-  backend: AgendaBackend;
+  backend: ClockBackend;
   jobs: readonly RecurringJob[];
   /** Names this clock in the locks that it holds, among all clocks of the backend; a random one by default. */
   id?: string;
@@ -54,13 +55,13 @@ const RELEASE_TIMEOUT_MS = 1_000;
 
 interface Started {
   agenda: Agenda;
-  locks: ClockRepository;
-  look: Repetition;
+  repository: AgendaRepository;
+  watch: Repetition;
 }
 
-/** Runs recurring jobs on any Agenda backend. */
+/** Runs recurring jobs on any backend. */
 export class JobClock {
-  readonly #backend: AgendaBackend;
+  readonly #backend: ClockBackend;
   readonly #jobs: readonly RecurringJob[];
   readonly #failures: FailureReports;
   readonly #processEveryMs: number;
@@ -98,9 +99,8 @@ export class JobClock {
   }
 
   /**
-   * Lets no further run begin, waits for those under way (up to the bound), releases this process's locks
-   * and disconnects the backend if it owns its connection. A run that is still going after the bound is
-   * left to itself; its lock expires.
+   * Lets no further run begin, waits for those under way (up to the bound) and releases this process's locks.
+   * A run that is still going after the bound is left to itself; its lock expires.
    */
   async stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -113,29 +113,25 @@ export class JobClock {
       within(deadline - performance.now(), work, unanswered('the jobs can not be started'));
     // Agenda leaves a rejected connect unhandled and then waits for ever: it gets a connected backend.
     await inTime(this.#backend.connect());
-    try {
-      const locks = clockRepository(this.#backend.repository);
-      const agenda = this.#newAgenda(locks);
-      for (const job of this.#jobs) await inTime(agenda.every(job.everyMs, job.name));
-      await agenda.start();
-      const look = repeat(
-        LOOK_EVERY_MS,
-        () => this.#putBackLost(agenda),
-        (error) => this.#failures.tell(error),
-      );
-      return { agenda, locks, look };
-    } catch (error) {
-      await this.#disconnect();
-      throw error;
-    }
+    const repository = new AgendaRepository(this.#backend);
+    const agenda = this.#newAgenda(repository);
+    for (const job of this.#jobs) await inTime(agenda.every(job.everyMs, job.name));
+    await agenda.start();
+    const watch = repeat(
+      LOOK_EVERY_MS,
+      () => this.#putBackLost(agenda),
+      (error) => this.#failures.tell(error),
+    );
+    return { agenda, repository, watch };
   }
 
-  #newAgenda(locks: ClockRepository): Agenda {
+  #newAgenda(repository: AgendaRepository): Agenda {
     const agenda = new Agenda({
-      backend: alreadyConnected(this.#backend, locks),
+      backend: connectedBackend(repository),
       name: this.#id,
       processEvery: this.#processEveryMs,
       maxConcurrency: this.#jobs.length,
+      // A job that somebody made end would stay for ever, never due: it goes, and is put in again as it was.
       removeOnComplete: true,
     });
     agenda.on('error', (error) => this.#failures.tell(error));
@@ -153,7 +149,7 @@ export class JobClock {
 
   /** Puts jobs in again that the backend doesn't have any more: somebody dropped them. */
   async #putBackLost(agenda: Agenda): Promise<void> {
-    const stored = new Set(await this.#backend.repository.getDistinctJobNames());
+    const stored = new Set(await this.#backend.getDistinctJobNames());
     const lost = this.#jobs.filter(({ name }) => !stored.has(name));
     // What connecting makes beside the jobs, such as an index, is gone with them.
     if (lost.length > 0) await this.#backend.connect();
@@ -163,8 +159,8 @@ export class JobClock {
   async #stop(): Promise<void> {
     const started = await this.#started?.catch(() => undefined);
     if (!started) return;
-    const { agenda, locks, look } = started;
-    const noMoreLocks = Promise.all([locks.shut(), look.end()]);
+    const { agenda, repository, watch } = started;
+    const noMoreLocks = Promise.all([repository.shut(), watch.end()]);
     // Unlike Agenda's stop, drain waits; but it leaves locked what hadn't begun to run.
     await agenda.drain({ timeout: this.#stopTimeoutMs, closeConnection: false });
     const released = noMoreLocks.then(() => this.#releaseLocks());
@@ -173,7 +169,6 @@ export class JobClock {
       released,
       unanswered('the locks can not be released; they expire'),
     ).catch((error: unknown) => this.#failures.tell(error));
-    await this.#disconnect();
   }
 
   async #tick(job: RecurringJob, execution: Job): Promise<void> {
@@ -181,7 +176,7 @@ export class JobClock {
     if (this.#stopped || this.#running.has(job.name)) return;
     this.#running.add(job.name);
     // Ending waits for a renewal under way, which would lock anew.
-    const hold = repeat(
+    const renewal = repeat(
       this.#lockLifetimeMs / 4,
       () => execution.touch(),
       (error) => this.#failures.tell(error, job.name),
@@ -193,7 +188,7 @@ export class JobClock {
       // Agenda records the failure, and takes for granted that it is an Error.
       throw asError(error);
     } finally {
-      await hold.end();
+      await renewal.end();
       this.#running.delete(job.name);
     }
   }
@@ -201,22 +196,17 @@ export class JobClock {
   async #releaseLocks(): Promise<void> {
     const names = this.#jobs.map((job) => job.name).filter((name) => !this.#running.has(name));
     if (names.length === 0) return;
-    const { jobs } = await this.#backend.repository.queryJobs({ names });
+    const { jobs } = await this.#backend.queryJobs({ names });
     const ours = jobs.filter((job) => job.lockedAt && job.lastModifiedBy === this.#id);
-    await this.#backend.repository.unlockJobs(ours.map((job) => job._id));
-  }
-
-  async #disconnect(): Promise<void> {
-    if (this.#backend.ownsConnection ?? true) await this.#backend.disconnect();
+    await this.#backend.unlockJobs(ours.map((job) => job._id));
   }
 }
 
-function alreadyConnected(backend: AgendaBackend, { repository }: ClockRepository): AgendaBackend {
+/** What Agenda takes for a backend: its clock connected the real one. */
+function connectedBackend(repository: AgendaRepository): AgendaBackend {
   return {
-    name: backend.name,
+    name: 'job clock',
     repository,
-    notificationChannel: backend.notificationChannel,
-    logger: backend.logger,
     ownsConnection: false,
     connect: async () => {},
     disconnect: async () => {},

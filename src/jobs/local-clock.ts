@@ -1,6 +1,6 @@
 /*
- * The clock of the jobs that each process does for itself: a timer a job. Nobody else does these jobs, so there is
- * nothing to lock, and a heartbeat waits neither for Agenda nor for a database's answer to it.
+ * The clock of the jobs that each process does for itself: a timer a job. No other process does these jobs, so
+ * there is nothing to lock and no schedule to keep.
  *
  * 1. A job never overlaps itself.
  * 2. A run that fails is reported, now and then if it goes on failing, and changes nothing for the next one.

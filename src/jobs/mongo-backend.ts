@@ -4,14 +4,13 @@
  *
  * 1. Stored times are the database's, whatever the clocks of the processes say; a process sees its own time.
  * 2. A recurring job is one document, however many processes put it in at once, since its name gives its id.
- * 3. Putting a job in again keeps the lock of whoever runs it.
+ * 3. Putting a job in again keeps the lock of the process that runs it.
  * 4. No document waits for a majority: a job that a failover loses is put in again, and a run that happens
  *    twice is harmless, since what is due is claimed.
  */
 import { createHash } from 'node:crypto';
 import { MongoJobRepository } from '@agendajs/mongo-backend';
 import type {
-  AgendaBackend,
   JobParameters,
   JobRepositoryOptions,
   JobsQueryOptions,
@@ -21,6 +20,7 @@ import type {
 import { datefields } from 'agenda';
 import { type Collection, type Db, type Document, ObjectId } from 'mongodb';
 import { within } from '../waiting.ts';
+import type { ClockBackend } from './backend.ts';
 
 export interface MongoBackendOptions {
   /** Its client stays the caller's to open and to close. */
@@ -45,25 +45,11 @@ const LONGEST_WAIT_MS = 7_000;
 /** Clocks that differ by less count as equal: nothing here depends on so little. */
 const SAME_TIME_MS = 50;
 
-type Fields = Record<string, unknown>;
-
-/** Whose lock a job has, where it has one. */
-interface Owner {
-  lastModifiedBy: string | null;
-}
-
-/** Agenda's backend port on a database. Nothing is asked of the database before `connect`. */
-export function openMongoBackend({ db, now, collection = 'jobs' }: MongoBackendOptions): AgendaBackend {
+/** A clock's backend on a database, of which nothing is asked before `connect`. */
+export function openMongoBackend({ db, now, collection = 'jobs' }: MongoBackendOptions): ClockBackend {
   const jobsDb = db.client.db(db.databaseName, { writeConcern: { w: 1 }, readPreference: 'primary' });
-  const repository = new SharedJobRepository(jobsDb, collection, now);
-  return {
-    name: 'MongoDB',
-    // Not the library's backend: that would make a collection for logs that nobody writes.
-    repository: bounded(repository),
-    ownsConnection: false,
-    connect: () => repository.connect(),
-    disconnect: async () => {},
-  };
+  // Not the library's backend, of which this is a part: that would make a collection for logs that nobody writes.
+  return bounded(new SharedJobRepository(jobsDb, collection, now));
 }
 
 /**
@@ -136,29 +122,19 @@ class SharedJobRepository extends MongoJobRepository {
     await super.saveJobState(this.#toDatabase(job), options);
   }
 
+  /** The schedule that other processes keep already stays where there is one, and so does the lock. */
   override async saveJob<DATA = unknown>(
     job: JobParameters<DATA>,
     options: JobRepositoryOptions | undefined,
   ): Promise<JobParameters<DATA>> {
-    if (job._id === undefined && job.type !== 'single')
-      return this.#toLocal(await super.saveJob(this.#toDatabase(job), options));
+    const id = idOf(job.name);
+    const { nextRunAt, ...fields } = this.#toDatabase(job);
     // The library would set what it isn't given to null, and so unlock a job that runs.
-    const { _id, unique: _unique, uniqueOpts: _uniqueOpts, ...fields } = this.#toDatabase(job);
     const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-    const id = _id === undefined ? idOf(job.name) : new ObjectId(_id);
-    const owner = { lastModifiedBy: options?.lastModifiedBy ?? null };
-    if (_id === undefined) await this.#putSingle(id, given, owner);
-    else await this.#documents.updateOne({ _id: id, name: job.name }, { $set: { ...given, ...owner } });
-    return ((await this.getJobById(id.toHexString())) as JobParameters<DATA> | null) ?? job;
-  }
-
-  /** A process that starts asks for "now": the schedule that others already keep stays, and so does the lock. */
-  async #putSingle(id: ObjectId, { nextRunAt, ...fields }: Fields, owner: Owner): Promise<void> {
-    const asksForNow = nextRunAt instanceof Date && nextRunAt.getTime() <= this.#now() + this.#offsetMs;
-    const update = asksForNow
-      ? { $set: fields, $setOnInsert: { nextRunAt, ...owner } }
-      : { $set: { ...fields, nextRunAt: nextRunAt ?? null }, $setOnInsert: owner };
+    const schedule = { nextRunAt, lastModifiedBy: options?.lastModifiedBy ?? null };
+    const update = { $set: given, $setOnInsert: schedule };
     await this.#documents.updateOne({ _id: id }, update, { upsert: true });
+    return ((await this.getJobById(id.toHexString())) as JobParameters<DATA> | null) ?? job;
   }
 
   /** Compares the clocks; half of the round trip is what that may be off. */

@@ -1,24 +1,24 @@
-import type { JobParameters, JobRepository } from 'agenda';
+import type { JobParameters } from 'agenda';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { clockRepository } from '../../src/jobs/agenda-repository.ts';
+import { AgendaRepository } from '../../src/jobs/agenda-repository.ts';
+import type { ClockBackend } from '../../src/jobs/backend.ts';
 import { MemoryBackend } from '../../src/jobs/memory-backend.ts';
-import { fromNow, newJob, present, sleep } from './support.ts';
+import { failureOf, fromNow, newJob, present, sleep } from './support.ts';
 
 interface Context {
-  backend: JobRepository;
-  jobs: JobRepository;
-  shut(): Promise<void>;
+  backend: ClockBackend;
+  jobs: AgendaRepository;
   looks: number;
   writes: number;
   /** Looks wait for it. */
   answer: Promise<void>;
 }
 
-const test = suite<Context>('clockRepository');
+const test = suite<Context>('AgendaRepository');
 
 test.before.each(async (context) => {
-  const { repository: backend } = new MemoryBackend({ now: Date.now });
+  const backend = new MemoryBackend({ now: Date.now });
   const look = backend.getNextJobToRun.bind(backend);
   const write = backend.saveJobState.bind(backend);
   Object.assign(context, { backend, looks: 0, writes: 0, answer: Promise.resolve() });
@@ -31,9 +31,8 @@ test.before.each(async (context) => {
     context.writes += 1;
     await write(...args);
   };
-  const { repository: jobs, shut } = clockRepository(backend);
-  Object.assign(context, { jobs, shut });
-  await backend.saveJob(newJob({ name: 'tick', type: 'single', repeatInterval: 10 }), undefined);
+  context.jobs = new AgendaRepository(backend);
+  await context.jobs.saveJob(newJob({ name: 'tick', repeatInterval: 10 }), undefined);
 });
 
 test('one look for a name at a time', async (context) => {
@@ -46,12 +45,9 @@ test('one look for a name at a time', async (context) => {
 
 test('a look that fails lets the next one look', async (context) => {
   context.answer = Promise.reject(new Error('unreachable'));
-  const outcome = await next(context).then(
-    () => 'found',
-    (error: unknown) => (error as Error).message,
-  );
+  const failure = await failureOf(next(context));
   context.answer = Promise.resolve();
-  assert.is(outcome, 'unreachable');
+  assert.is(failure, 'Error: unreachable');
   assert.ok(await next(context));
 });
 
@@ -77,14 +73,15 @@ test('the start of a run is not written, a renewed lock and its end are', async 
   const { lockedAt: _, ...done } = renewed;
   await context.jobs.saveJobState({ ...done, nextRunAt: fromNow(-5) }, undefined);
   assert.is(context.writes, 2);
-  assert.not.ok(present(await context.backend.getJobById(present(job._id))).lockedAt);
+  const [found] = (await context.backend.queryJobs({ names: ['tick'] })).jobs;
+  assert.not.ok(present(found).lockedAt);
 });
 
 test('once it is shut it takes no lock, and tells when the last one was taken', async (context) => {
   const release = hold(context);
   const look = next(context);
   let isShut = false;
-  const shut = context.shut().then(() => {
+  const shut = context.jobs.shut().then(() => {
     isShut = true;
   });
   await sleep(20);
@@ -102,6 +99,21 @@ test('unlocking never rejects', async (context) => {
     throw new Error('unreachable');
   };
   await context.jobs.unlockJob(job);
+});
+
+test('what a clock has no use for is refused in plain words', async ({ backend, jobs }) => {
+  const { _id } = await backend.saveJob(newJob({ name: 'tick' }), undefined);
+  const refused: Record<string, Promise<unknown>> = {
+    getQueueSize: jobs.getQueueSize(),
+    purgeAllJobs: jobs.purgeAllJobs(),
+    'removeJobs without an id': jobs.removeJobs({ name: 'tick' }),
+    'saveJob of a job that does not recur': jobs.saveJob(newJob({ name: 'a', type: 'normal' }), undefined),
+    'saveJob of a stored job': jobs.saveJob(newJob({ name: 'tick', _id: present(_id) }), undefined),
+  };
+  for (const [what, outcome] of Object.entries(refused))
+    assert.is(await failureOf(outcome), `Error: not used by the clock: ${what}`);
+  assert.equal(await backend.getDistinctJobNames(), ['tick']);
+  assert.is(await jobs.removeJobs({ id: present(_id) }), 1);
 });
 
 test.run();

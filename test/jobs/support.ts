@@ -21,9 +21,10 @@ export function fromNow(ms: number): Date {
   return new Date(Date.now() + ms);
 }
 
-/** A job that is due since a second, with the given fields. */
+/** A recurring job as Agenda puts it in, due since a second, with the given fields. */
 export function newJob(fields: Partial<JobParameters> & { name: string }): JobParameters {
-  return { priority: 0, nextRunAt: fromNow(-1_000), type: 'normal', data: {}, ...fields };
+  const due = { nextRunAt: fromNow(-1_000), repeatInterval: 200 };
+  return { priority: 0, type: 'single', data: undefined, ...due, ...fields };
 }
 
 /** The value, which must be there. */

@@ -147,6 +147,19 @@ test('a dropped collection is back within two seconds, with its index and one do
   }
 });
 
+test('a job that somebody made end is put in again as it was', async (context) => {
+  await startClock(context, 'a', 20);
+  await waitUntil('it runs', () => context.runs.length > 3);
+  const jobs = context.client.db().collection('jobs');
+  // The end of a run that is under way writes no interval.
+  await jobs.updateOne({ name: 'shared' }, { $unset: { repeatInterval: true } });
+  await waitUntil('it has ended', async () => (await jobs.countDocuments({ repeatInterval: 200 })) === 0);
+  await waitUntil('it recurs', async () => (await jobs.countDocuments({ repeatInterval: 200 })) === 1);
+  const before = context.runs.length;
+  await waitUntil('it runs on', () => context.runs.length > before + 3);
+  assert.is(await jobs.countDocuments(), 1);
+});
+
 test('a database that goes away is waited for, with few words, and start may be tried again', async (context) => {
   await withMongod({ members: 'standalone' }, async (mongod) => {
     const client = connect(`${mongod.uri}away`);
