@@ -144,6 +144,22 @@ test('goes on after the process stalled for longer than a lock lives', async (co
   }
 });
 
+test('a run during which the process stalled does not get a second one beside it', async (context) => {
+  const state = { runs: 0, now: 0, most: 0 };
+  const stalling = job('stalling', 50, async () => {
+    state.runs += 1;
+    state.now += 1;
+    state.most = Math.max(state.most, state.now);
+    await sleep(120);
+    if (state.runs === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800);
+    await sleep(400);
+    state.now -= 1;
+  });
+  await startClock(context, [stalling], { lockLifetimeMs: 400, processEveryMs: 30 });
+  await waitUntil('it runs on', () => state.runs >= 3);
+  assert.is(state.most, 1);
+});
+
 test('stop waits for the run under way and begins no other', async (context) => {
   const backend = memory();
   let begun = 0;
