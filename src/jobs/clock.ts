@@ -36,7 +36,7 @@ export interface JobClockOptions {
    * the same way is told every ten seconds. Must not throw.
    */
   onError(error: unknown, job?: string): void;
-  /** How often at least the backend is asked for due jobs; half of the shortest `everyMs` by default. */
+  /** How often at least Agenda asks the backend for due jobs; half of the shortest `everyMs` by default. */
   processEveryMs?: number;
   /** After how long another process takes over from one that died; more than `processEveryMs`. */
   lockLifetimeMs?: number;
@@ -49,7 +49,7 @@ export interface JobClockOptions {
 const DEFAULT_LOCK_LIFETIME_MS = 5_000;
 const DEFAULT_START_TIMEOUT_MS = 5_000;
 const DEFAULT_STOP_TIMEOUT_MS = 10_000;
-/** How often it looks whether the backend still has the jobs. */
+/** How often the clock looks whether the backend still has the jobs. */
 const LOOK_EVERY_MS = 1_000;
 const RELEASE_TIMEOUT_MS = 1_000;
 

@@ -38,7 +38,7 @@ export function freshWork(
         if (claim.due.kind === 'delivery') deliveries.set(claim.due.delivery, claim);
         else if (claim.due.kind === 'bank')
           orders.push({ claim, record: records.get(claim.due.transaction) ?? null });
-        // A timer that was due when it began is a sweep's.
+        // A timer that is due from its beginning is left to a sweep.
         else due.settle([{ claim, next: claim.due }]).catch(onTrouble);
       }
       if (deliveries.size > 0) dispatcher.takeFresh(committed, deliveries);

@@ -32,13 +32,13 @@ export interface MongoBackendOptions {
 }
 
 /**
- * How a job clock on this backend is set. What becomes due waits for a tick; where the process dies that has the
- * job, for its lock and a look besides: less than a second. The looks are not in step with the ticks, or the same
+ * How a job clock on this backend is set. What becomes due waits for a tick; where the process that has the job
+ * dies, for the end of its lock and a look besides: less than a second. The looks are not in step with the ticks, or the same
  * process would always be the first to look.
  */
 export const SHARED_CLOCK = { tickMs: 200, processEveryMs: 170, lockLifetimeMs: 750 } as const;
 
-/** The process's clock may be set at any time: it is compared with the database's so often. */
+/** How often the process's clock, which may be set at any time, is compared with the database's. */
 const MEASURE_EVERY_MS = 1_000;
 /** Longer than what the driver's own bounds give. */
 const LONGEST_WAIT_MS = 7_000;

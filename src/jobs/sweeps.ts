@@ -1,6 +1,6 @@
 /**
- * The recurring jobs: each drains what is due in the store, in bounded batches, and sends it on. Never a job a
- * transaction. A job is a hint: whoever gets what it brings reads again the state that it acts on.
+ * The recurring jobs: each drains what is due in the store, in bounded batches, and sends it on. No transaction has
+ * a job of its own. A job is a hint: the code that it hands a claim to reads again the state that it acts on.
  */
 import { backoffMs, type Desk } from '../bank/desk.ts';
 import type { Bank } from '../engine/bank.ts';
@@ -21,7 +21,7 @@ export interface SweepOptions {
   dispatcher: Dispatcher;
   now(): number;
   onTrouble(error: unknown, due: Due): void;
-  /** What is due is looked for so often: 100 by default; a step comes at most 250 ms late on an idle machine. */
+  /** How often the store is asked for what is due: 100 by default; a step comes at most 250 ms late on an idle machine. */
   tickMs?: number;
 }
 
@@ -35,7 +35,7 @@ export interface Sweeps {
 
 const DEFAULT_TICK_MS = 100;
 const BATCH = 500;
-/** Each is read from the journal: fewer at a time. */
+/** Deliveries of a batch: fewer, since each is read from the journal. */
 const DELIVERIES = 100;
 /** Batches of one drain: a backlog yields to the other jobs now and then. */
 const ROUNDS = 40;
@@ -101,7 +101,7 @@ class TimerSweep {
   }
 }
 
-/** The jobs that drain what is due, whoever's it is. */
+/** The jobs that drain what is due in the store, of all processes. */
 function dueJobs(options: SweepOptions): RecurringJob[] {
   const { due, desk, dispatcher, now, tickMs = DEFAULT_TICK_MS } = options;
   const timers = new TimerSweep(options);
