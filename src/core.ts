@@ -16,7 +16,7 @@ import { OperatorError } from './errors.ts';
 import { openFolder } from './store/folder.ts';
 import { type Access, type OpenStore, openStore } from './store/open.ts';
 
-/** What the server and every command work with. */
+/** The parts that the server and every command work with. */
 export interface Core extends OpenStore {
   config: Config;
   incarnation: string;
@@ -32,16 +32,16 @@ export interface CoreOptions {
   access?: Access;
   /** A write to the disk failed: the process must stop. */
   onFatal(error: Error): void;
-  /** What ops should know, in a sentence. */
+  /** Tells ops something that they should know, in a sentence. */
   onNotice?(text: string): void;
 }
 
-/** What is told before a process ends because its store could not write. */
+/** The sentence that a process ends with because its store could not write. */
 export function writeFailure(error: Error): string {
   return `the store could not write (${error.message}): is there space on the disk?`;
 }
 
-/** What seals webhook secrets. A folder's own key is there before the store: nothing is sealed under a lost one. */
+/** The sealer of webhook secrets. A folder's own key is there before the store: nothing is sealed under a lost one. */
 function openSealer({ secretsKey, mongodbUri, dataDir }: Config): Sealer {
   if (secretsKey !== null) return new Sealer(secretsKey);
   if (mongodbUri !== null) throw new OperatorError('SECRETS_KEY must be set with MONGODB_URI');

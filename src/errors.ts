@@ -1,19 +1,19 @@
-/** What is thrown, and what can be made of it. */
+/** Errors: the operator's own kind, and how anything that was thrown is told. */
 
 /** The operator did something that can be mended: one clear sentence, no stack. */
 export class OperatorError extends Error {}
 
-/** What was thrown, as an Error: anything can be thrown. */
+/** A thrown value as an Error: anything can be thrown. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** What was thrown, as a sentence for people. */
+/** A thrown value as a sentence for people. */
 export function textOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** What the operating system calls an error (`ENOSPC`), or the error's text where it gave no name. */
+/** The operating system's name of an error (`ENOSPC`), or the error's text where it has none. */
 export function codeOf(thrown: unknown): string {
   return (thrown as NodeJS.ErrnoException).code ?? String(thrown);
 }

@@ -19,7 +19,7 @@ function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** What the operator can mend is told in a line; anything else is thrown. */
+/** An error that the operator can mend is told in a line; any other is thrown. */
 function cantStart(error: unknown): never {
   if (!(error instanceof OperatorError)) throw error;
   process.stderr.write(`pixstate can't start: ${error.message}\n`);

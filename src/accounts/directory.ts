@@ -25,7 +25,7 @@ export class Directory {
   readonly #sealer: Sealer;
   readonly #now: () => number;
   readonly #byId = new Map<string, Cached>();
-  /** Who a client id belonged to when it was read last. */
+  /** The account's id of each client id, as it was read last. */
   readonly #ids = new Map<string, string>();
   readonly #reading = new Map<string, Promise<Account | null>>();
   /** Accounts that were asked for since they were read. */
@@ -84,14 +84,14 @@ export class Directory {
     let count = 0;
     for (const other of this.#used) {
       this.#used.delete(other);
-      // Whoever asks for it next hears of what went wrong.
+      // The next request for that account hears of the failure.
       if (other !== id) this.#read(other).catch(() => {});
       count += 1;
       if (count === MAX_TOGETHER) return;
     }
   }
 
-  /** Who a client id belongs to; null where it is nobody's. */
+  /** The account that a client id belongs to; null where it is nobody's. */
   async client(clientId: string): Promise<Account | null> {
     const id = this.#ids.get(clientId);
     const known = id === undefined ? null : this.#known(id);

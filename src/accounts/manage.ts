@@ -36,7 +36,7 @@ export interface NewAccount {
   merchantCity: string | null;
 }
 
-/** What is shown once. */
+/** The secrets of a new account, shown once. */
 export interface IssuedAccount {
   accountId: string;
   clientId: string;

@@ -11,7 +11,7 @@ import { within } from '../waiting.ts';
 import { readBalance, readDeliveries } from './account-endpoints.ts';
 import { authenticate } from './auth.ts';
 import { MAX_BODY_BYTES, readBody } from './body.ts';
-import { MAX_CALLBACK_BYTES, takeCallbacks } from './callbacks.ts';
+import { MAX_CALLBACK_BYTES, receiveCallbacks } from './callbacks.ts';
 import type { ApiRouter, ApiServices, Context, RequestState } from './context.ts';
 import { ApiError, unavailable } from './errors.ts';
 import { openApiDocument } from './openapi.ts';
@@ -25,7 +25,7 @@ const TIMEOUT_MS = 29_000;
 const REQUEST_ID = /^[\x20-\x7e]{1,128}$/;
 const RATE_POLICY = `"account";q=${RATE_PER_SECOND};w=1;burst=${BURST}`;
 
-/** What the server tells the API about itself. */
+/** The server's state, as far as the API answers by it. */
 export interface ServerState {
   /** Null: ready. Else why not. */
   notReady(): Promise<string | null>;
@@ -103,7 +103,7 @@ function routes(options: ApiOptions): ApiRouter {
   }
   if (options.bankCallbackSecret !== null) {
     const withCallbacks = readBody(MAX_CALLBACK_BYTES);
-    router.post('/bank/callbacks', withCallbacks, takeCallbacks(options, options.bankCallbackSecret));
+    router.post('/bank/callbacks', withCallbacks, receiveCallbacks(options, options.bankCallbackSecret));
   }
   return router;
 }
@@ -180,7 +180,7 @@ export function createApp(options: ApiOptions): Koa {
       ms: performance.now() - started,
     });
   });
-  // What still gets here is a socket that broke while it was being answered.
+  // The only error that still gets here is a socket's that broke while it was being answered.
   app.on('error', (error: Error & { code?: string }, ctx?: Koa.Context) => {
     if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET')
       options.onFailure(error, ctx?.state.requestId ?? '', ctx?.path ?? '');

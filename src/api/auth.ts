@@ -20,7 +20,7 @@ interface Credentials {
   digest: Buffer;
 }
 
-/** What a well-formed header carries; null for any other. The secret may contain colons. */
+/** The client id and secret of a well-formed header; null for any other. The secret may contain colons. */
 function parseBasic(header: string): Credentials | null {
   const match = BASIC.exec(header);
   if (match === null) return null;

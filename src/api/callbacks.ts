@@ -62,7 +62,7 @@ function parseMessages(body: Buffer): CallbackMessage[] {
   return value.map(toMessage);
 }
 
-/** What is wrong with a message before its data is looked at; null: nothing. */
+/** The fault of a message before its data is looked at; null: none. */
 function shapeProblem({ id, data }: CallbackMessage): string | null {
   if (!isPrintable(id) || codePoints(id) < 1 || codePoints(id) > 255)
     return 'id must be text of 1 to 255 printable characters';
@@ -87,7 +87,11 @@ function resultOf(id: string, answer: MessageAnswer): ResultEntry {
   }
 }
 
-async function take(services: ApiServices, ctx: Context, message: CallbackMessage): Promise<ResultEntry> {
+async function resultFor(
+  services: ApiServices,
+  ctx: Context,
+  message: CallbackMessage,
+): Promise<ResultEntry> {
   const { id, transactionId, type, data } = message;
   if (ctx.state.timedOut) return { id, result: 'later', message: 'out of time' };
   try {
@@ -117,7 +121,7 @@ async function take(services: ApiServices, ctx: Context, message: CallbackMessag
  * Results in the order of the messages. Those of one transaction are taken one after the other, in their
  * order; those of others go beside them.
  */
-async function takeAll(
+async function resultsOf(
   services: ApiServices,
   ctx: Context,
   messages: readonly CallbackMessage[],
@@ -128,7 +132,7 @@ async function takeAll(
     const key = message.transactionId.toLowerCase();
     const before = chains.get(key) ?? Promise.resolve();
     const next = before.then(async () => {
-      results[index] = await take(services, ctx, message);
+      results[index] = await resultFor(services, ctx, message);
     });
     chains.set(key, next);
   });
@@ -136,14 +140,14 @@ async function takeAll(
   return results;
 }
 
-export function takeCallbacks(services: ApiServices, secret: string) {
+export function receiveCallbacks(services: ApiServices, secret: string) {
   return async (ctx: Context): Promise<void> => {
     const body = bytesOf(ctx);
     if (!isSigned(ctx, secret, body, services.now())) {
       throw new ApiError('INVALID_CREDENTIALS', 'The signature is missing, wrong or too old.');
     }
     checkContentType(ctx);
-    ctx.body = await takeAll(services, ctx, parseMessages(body));
+    ctx.body = await resultsOf(services, ctx, parseMessages(body));
     ctx.status = 200;
   };
 }

@@ -1,4 +1,4 @@
-/** What a request carries from the first check to its handler. */
+/** The state that a request carries from the first check to its handler. */
 import type { IncomingMessage } from 'node:http';
 import type { Router, RouterContext } from '@koa/router';
 import type { DefaultState } from 'koa';
@@ -19,7 +19,7 @@ export interface RequestState extends DefaultState {
 export type Context = RouterContext<RequestState>;
 export type ApiRouter = Router<RequestState>;
 
-/** What the endpoints work with. */
+/** The services that the endpoints work with. */
 export interface ApiServices {
   journal: JournalReads;
   payments: Payments;

@@ -1,4 +1,4 @@
-/** What the API answers, as schemas: only the OpenAPI document is made from these. */
+/** The API's answers as schemas: only the OpenAPI document is made from these. */
 import { z } from 'zod';
 import { PIX_KEY_TYPES } from '../domain/pix-key.ts';
 // The requests' schemas bring zod its `openapi` method.

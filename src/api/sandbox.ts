@@ -9,7 +9,7 @@ import { represent } from './representation.ts';
 import { check, MessageSchema, PaySchema } from './schemas.ts';
 import { ownTransaction, quarantined } from './transactions.ts';
 
-/** What any door answers to a message. @throws ApiError */
+/** The body that any door answers a message with. @throws ApiError */
 function answered(answer: MessageAnswer): object {
   switch (answer.kind) {
     case 'applied':

@@ -12,7 +12,7 @@ import { textOf } from '../errors.ts';
 
 const PAGE = 100;
 
-/** What a replay is compared with. */
+/** The stored side of a comparison. */
 export interface Stored {
   journal: JournalReads;
   account: string;
@@ -30,7 +30,7 @@ function differing(stored: TransactionRecord, record: TransactionRecord): string
 }
 
 /**
- * What is wrong with what was read, in words.
+ * The fault of stored data, in words.
  * @throws StoreUnavailable: a store that is away says nothing about what it holds, and no report is better than a
  * wrong one
  */
@@ -39,7 +39,7 @@ export function faultOf(error: unknown): string {
   return textOf(error);
 }
 
-/** What is different; null where the stored record equals the replayed one, or at the end a newer one its own history. */
+/** The difference; null where the stored record equals the replayed one, or at the end a newer one its own history. */
 export async function compareRecord(
   { journal, seq }: Stored,
   record: TransactionRecord,
@@ -79,7 +79,7 @@ export async function compareDeliveries(
   }
 }
 
-/** What batches after the replay's end have made of lookups. */
+/** Lookups and their values in batches after the replay's end. */
 async function newerLookups({ journal, account, seq }: Stored): Promise<Map<string, Set<string>>> {
   const values = new Map<string, Set<string>>();
   for (let from = seq + 1; ; from += PAGE) {

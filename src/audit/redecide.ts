@@ -88,7 +88,7 @@ function differing(entry: Entry, again: Entry): string {
     .join(', ');
 }
 
-/** What is different when the entry is decided again; null where it is the same to the byte. */
+/** The difference when the entry is decided again; null where it is the same to the byte. */
 export function decideAgain(before: Before, entry: Entry, everyDoorSpeaks: boolean): string | null {
   const command = commandOf(before, entry);
   const wants = wantsOfAll([command]);

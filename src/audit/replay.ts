@@ -54,7 +54,7 @@ export class Replay {
   readonly transactions = new Set<string>();
   readonly #options: ReplayOptions;
   readonly #open = new Map<string, Open>();
-  /** What the present page is about. */
+  /** Transactions that the present page tells of. */
   readonly #touched = new Set<string>();
   readonly #lookups = new Map<string, string>();
   #balances: Balances = { ...ZERO_BALANCES };

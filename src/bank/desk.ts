@@ -30,7 +30,7 @@ export interface DeskOptions {
   onTrouble(error: unknown, due: Due): void;
 }
 
-/** What a claimed order came to: another one, or nothing more; `park` where the transaction is quarantined. */
+/** The outcome of a claimed order: another order, or nothing more; `park` where the transaction is quarantined. */
 type Outcome = { next: Due | null } | 'park';
 
 const DONE: Outcome = { next: null };

@@ -1,7 +1,7 @@
 /** The sandbox's scenarios by the last two digits of the amount (design, "Sandbox scenarios"). */
 import type { TransactionType } from '../domain/transactions.ts';
 
-/** What the sandbox tells in one step. */
+/** One step of a scenario: the message that the sandbox sends. */
 export interface ScenarioStep {
   type: string;
   /** Told twice, under one message id. */

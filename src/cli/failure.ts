@@ -14,7 +14,7 @@ export class Failure extends Error {
   /** The error object's `error`. */
   readonly code: string;
   readonly exitCode: number;
-  /** What else the error object says. */
+  /** Further members of the error object. */
   readonly extra: Record<string, unknown>;
 
   constructor(
@@ -54,7 +54,7 @@ export function transactionNotFound(id: string): Failure {
   return new Failure('TRANSACTION_NOT_FOUND', `no transaction ${id}`);
 }
 
-/** What is told of anything that was thrown. */
+/** The failure that a command tells of an error. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof ConfigError) {

@@ -107,7 +107,7 @@ async function migrateStore(shell: Shell, { to, account }: MigrateStoreOptions):
   try {
     const reseal = resealer(key, dataDir);
     const target = await openTarget(to, incarnation);
-    // Whoever is silent is taken for dead, and others go on with what it left.
+    // A process without a heartbeat is taken for dead, and others go on with its work.
     const beat = setInterval(() => {
       source.store.due.beat(now()).catch(() => {});
       target.store.due.beat(target.now()).catch(() => {});

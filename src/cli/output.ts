@@ -4,7 +4,7 @@
  */
 import { type Failure, failureOf } from './failure.ts';
 
-/** What a command has to say, for programs and for people. */
+/** A command's result, for programs and for people. */
 export interface Outcome {
   document: object;
   text: string;

@@ -57,7 +57,7 @@ function programOf(shell: Shell): Command {
   return program;
 }
 
-/** What commander says, as a failure; null where it only showed help. */
+/** Commander's complaint as a failure; null where commander only showed help. */
 function usageOf(error: CommanderError, args: readonly string[]): Error | null {
   if (HELP_CODES.has(error.code) || (error.code === 'commander.help' && error.exitCode === 0)) return null;
   if (error.code === 'commander.help')
@@ -82,7 +82,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-// Whoever reads may leave early, `head` for one: that is no failure of the command.
+// The reader of our output may leave early, `head` for one: that is no failure of the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -26,7 +26,7 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 const AMOUNT_FORM = /^\d+(?:\.\d{1,2})?$/;
 const SCHEME = /^https?:\/\//i;
 
-/** What a static code says. */
+/** The content of a static code. */
 export interface StaticBrCode {
   /** The normalised Pix key, at most 77 characters. */
   key: string;
@@ -42,7 +42,7 @@ export interface StaticBrCode {
   description?: string | null;
 }
 
-/** What a dynamic code says; amount, expiry and txid stand behind the URL. */
+/** The content of a dynamic code; amount, expiry and txid stand behind the URL. */
 export interface DynamicBrCode {
   /** Where the charge is fetched; a scheme is taken off, at most 77 characters are left. */
   url: string;

@@ -28,6 +28,6 @@ function sorted(value: unknown): string {
 
 /** The canonical text of a JSON value; `undefined` members are left out, as JSON does. */
 export function canonicalJson(value: unknown): string {
-  // What the engine makes stands in order already, and then the native writer is several times faster.
+  // The engine's own objects stand in order already, and then the native writer is several times faster.
   return isCanonical(value) ? JSON.stringify(value) : sorted(value);
 }

@@ -29,7 +29,7 @@ function part<Value>(given: unknown, isRight: (value: string) => boolean, otherw
 }
 
 /**
- * Who paid, as the bank tells: its parts replace those given at creation. A part that is missing, masked or
+ * The payer, as the bank tells: its parts replace those given at creation. A part that is missing, masked or
  * malformed never blocks a payment: the part given at creation stays, else null. Null where nothing is known.
  */
 export function mergePayer(given: Customer | null, payer: unknown): Customer | null {

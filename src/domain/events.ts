@@ -21,7 +21,7 @@ export const EVENT_NAMES = [
   'cashout.cancelled',
 ] as const;
 
-/** What a URL's filter may list: event names, or all of one type. */
+/** The entries of a URL's filter: event names, or all of one type. */
 export const EVENT_FILTERS: readonly string[] = [...EVENT_NAMES, 'pix-in.*', 'cashout.*'];
 
 /** Whether a URL with this filter gets the event; null is no filter. */

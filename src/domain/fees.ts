@@ -1,7 +1,7 @@
 import { MAX_AMOUNT } from './money.ts';
 
 /**
- * What one type of transaction costs: fixed + amount × percent / 10,000, held between `min` and `max`.
+ * The fee of one type of transaction: fixed + amount × percent / 10,000, held between `min` and `max`.
  * `fixed`, `min` and `max` are cents (`max` null: no bound), `percent` is hundredths of a percent
  * (100 is 1 %).
  */
@@ -52,7 +52,7 @@ export function cashoutFee(policy: FeePolicy, amount: number): number {
 
 /**
  * Reads a fee policy of the shape {pixIn?: {fixed?, percent?, min?, max?}, cashout?: {...}}.
- * What is left out or null is 0, and no bound. Cents go up to MAX_AMOUNT, `percent` up to 10,000 (100 %).
+ * A part that is left out or null is 0, and no bound. Cents go up to MAX_AMOUNT, `percent` up to 10,000 (100 %).
  * Returns an English sentence that says what is wrong with anything else.
  */
 export function parseFeePolicy(input: unknown): FeePolicy | string {

@@ -64,7 +64,7 @@ const PARTS: Record<TransactionType, Record<string, Parts>> = {
 };
 
 /**
- * What is wrong with the known parts of a message's data; empty where all is well. `data` is an object whose
+ * The mistakes in the known parts of a message's data; empty where all is well. `data` is an object whose
  * null parts count as left out.
  */
 export function checkMessageData(

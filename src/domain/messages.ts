@@ -11,7 +11,7 @@ export interface PaymentData {
   amount?: number;
   /** ISO 8601, UTC, milliseconds. */
   paidAt?: string;
-  /** Who paid, already merged with what was given at creation; null: nobody knows. */
+  /** The payer, already merged with the customer given at creation; null: nobody knows. */
   payer?: Customer | null;
 }
 
@@ -29,7 +29,7 @@ export interface ReasonData {
   amount?: number;
 }
 
-/** What a message's known parts may be; which of them a type has, `message-data.ts` says. */
+/** The known parts of any message; `message-data.ts` says which of them a type has. */
 export type MessageData = PaymentData & TransferData & ReasonData;
 
 /** Types that a charge knows. */

@@ -19,7 +19,7 @@ export interface Posting {
   amount: number;
 }
 
-/** What stands in each leg, in cents. */
+/** The sum of each leg, in cents. */
 export type Balances = Record<Leg, number>;
 
 /** The balances of an account without entries. */

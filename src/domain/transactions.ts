@@ -1,4 +1,4 @@
-/** What a transaction is made of: the contexts of the two statecharts. Plain JSON, readable by a person. */
+/** The data of a transaction: the contexts of the two statecharts. Plain JSON, readable by a person. */
 import type { Customer } from './customer.ts';
 import type { PaymentData } from './messages.ts';
 import type { PixKeyType } from './pix-key.ts';

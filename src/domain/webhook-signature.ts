@@ -6,7 +6,7 @@ const KEY_BYTES_MOST = 64;
 const VERSION = 'v1,';
 const WHOLE_NUMBER = /^\d+$/;
 
-/** What a receiver looks at: headers as they came, the body's bytes, and its own idea of the time. */
+/** The things that a receiver looks at: headers as they came, the body's bytes, and its own idea of the time. */
 export interface WebhookCheck {
   /** Each `whsec_...`, or the key from `webhookKey`; any one that fits will do, as during a rotation. */
   secrets: readonly (string | Buffer)[];

@@ -47,7 +47,7 @@ export interface Committed {
   claims: Claim[];
 }
 
-/** What the actor needs of the engine. */
+/** The engine, as far as an actor needs it. */
 export interface ActorHost {
   readonly journal: Journal;
   readonly everyDoorSpeaks: boolean;

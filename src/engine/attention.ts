@@ -1,5 +1,5 @@
 /**
- * What needs a person: what was noted and still holds, and cashouts that the bank stays silent about. The latter
+ * The list for ops: notes that still hold, and cashouts that the bank stays silent about. The latter
  * follow from the records, so they are noted only to be done with.
  */
 import { parseEventOrDeliveryId } from '../domain/events.ts';
@@ -7,7 +7,7 @@ import { upToDate } from './chart.ts';
 import type { TransactionRecord } from './journal.ts';
 import type { AttentionItem, Store } from './store.ts';
 
-/** What the list is made of. */
+/** The roles of the store that the list is made of. */
 type Sources = Pick<Store, 'journal' | 'attention'>;
 
 /** The most stuck cashouts that are listed: where more are, it is the bank that is stuck. */
@@ -19,7 +19,7 @@ export interface StuckRule {
   stuckAfterMs: number;
 }
 
-/** What a stuck cashout is done under: once it has changed, it is another case. */
+/** The id under which ops are done with a stuck cashout: once it has changed, it is another case. */
 export function stuckMark(record: TransactionRecord): string {
   return `${record.id}@${record.updatedAt}`;
 }
@@ -71,7 +71,7 @@ async function holds(store: Sources, item: AttentionItem): Promise<boolean> {
   }
 }
 
-/** What needs a person now, oldest first. */
+/** All items that need a person now, oldest first. */
 export async function attentionList(store: Sources, rule: StuckRule): Promise<AttentionItem[]> {
   const items = await stuckItems(store, rule);
   for (const item of await store.attention.list()) if (await holds(store, item)) items.push(item);

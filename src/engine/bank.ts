@@ -33,7 +33,7 @@ export interface PayoutToCheck {
   pixKey: string;
 }
 
-/** What the bank does when it is woken: what it tells, and when it wants to be woken again. */
+/** The bank's answer when it is woken: its messages, and when it wants to be woken again. */
 export interface Awakening {
   messages: BankMessage[];
   /** Null: never again. */
@@ -65,7 +65,7 @@ export interface Bank {
   submit(payout: TransactionRecord): Promise<{ wakeInMs: number | null }>;
   /** Gives a payment back, once for an end-to-end id; throws where the bank can't be reached: tried again. */
   giveBack(payment: { endToEndId: string; amount: number; reason: string }): Promise<void>;
-  /** What became of a transaction, as messages; null where the bank knows nothing, or can't be asked. */
+  /** The bank's knowledge of a transaction, as messages; null where it has none, or can't be asked. */
   query(transaction: TransactionRecord): Promise<BankMessage[] | null>;
   /** The bank's turn: `step` counts from 0, `at` is when it was due (ms). */
   wake(transaction: TransactionRecord, step: number, at: number): Promise<Awakening>;

@@ -22,7 +22,7 @@ export interface ChartTimer {
   delayMs: number;
 }
 
-/** What a statechart makes of a message. */
+/** A statechart's answer to a message. */
 export interface Step {
   value: string;
   context: object;
@@ -36,7 +36,7 @@ export interface Step {
   raised: string | null;
 }
 
-/** What a statechart is sent: its type, and what its actions read. */
+/** A message as a statechart gets it: its type, and the parts that actions read. */
 export type ChartEvent = { type: string; [part: string]: unknown };
 
 /** A snapshot that no known statechart can read: it is quarantined, never lost. */

@@ -1,4 +1,4 @@
-/** What is put into an account's mailbox, and what comes back. */
+/** Commands for an account's mailbox, and the answers to them. */
 import type { MessageData } from '../domain/messages.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import type { Door, TransactionRecord } from './journal.ts';

@@ -30,7 +30,7 @@ function messageOf(sent: SentMessage): JournalMessage {
   return { id: sent.id, type: sent.type, data: sent.kept, door: sent.door, digest: sent.digest };
 }
 
-/** What the payment rules make of a PAY or HOLD before the statechart is asked; null: it may go on. */
+/** The payment rules' verdict on a PAY or HOLD before the statechart is asked; null: it may go on. */
 type PaymentVerdict = null | 'repeated' | { reason: string; giveBack: boolean; known: boolean };
 
 function judgePayment(workspace: Workspace, record: ChargeRecord, sent: SoundMessage): PaymentVerdict {
@@ -115,7 +115,7 @@ function refuse(
     parts.attention = refusalNote(record, sent, 'refused', reason);
   }
   const entry = remark(record, messageOf(sent), c.at, parts);
-  return { answer, taken: { entry, record: workspace.take(entry) } };
+  return { answer, taken: { entry, record: workspace.apply(entry) } };
 }
 
 /** A result implied the start, so the start itself is no news: only a missing reference is filled in. */
@@ -130,7 +130,7 @@ function lateStart(
     return answered({ kind: 'repeated', record });
   const snapshot = { ...upToDate(record.snapshot), context: { reference: endToEndId } };
   const entry = remark(record, messageOf(sent), c.at, { snapshot });
-  const after = workspace.take(entry) ?? record;
+  const after = workspace.apply(entry) ?? record;
   return { answer: { kind: 'repeated', record: after }, taken: { entry, record: after } };
 }
 
@@ -145,7 +145,7 @@ function decideInvalid(
   if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
   const attention = refusalNote(record, sent, 'invalid', reason);
   const entry = remark(record, messageOf(sent), c.at, { refusal: reason, attention });
-  return { answer, taken: { entry, record: workspace.take(entry) } };
+  return { answer, taken: { entry, record: workspace.apply(entry) } };
 }
 
 /** Why a message is refused whatever the statechart says; null: ask the statechart. */

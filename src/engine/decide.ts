@@ -160,7 +160,7 @@ function adjust(workspace: Workspace, command: Command & { kind: 'adjust' }, c: 
     orders: [],
     attention: null,
   };
-  workspace.take(entry);
+  workspace.apply(entry);
   return {
     answer: { kind: 'adjusted', balance: balance + amount, applied: true },
     taken: { entry, record: null },

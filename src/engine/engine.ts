@@ -26,11 +26,11 @@ export interface SendOptions {
   abandoned?(): boolean;
 }
 
-/** What takes up work once it is durable. */
+/** Takes up the work that a batch made due, once the batch is durable. */
 export interface FreshWork {
   /** Whether there is room: else the work waits in the store until a sweep claims it. */
   hasRoom(): boolean;
-  take(committed: Committed): void;
+  takeUp(committed: Committed): void;
 }
 
 const IDLE_MS = 60_000;
@@ -63,19 +63,19 @@ export class Engine {
     };
   }
 
-  /** Who takes up deliveries and bank orders; without one they stay in the store for another process. */
-  takeFreshWork(fresh: FreshWork): void {
+  /** Hands deliveries and bank orders on; until then they stay in the store, for a sweep or another process. */
+  handFreshWorkTo(fresh: FreshWork): void {
     this.#fresh = fresh;
   }
 
-  /** Who hears of what needs a person, as soon as it is durable. */
+  /** The listener hears of each item that needs a person, as soon as it is durable. */
   onAttention(listener: (note: AttentionNote) => void): void {
     this.#attention = listener;
   }
 
   #committed(batch: Committed): void {
     for (const { entry } of batch.taken) if (entry.attention !== null) this.#attention?.(entry.attention);
-    this.#fresh?.take(batch);
+    this.#fresh?.takeUp(batch);
   }
 
   /** False while a write waits longer than it may. */

@@ -11,7 +11,7 @@ import type { Entry, JournalEvent, JournalMessage, TransactionRecord } from './j
 import { changedParts } from './project.ts';
 import type { Workspace } from './workspace.ts';
 
-/** What a decision depends on besides the workspace. */
+/** The circumstances that a decision depends on besides the workspace. */
 export interface Circumstances {
   /** The entry's time, ISO 8601. */
   at: string;
@@ -148,7 +148,7 @@ export function remark(
 }
 
 export function done(workspace: Workspace, entry: Entry): Decision {
-  const record = workspace.take(entry);
+  const record = workspace.apply(entry);
   if (record === null) throw new Error('an entry of a transaction gave no record');
   return { answer: { kind: 'applied', record }, taken: { entry, record } };
 }

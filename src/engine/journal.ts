@@ -21,7 +21,7 @@ export interface JournalMessage {
   type: string;
   data: object;
   door: Door;
-  /** What two messages with one id are compared by: type and data as they were given. */
+  /** Of type and data as they were given: two messages with one id are compared by it. */
   digest: string;
 }
 
@@ -43,7 +43,7 @@ export interface Timer {
   at: string;
 }
 
-/** What ops must look at. */
+/** The kinds of items that ops must look at. */
 export type AttentionKind = 'stuck' | 'refused' | 'invalid' | 'unknown' | 'return' | 'quarantined' | 'dead';
 
 export interface AttentionNote {
@@ -131,7 +131,7 @@ export type StoredEntry = Partial<Entry> & { message: JournalMessage };
 /** A batch as it is stored and hashed. */
 export type BatchContent = Omit<Batch, 'hash' | 'entries'> & { entries: StoredEntry[] };
 
-/** What an entry has where nothing is stored. */
+/** The parts of an entry where nothing is stored of them. */
 function usual(): Omit<Entry, 'at' | 'message'> {
   return {
     attention: null,
@@ -167,7 +167,7 @@ function storedEntry(entry: Entry, batchAt: string): StoredEntry {
   return stored as StoredEntry;
 }
 
-/** What is stored of a batch, in canonical order. */
+/** The stored part of a batch, in canonical order. */
 export function batchContent(batch: Omit<Batch, 'hash'>): BatchContent {
   const { account, at, id, previous, seq } = batch;
   const { available, bank, clearing, fees } = batch.balances;
@@ -179,7 +179,7 @@ export function batchContent(batch: Omit<Batch, 'hash'>): BatchContent {
 const KNOWN = new Set(['at', 'message', ...Object.keys(usual())]);
 
 function entryFrom(stored: StoredEntry, at: string): Entry {
-  // What the hash doesn't cover must not pass for history.
+  // A part that the hash doesn't cover must not pass for history.
   for (const name in stored)
     if (!KNOWN.has(name)) throw new Error(`an entry has a part that is unknown: ${name}`);
   return { at, ...usual(), ...stored };
@@ -203,7 +203,7 @@ export function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-/** What a message with an id is compared by when it comes again. */
+/** The digest that a message with an id is compared by when it comes again. */
 export function digestOf(type: string, data: unknown): string {
   return sha256(canonicalJson([type, data])).slice(0, 32);
 }

@@ -10,7 +10,7 @@ function paymentIds(context: Charge): string[] {
   return [context.endToEndId, context.held?.endToEndId ?? null].filter((id) => id !== null);
 }
 
-/** What an entry makes its transaction found by. */
+/** The rows by which an entry's transaction is found. */
 export function lookupsOf(entry: Entry): LookupRow[] {
   const rows: LookupRow[] = [];
   const id = entry.transaction;
@@ -45,7 +45,7 @@ const LONGEST_KEY_BYTES = 512;
 const DIGEST_TIMES = 4;
 
 /**
- * What a text is found by: itself, or its digest where it is longer than an index takes (255 code points may be
+ * The key of a text: itself, or its digest where it is longer than an index takes (255 code points may be
  * thousands of bytes). The digest is written four times: 256 characters, which no text of 255 can be.
  */
 export function lookupKey(text: string): string {
@@ -53,12 +53,12 @@ export function lookupKey(text: string): string {
   return isShort ? text : sha256(text).repeat(DIGEST_TIMES);
 }
 
-/** What tells one refusal from another: the same id, type and data to the same transaction is the same one. */
+/** The key of a refusal: the same id, type and data to the same transaction is the same refusal. */
 export function refusalKey(transaction: string, message: { id: string; digest: string }): string {
   return sha256(`${transaction}:${message.digest}:${message.id}`).slice(0, 32);
 }
 
-/** What an account's lookup holds; null where nothing has that key. `key` is as callers give it. */
+/** The value of an account's lookup; null where nothing has that key. `key` is as callers give it. */
 export async function lookUp(
   journal: JournalReads,
   account: string,

@@ -1,5 +1,5 @@
 /**
- * What merchants, the bank and ops do, in the order that the contract wants: the bank is asked before the
+ * The acts of merchants, the bank and ops, in the order that the contract wants: the bank is asked before the
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
 import type { Account } from '../domain/account.ts';
@@ -193,7 +193,7 @@ export class Payments {
     return this.#options.engine.send(record.account, { kind: 'invalidMessage', ...sent, problem }, options);
   }
 
-  /** What the bank itself sends is complete; what comes through another door, some banks fill in. */
+  /** The bank's own messages are complete; those through another door, some banks fill in. */
   #filledIn(record: TransactionRecord, message: BankMessage, door: Door): Record<string, unknown> {
     const { bank, now } = this.#options;
     if (door === 'bank' || bank.fillIn === null) return message.data;

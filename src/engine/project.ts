@@ -8,7 +8,7 @@ import { isFinal } from './chart.ts';
 import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
 import type { AttentionItem, Due } from './store.ts';
 
-/** What changed of a context, at its first level: what an entry after the first one stores. */
+/** The changed parts of a context, at its first level: an entry after the first one stores these. */
 export function changedParts(before: object, after: object): object {
   const changes: Record<string, unknown> = {};
   const old = before as Record<string, unknown>;
@@ -42,7 +42,7 @@ export function project(
   if (entry.transaction === null || entry.type === null) throw new Error('an entry of the account itself');
   const seqs = record?.seqs ?? [];
   const applied = entry.snapshot !== null;
-  // What the clock and the API send has no id that could come again.
+  // Messages of the clock and the API have no id that could come again.
   const remembered =
     applied &&
     (entry.message.door === 'bank' || entry.message.door === 'sandbox' || entry.message.door === 'ops');
@@ -68,7 +68,7 @@ export function project(
   return next as TransactionRecord;
 }
 
-/** What an entry makes due, with times in ms. */
+/** The due things that an entry creates, with times in ms. */
 export function dueOf(account: string, entry: Entry): Due[] {
   const transaction = entry.transaction;
   if (transaction === null) return [];

@@ -5,7 +5,7 @@
  * An append is one account's batch with its projections: all of it or nothing. Appends that wait together may
  * travel together, but each has its own outcome; nothing is promised across accounts.
  *
- * What is due (timers, bank orders, deliveries) is claimed by one incarnation of a process at a time. Only the
+ * Due things (timers, bank orders, deliveries) are claimed by one incarnation of a process at a time. Only the
  * claims of incarnations that fell silent are taken over, and what the silent one reports then is turned down.
  *
  * Any method may throw StoreUnavailable: nothing is known then, and the caller may ask again. A failed write
@@ -44,7 +44,7 @@ export interface LookupRow extends Lookup {
   value: string;
 }
 
-/** What is due at a time (ms since 1970). A hint: whoever takes it reads again the state that it acts on. */
+/** A thing that is due at a time (ms since 1970). It is a hint: its claimer reads again the state that it acts on. */
 export type Due = { at: number; account: string; transaction: string; tries: number } & (
   | { kind: 'timer'; name: string }
   | { kind: 'bank'; order: BankOrder }
@@ -123,7 +123,7 @@ export interface Reads {
   lookups: (string | null)[];
 }
 
-/** What a journal and its projections tell; it changes nothing. Doors get this and no more. */
+/** Journals and their projections, to read. Doors get this and no more. */
 export interface JournalReads {
   /** Sequence number 0 for an account without a batch. */
   head(account: string): Promise<Head>;
@@ -151,11 +151,11 @@ export interface Journal extends JournalReads {
   append(append: Append): Promise<AppendResult>;
 }
 
-/** What is due, and which incarnation has it in hand. */
+/** The index of due things, and of which incarnation has each in hand. */
 export interface DueIndex {
   /** Tells that this incarnation lives. */
   beat(now: number): Promise<void>;
-  /** What is due, earliest first, claimed for this incarnation. */
+  /** Claims due things for this incarnation, earliest first. */
   claim(kind: DueKind, now: number, limit: number): Promise<Claim[]>;
   /** Ends claims; false for one that was taken over: its result doesn't count. */
   settle(settlements: Settlement[]): Promise<boolean[]>;
@@ -167,7 +167,7 @@ export interface DueIndex {
   tidy(now: number): Promise<void>;
 }
 
-/** What was noted for a person to look at. */
+/** The items noted for a person to look at. */
 export interface Attention {
   /** Oldest first, without what is done. */
   list(): Promise<AttentionItem[]>;

@@ -1,5 +1,5 @@
 /**
- * What a batch is decided on: the account's balances and the records and lookups that its commands need, with
+ * The ground that a batch is decided on: the account's balances and the records and lookups that its commands need, with
  * what earlier commands of the same batch changed laid over them. Records are replaced, never changed.
  */
 import { applyPostings, type Balances } from '../domain/money.ts';
@@ -9,7 +9,7 @@ import { lookupKey, lookupsOf, refusalKey } from './lookups.ts';
 import { project } from './project.ts';
 import type { Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
 
-/** What must be read before a command can be decided. */
+/** Adds the records and lookups that must be read before a command can be decided. */
 function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: Lookup[] }): void {
   switch (command.kind) {
     case 'createTransfer':
@@ -83,8 +83,8 @@ export class Workspace {
     this.#lookups.set(`${name}:${key}`, value);
   }
 
-  /** Takes an entry in: balances, record and lookups are as after it. Gives the record. */
-  take(entry: Entry): TransactionRecord | null {
+  /** Applies an entry: balances, record and lookups are as after it. Gives the record. */
+  apply(entry: Entry): TransactionRecord | null {
     // I1 holds here: postings that don't sum to zero throw, before anything has changed.
     const balances = entry.postings.length > 0 ? applyPostings(this.balances, entry.postings) : this.balances;
     const id = entry.transaction;

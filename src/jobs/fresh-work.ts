@@ -28,7 +28,7 @@ export function freshWork(
   };
   return {
     hasRoom: () => dispatcher.hasRoom() && ordersInHand < MAX_ORDERS,
-    take: (committed: Committed) => {
+    takeUp: (committed: Committed) => {
       if (committed.claims.length === 0) return;
       const deliveries = new Map<string, Claim>();
       const orders: { claim: Claim; record: TransactionRecord | null }[] = [];
@@ -41,7 +41,7 @@ export function freshWork(
         // A timer that is due from its beginning is left to a sweep.
         else due.settle([{ claim, next: claim.due }]).catch(onTrouble);
       }
-      if (deliveries.size > 0) dispatcher.takeFresh(committed, deliveries);
+      if (deliveries.size > 0) dispatcher.dispatchFresh(committed, deliveries);
       if (orders.length > 0) void carryOut(orders);
     },
   };

@@ -63,7 +63,7 @@ class TimerSweep {
     this.#options = options;
   }
 
-  async take(claims: readonly Claim[]): Promise<void> {
+  async fireAll(claims: readonly Claim[]): Promise<void> {
     const settlements: Settlement[] = [];
     const parked: Claim[] = [];
     await Promise.all(
@@ -116,7 +116,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
         if (!(await drain(() => due.claim('bank', now(), BATCH), orders))) return;
         await drain(
           () => due.claim('timer', now(), BATCH),
-          (claims) => timers.take(claims),
+          (claims) => timers.fireAll(claims),
         );
       },
     },
@@ -127,7 +127,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
         const limit = (): number => Math.min(DELIVERIES, dispatcher.room);
         const claim = async (): Promise<Claim[]> =>
           limit() === 0 ? [] : due.claim('delivery', now(), limit());
-        await drain(claim, (claims) => dispatcher.takeClaimed(claims));
+        await drain(claim, (claims) => dispatcher.dispatchClaimed(claims));
       },
     },
   ];

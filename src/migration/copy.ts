@@ -105,7 +105,7 @@ export async function copyJournal(
   }
 }
 
-/** What of a transaction's progress the target lacks. */
+/** The records of a transaction's deliveries that the target lacks. */
 async function lacking(
   { source, target }: Stores,
   transaction: string,

@@ -24,7 +24,7 @@ async function settle(store: Store, settlements: Settlement[]): Promise<void> {
   }
 }
 
-/** What is in hand of the source, until it is moved or put back. */
+/** Claims on the source's due things, until these are moved or put back. */
 class Hand {
   readonly #stores: Stores;
   readonly #moves: (account: string) => boolean;
@@ -36,7 +36,7 @@ class Hand {
   }
 
   /** Claims all that there is and moves what is to be moved; the others' stays in hand. */
-  async take(): Promise<void> {
+  async claimAll(): Promise<void> {
     const { source, target } = this.#stores;
     for (const kind of KINDS) {
       for (;;) {
@@ -82,12 +82,12 @@ export async function moveDue(
 ): Promise<void> {
   const due = new Hand(stores, moves);
   try {
-    await due.take();
+    await due.claimAll();
     // All else is in hand, so what can be claimed after this had been parked.
     const parked = new Hand(stores, moves);
     if ((await stores.source.due.unpark(now)) === 0) return;
     try {
-      await parked.take();
+      await parked.claimAll();
     } finally {
       await parked.park();
     }

@@ -17,7 +17,7 @@ export type RefusalCode =
 /** The migration stops with a sentence for the operator. */
 export class MigrationRefused extends Error {
   readonly code: RefusalCode;
-  /** What a verification found. */
+  /** The findings of a verification. */
   readonly differences: readonly Difference[];
 
   constructor(code: RefusalCode, message: string, differences: readonly Difference[] = []) {

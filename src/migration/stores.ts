@@ -1,4 +1,4 @@
-/** What all steps of a migration share: the two stores, the journal page by page, work side by side. */
+/** The parts that all steps of a migration share: the two stores, the journal page by page, work side by side. */
 import type { Batch } from '../engine/journal.ts';
 import type { Store } from '../engine/store.ts';
 

@@ -92,7 +92,7 @@ export async function expectSameJournal({ source, target }: Stores, account: str
   if (ours === undefined || ours.hash !== theirs?.hash) throw otherJournal(account, seq);
 }
 
-/** Whoever has the address list empty lets nobody in. */
+/** The account's stage in the target; an account with an empty address list lets nobody in. */
 export function stageOf(here: Account | null, there: Account | null): Stage {
   if (there === null) return 'absent';
   return there.allowedIps.length === 0 && here !== null && here.allowedIps.length > 0 ? 'closed' : 'open';
@@ -123,7 +123,7 @@ function expectSecretsOpen(account: Account, reseal: (sealed: string) => string)
 }
 
 /**
- * What is to be done for an account. Reads only.
+ * The plan for an account. Reads only.
  * @throws MigrationRefused
  */
 export async function planOf(

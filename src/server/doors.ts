@@ -25,14 +25,14 @@ export function openMetrics({ config, engine, store, now: storeNow }: Core, log:
   });
   engine.onAttention(({ kind, id, what }) => {
     metrics.alarm(kind);
-    // What needs a person is said at once; where money is missing, loudly.
+    // An item that needs a person is told at once; where money is missing, loudly.
     if (what.includes('ALARM')) log.error({ kind, id }, what);
     else log.warn({ kind, id }, 'needs a person: see pixstate attention');
   });
   return metrics;
 }
 
-/** What failed is told whole; that the store is away, once a second, with how many requests it cost. */
+/** A failure is told whole; an absent store once a second, with the number of requests that it cost. */
 function failureLog(log: pino.Logger): (error: unknown, requestId: string, path: string) => void {
   let refused = 0;
   let toldAt = Number.NEGATIVE_INFINITY;

@@ -24,7 +24,7 @@ function errorAnswer(status: string, code: ErrorCode, message: string): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`;
 }
 
-/** What node would answer by itself, without a body, or not at all. */
+/** Answers requests that node would answer by itself, without a body, or not at all. */
 function answerUnusual(server: Server): void {
   server.on('checkExpectation', (_req, res) => {
     const headers = { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': randomUUID() };
@@ -38,7 +38,7 @@ function answerUnusual(server: Server): void {
   });
 }
 
-/** What node's parser turned down never reaches the application: it gets the error object all the same. */
+/** Requests that node's parser turns down never reach the application: they get the error object all the same. */
 function answerUnparsable(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {

@@ -13,7 +13,7 @@ import { again, pause } from '../waiting.ts';
 import { openDoors, openMetrics } from './doors.ts';
 import { openWorkers } from './workers.ts';
 
-/** What a server adds to the core: doors, clocks and workers. */
+/** A server that runs: the core with doors, clocks and workers. */
 export interface Running {
   core: Core;
   port: number;

@@ -1,4 +1,4 @@
-/** What works on its own in a server: deliveries, bank orders, and the clocks that find what is due. */
+/** The workers of a server: deliveries, bank orders, and the clocks that look for due things. */
 import type { pino } from 'pino';
 import { Desk } from '../bank/desk.ts';
 import { now } from '../clock.ts';
@@ -49,7 +49,7 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
   });
   const onOrderTrouble = (error: unknown, about: Due): void => onTrouble(error, { due: about });
   const desk = new Desk({ engine, payments, journal, due, bank, now: storeNow, onTrouble: onOrderTrouble });
-  engine.takeFreshWork(freshWork(due, desk, dispatcher, onTrouble));
+  engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   // Loaded with the driver, and only where that is used.
   const shared = core.database === null ? null : await import('../jobs/mongo-backend.ts');
   const jobs = sweeps({
@@ -67,7 +67,7 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
   return { dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
 }
 
-/** What each process does for itself, and what all of them share where they share a database. */
+/** A clock for the jobs of this process alone, and one for those that processes on one database share. */
 function openClocks(
   core: Core,
   jobs: ReturnType<typeof sweeps>,

@@ -34,7 +34,7 @@ export interface FolderOptions extends Opener {
 }
 
 export interface DatabaseOptions extends Opener {
-  /** What ops should know, in a sentence. */
+  /** Tells ops something that they should know, in a sentence. */
   onNotice(text: string): void;
 }
 

@@ -84,7 +84,7 @@ export class Dispatcher {
   }
 
   /** Takes up what a batch made due: nothing is read, the batch has it all. */
-  takeFresh({ account, taken }: Committed, claims: ReadonlyMap<string, Claim>): void {
+  dispatchFresh({ account, taken }: Committed, claims: ReadonlyMap<string, Claim>): void {
     for (const { entry, record } of taken) {
       if (record === null) continue;
       for (const event of entry.events) {
@@ -95,7 +95,7 @@ export class Dispatcher {
           const claim = claims.get(id);
           if (claim === undefined) continue;
           const due = claim.due as DeliveryDue;
-          this.#take({
+          this.#dispatch({
             claim,
             due,
             record: newDelivery(id, account, record.id),
@@ -110,7 +110,7 @@ export class Dispatcher {
   }
 
   /** Takes up what a sweep claimed: reads what each was about and where it stands. */
-  async takeClaimed(claims: readonly Claim[]): Promise<void> {
+  async dispatchClaimed(claims: readonly Claim[]): Promise<void> {
     const byTransaction = new Map<string, Claim[]>();
     for (const claim of claims) {
       const own = byTransaction.get(claim.due.transaction);
@@ -129,14 +129,14 @@ export class Dispatcher {
 
   async #tryOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
     try {
-      await this.#takeOf(transaction, claims, reader);
+      await this.#dispatchOf(transaction, claims, reader);
     } catch (error) {
       this.#options.onTrouble(error);
       for (const claim of claims) this.#putOff(claim, 1_000 * (claim.due.tries + 1));
     }
   }
 
-  async #takeOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
+  async #dispatchOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
     const { journal, now } = this.#options;
     const record = await journal.transaction(transaction);
     const named = record === null ? [] : deliveriesOf(await historyOf(reader, record));
@@ -157,11 +157,11 @@ export class Dispatcher {
         this.#settle({ claim, next: null });
         continue;
       }
-      this.#take(jobOf(claim, due, known, delivery));
+      this.#dispatch(jobOf(claim, due, known, delivery));
     }
   }
 
-  #take(job: Job): void {
+  #dispatch(job: Job): void {
     this.#jobs.set(job.due.delivery, job);
     const { after } = job;
     if (after !== null && this.#isUnderWay(after)) {

@@ -5,7 +5,7 @@ import type { TransactionRecord } from '../engine/journal.ts';
 import type { DeliveryRecord, DeliveryStatus, Settlement, Store } from '../engine/store.ts';
 import { revived } from './delivery.ts';
 
-/** What came of it: the deliveries that start anew, perhaps none, or why nothing was looked for. */
+/** The outcome: the deliveries that start anew, perhaps none, or why nothing was looked for. */
 export type Retried =
   | { kind: 'retried'; deliveries: string[] }
   | { kind: 'noTransaction' }

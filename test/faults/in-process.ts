@@ -134,7 +134,7 @@ export function openProcess({ state, clock, bank, fresh = false }: ProcessOption
     onTrouble,
   });
   const desk = new Desk({ engine, payments, journal, due, bank, now, onTrouble });
-  if (fresh) engine.takeFreshWork(freshWork(due, desk, dispatcher, onTrouble));
+  if (fresh) engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const { shared, local } = sweeps({
     engine,
     payments,

@@ -1,4 +1,4 @@
-/** What was noted for a person to look at, in the embedded store: an item stays, marked, once somebody is done with it. */
+/** Items for a person to look at, in the embedded store: an item stays, marked, once somebody is done with it. */
 import type { Attention, AttentionItem } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
 import { type AttentionKey, fitsKey } from './tables.ts';

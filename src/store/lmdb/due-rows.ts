@@ -25,7 +25,7 @@ interface Slot {
   index: number;
 }
 
-/** What one append or settlement made due: where it lies, and what of it is claimed. */
+/** The due things of one append or settlement: their places, and the claims on them. */
 export interface Issued {
   claims: Claim[];
   slots: Slot[];

@@ -130,7 +130,7 @@ export class LmdbDue implements DueIndex {
       const key: [string, string] = [record.transaction, record.id];
       group.promises.push(this.#tables.deliveries.put(key, JSON.stringify(record)));
     }
-    // What happens again is news again, also where somebody was done with it.
+    // An item that happens again is news again, also where somebody was done with it.
     if (attention !== undefined) {
       const key = attentionKey(attention);
       group.promises.push(this.#tables.attention.put(key, attentionValue(attention)));

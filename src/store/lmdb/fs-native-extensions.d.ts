@@ -1,4 +1,4 @@
-/** What is used of the package, which has no types of its own. */
+/** Types for the part of the package that is used: it has none of its own. */
 declare module 'fs-native-extensions' {
   /** Locks a file for its descriptor, until it is unlocked or closed; false where others hold it. */
   export function tryLock(fd: number, options?: { shared?: boolean }): boolean;

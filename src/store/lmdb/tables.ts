@@ -21,7 +21,7 @@ export type OpenKey = [at: number, id: string];
 
 export interface Tables {
   root: RootDatabase;
-  /** What every write goes through. */
+  /** Every write goes through it. */
   gate: FolderGate;
   /** [account, seq]: the batch's hash, then its canonical content. */
   journal: Database<string, [string, number]>;

@@ -21,7 +21,7 @@ const INFORMATIONAL_MAX = 16;
  */
 export type Ending = 'complete' | 'cut' | 'failed' | 'timeout';
 
-/** What an attempt needs; `now` is the wall clock in ms since the epoch. */
+/** The request and surroundings of an attempt; `now` is the wall clock in ms since the epoch. */
 export interface AttemptOptions {
   send: Send;
   origin: Origin;
@@ -106,7 +106,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       this.#fail(coded('INVALID_REQUEST'));
       return;
     }
-    this.#dispatch(connections.take(origin), this.#request);
+    this.#dispatch(connections.acquire(origin), this.#request);
   }
 
   /** Cuts the exchange off: no result, no further call. */

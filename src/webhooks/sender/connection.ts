@@ -152,7 +152,7 @@ export class Connections {
     this.#options = options;
   }
 
-  take(origin: Origin): Connection {
+  acquire(origin: Origin): Connection {
     // The one used last: those that a burst has opened grow idle and close.
     const idle = origin.idle.pop();
     if (idle === undefined) return this.fresh(origin);

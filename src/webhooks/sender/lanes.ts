@@ -1,4 +1,4 @@
-/** What the queue of webhooks keeps of each account, origin and URL, and who has the next turn. */
+/** The queue's state of each account, origin and URL, and the ring that gives them turns. */
 import type { Connection, Origin } from './connection.ts';
 import type { Send } from './port.ts';
 

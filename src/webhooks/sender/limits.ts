@@ -19,7 +19,7 @@ export interface SenderLimits extends QueueLimits {
   closeMs: number;
 }
 
-/** What can be set, with what holds otherwise. */
+/** The given limits, and the defaults of all others. */
 export function senderLimits(given: Partial<SenderLimits>): SenderLimits {
   const maxInFlight = given.maxInFlight ?? 512;
   return {

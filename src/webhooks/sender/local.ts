@@ -15,7 +15,7 @@ import { OriginQueue } from './queue.ts';
 
 const SWEEP_MS = 1_000;
 
-/** What a sender in the own thread needs; `now` is the wall clock in ms since the epoch. */
+/** Options of a sender in the own thread; `now` is the wall clock in ms since the epoch. */
 export interface LocalSenderOptions {
   allowPrivate: boolean;
   limits: SenderLimits;

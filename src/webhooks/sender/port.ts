@@ -41,7 +41,7 @@ export interface PutOff {
   delayMs: number;
 }
 
-/** What became of one `Send`. */
+/** The outcome of one `Send`. */
 export type SendResult = Attempted | PutOff;
 
 /** Sends webhook requests: each accepted `Send` is reported once, in batches, unless the sender is closed first. */

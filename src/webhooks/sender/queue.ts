@@ -24,7 +24,7 @@ const TURNS_MAX = 64;
 /** Put-off items come back spread over a quarter of their delay. */
 const SPREAD_STEPS = 16;
 
-/** What the queue calls; `start` may report back before it returns, `clock` is monotonic. */
+/** The queue's effects; `start` may report back before it returns, `clock` is monotonic. */
 export interface QueueEffects {
   start(slot: Slot): void;
   putOff(token: string, delayMs: number): void;
@@ -245,7 +245,7 @@ export class OriginQueue {
     for (const target of lane.targets.values()) {
       this.#putOffStale(target, now - maxWaitMs);
       if (target.running > 0 || target.waiting.length > 0) continue;
-      // What was put off comes back after at most putOffMaxMs and its spread; until then the choke is remembered.
+      // Items that were put off come back after at most putOffMaxMs and its spread; until then the choke is remembered.
       const keptMs = target.chokedSince === null ? idleMs : Math.max(idleMs, putOffMaxMs * 3);
       if (now - target.usedAt >= keptMs) lane.targets.delete(target.url);
     }

@@ -18,7 +18,7 @@ const STEADY_MS = 30_000;
 /** Beyond the worker's own bound, before its thread is stopped by force. */
 const CLOSE_MARGIN_MS = 500;
 
-/** What a sender in a thread of its own needs; `entry` stands in for the worker's module in tests. */
+/** Options of a sender in a thread of its own; `entry` stands in for the worker's module in tests. */
 export interface ThreadSenderOptions {
   allowPrivate: boolean;
   limits: SenderLimits;

@@ -7,7 +7,7 @@ import type { SenderLimits } from './limits.ts';
 import { LocalSender } from './local.ts';
 import type { Send } from './port.ts';
 
-/** What the thread is opened with. */
+/** The data that the thread is opened with. */
 export interface SenderWorkerData {
   allowPrivate: boolean;
   limits: SenderLimits;
