@@ -12,10 +12,6 @@ import type { Claim, DueKind, Settlement } from '../../engine/store.ts';
 import { asError } from '../../errors.ts';
 import type { MongoConnection } from './connection.ts';
 import { attentionDocument, type DeliveryDocument, type TransactionDocument } from './documents.ts';
-import { stillStanding } from './owners.ts';
-import { dueIn, dueOfDelivery, type Found, type Place, placeOf, tokenOf } from './place.ts';
-import type { MongoProcesses } from './processes.ts';
-import type { MongoReads } from './reads.ts';
 import {
   ARRAYS,
   again,
@@ -29,7 +25,11 @@ import {
   parkedDelivery,
   parkedElement,
   progressOf,
-} from './settlements.ts';
+} from './due-documents.ts';
+import { stillStanding } from './owners.ts';
+import { dueIn, dueOfDelivery, type Found, type Place, placeOf, tokenOf } from './place.ts';
+import type { MongoProcesses } from './processes.ts';
+import type { MongoReads } from './reads.ts';
 import { updateAll } from './writes.ts';
 
 export interface MongoDueOptions {

@@ -2,9 +2,9 @@
 import type { Document } from 'mongodb';
 import type { Claim } from '../../engine/store.ts';
 import type { DeliveryDocument, Held, TransactionDocument } from './documents.ts';
+import { PARKED } from './due-documents.ts';
 import { placeOf } from './place.ts';
 import type { MongoReads } from './reads.ts';
-import { PARKED } from './settlements.ts';
 
 /** Where what is due lies: collection, and array in its documents. */
 const PLACES = [

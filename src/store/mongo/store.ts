@@ -2,7 +2,7 @@
  * The store on MongoDB: for those who outgrow one machine. Any number of processes may have it open; they hold
  * nothing that another doesn't find.
  *
- * - An append is the insert of one document of `journal`, confirmed by a majority (I5); see `journal.ts`.
+ * - An append is the insert of one document of `journal`, confirmed by a majority (I5); see `appends.ts`.
  * - What is due belongs to one incarnation at a time; see `due.ts`.
  * - Opening returns at once. Until the database is there, and whenever it isn't, every method ends in
  *   StoreUnavailable.
@@ -31,6 +31,7 @@ import {
   type Wants,
 } from '../../engine/store.ts';
 import { textOf } from '../../errors.ts';
+import { MongoJournal } from './appends.ts';
 import { toDate } from './bson.ts';
 import { inTime, MAJORITY, MongoConnection } from './connection.ts';
 import {
@@ -49,7 +50,6 @@ import {
 } from './documents.ts';
 import { MongoDue } from './due.ts';
 import { Gathered } from './gathering.ts';
-import { MongoJournal } from './journal.ts';
 import { hasClaims, ownersOf } from './owners.ts';
 import { MongoProcesses } from './processes.ts';
 import { MongoReads } from './reads.ts';
