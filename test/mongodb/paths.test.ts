@@ -130,7 +130,7 @@ async function walk(
     state = row.to;
     // Another process than the one that answered reads it.
     const { store } = opened[(index + 1) % opened.length] as Opened;
-    assert.is((await store.transaction(id))?.snapshot.value, state, `${kind.name} after ${type}`);
+    assert.is((await store.journal.transaction(id))?.snapshot.value, state, `${kind.name} after ${type}`);
   }
   return { id, state };
 }
@@ -151,8 +151,8 @@ test('every path keeps the table, whichever process takes the step', async () =>
         await engine.send(account, adjustment(OPENING));
         const { id, state } = await walk(kind, path, account, opened, late);
         const expected = kind.states.find((each) => each.state === state);
-        assert.is((await store.transaction(id))?.final, expected?.final, `${state} is final`);
-        const { balances } = await store.head(account);
+        assert.is((await store.journal.transaction(id))?.final, expected?.final, `${state} is final`);
+        const { balances } = await store.journal.head(account);
         assert.is(balances.available, OPENING + (expected?.balance(MONEY[kind.name]) ?? 0), `in ${state}`);
         states.add(state);
         walked += 1;

@@ -16,27 +16,27 @@ import { onceATurn, pause } from '../../waiting.ts';
 import { jittered, type MongoConnection } from './connection.ts';
 import { SharedAccounts } from './contention.ts';
 import {
-  batchOf,
+  batchFromDocument,
   documentId,
-  headOf,
+  headFromDocument,
   type JournalDocument,
   journalDocument,
-  namedIn,
   onceEach,
+  transactionsIn,
 } from './documents.ts';
-import type { MongoDue } from './due.ts';
-import { Groups } from './groups.ts';
-import { stillStanding } from './owners.ts';
-import { placeOf } from './place.ts';
+import { placeOfClaim, stillStanding } from './due-documents.ts';
+import { StoreClosed } from './errors.ts';
+import { Groups } from './gathering.ts';
 import { isImported, missingOf, type Projection, projectionOf, writeProjections } from './projection.ts';
 import type { BatchInShort, MongoReads } from './reads.ts';
 import { insertAll } from './writes.ts';
 
-export interface MongoJournalParts {
+export interface AppendsParts {
   connection: MongoConnection;
   reads: MongoReads;
-  due: MongoDue;
   incarnation: string;
+  /** Takes note of claims that are written with a batch. */
+  hold(claims: readonly Claim[]): void;
 }
 
 interface Waiting {
@@ -60,8 +60,8 @@ const LOOKS = 4;
 const LOOK_PAUSE_MS = 3;
 const MAJORITY_LOOKS = 10;
 
-export class MongoJournal {
-  readonly #parts: MongoJournalParts;
+export class Appends {
+  readonly #parts: AppendsParts;
   /** The last batch of an account that is known to be projected. */
   readonly #known = new Map<string, number>();
   readonly #shared = new SharedAccounts();
@@ -75,7 +75,7 @@ export class MongoJournal {
   readonly #schedule = onceATurn(() => this.#send());
   #closed = false;
 
-  constructor(parts: MongoJournalParts) {
+  constructor(parts: AppendsParts) {
     this.#parts = parts;
   }
 
@@ -97,7 +97,7 @@ export class MongoJournal {
       await this.#finish(account, last.seq, onceEach(last.transactions));
       this.#know(account, last.seq);
     }
-    return headOf(last);
+    return headFromDocument(last);
   }
 
   async append(append: Append): Promise<AppendResult> {
@@ -110,7 +110,7 @@ export class MongoJournal {
       const outcome = await this.#standing(batch, isKnown);
       if (outcome !== null) return outcome;
     }
-    if (this.#closed) throw new StoreUnavailable('the store is closed');
+    if (this.#closed) throw new StoreClosed();
     return new Promise((resolve, reject) => {
       this.#numbers += 1;
       const number = this.#numbers;
@@ -159,7 +159,7 @@ export class MongoJournal {
     this.#projecting += 1;
     const startedAt = performance.now();
     const committed = this.#commit(group).finally(() => {
-      this.#shared.took(performance.now() - startedAt);
+      this.#shared.lasted(performance.now() - startedAt);
       this.#projecting -= 1;
     });
     this.#groups.follow(group.length, committed);
@@ -224,7 +224,7 @@ export class MongoJournal {
 
   async #project(committed: readonly Waiting[]): Promise<void> {
     if (committed.length === 0) return;
-    const { connection, due, incarnation } = this.#parts;
+    const { connection, incarnation, hold } = this.#parts;
     const projections = committed.map(({ document, append }) =>
       projectionOf({ document, append, incarnation }),
     );
@@ -235,7 +235,7 @@ export class MongoJournal {
       this.#underWay.delete(number);
       const { account, seq } = append.batch;
       const claims = (projections[index]?.claims ?? []).filter((claim) => lost?.has(claim) !== true);
-      due.hold(claims);
+      hold(claims);
       this.#know(account, seq);
       this.#shared.won(account);
       resolve({ outcome: 'appended', claims });
@@ -246,7 +246,7 @@ export class MongoJournal {
   async #lostClaims(projections: readonly Projection[], taken: ReadonlySet<string>): Promise<Set<Claim>> {
     const doubtful = projections
       .flatMap(({ claims }) => claims)
-      .filter((claim) => taken.has(placeOf(claim).document));
+      .filter((claim) => taken.has(placeOfClaim(claim).document));
     const held = await this.#parts.connection.surely(() => stillStanding(this.#parts.reads, doubtful));
     return new Set(doubtful.filter((_, index) => held[index] !== true));
   }
@@ -254,7 +254,15 @@ export class MongoJournal {
   /** Sees to it that a batch is projected: by its writer, who may be at it, else here. */
   async finish(account: string, seq: number): Promise<void> {
     const document = await this.#parts.reads.batchDocument(account, seq);
-    if (document !== null) await this.#finish(account, seq, namedIn(document), document);
+    if (document !== null) await this.#finish(account, seq, transactionsIn(document), document);
+  }
+
+  /** Finishes the batches that a process appended after the one with this number. */
+  async finishAfter(incarnation: string, projected: number): Promise<void> {
+    const range = { $gt: documentId(incarnation, projected), $lt: `${incarnation}.` };
+    const options = { projection: { account: 1, seq: 1 } };
+    const batches = await this.#parts.reads.find<JournalDocument>('journal', { _id: range }, options);
+    for (const { account, seq } of batches) await this.finish(account, seq);
   }
 
   async #finish(account: string, seq: number, ids: string[], known?: JournalDocument): Promise<void> {
@@ -265,9 +273,9 @@ export class MongoJournal {
     }
     const document = known ?? (await reads.batchDocument(account, seq));
     if (document === null) return;
-    const batch = batchOf(document);
+    const batch = batchFromDocument(document);
     await this.#parts.connection.surely(async () => {
-      const stored = new Map((await reads.documents(ids)).map((found) => [found._id, found]));
+      const stored = new Map((await reads.transactionDocuments(ids)).map((found) => [found._id, found]));
       const missing = missingOf(batch, stored);
       const append = document.imported ? { ...missing, due: [], attention: [] } : missing;
       const { incarnation } = this.#parts;
@@ -280,6 +288,6 @@ export class MongoJournal {
   /** Takes nothing more; what has not been sent fails. */
   close(): void {
     this.#closed = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(new StoreUnavailable('the store is closed'));
+    for (const { reject } of this.#waiting.splice(0)) reject(new StoreClosed());
   }
 }

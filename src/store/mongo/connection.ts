@@ -4,13 +4,15 @@
  * 1. Whatever the network does becomes StoreUnavailable, in bounded time: nothing is known then.
  * 2. While the database is away, callers are told so at once; one probe asks whether it is back.
  * 3. A write that must come to its end is tried until its outcome is known, or the connection closes.
+ * 4. The roles' methods begin with `check`: nobody is let in before the database is there, or once `turnAway` was
+ *    called; what is under way by then may go on until `close`.
  */
 
-import { type Db, type Document, MongoClient, type MongoClientOptions, MongoServerError } from 'mongodb';
+import { type Db, type Document, MongoClient, type MongoClientOptions } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
-import { pause, within } from '../../waiting.ts';
-import { causeOf, hopelessReason, INDEX_CONFLICTS, isAway, UnusableServer, understood } from './errors.ts';
-import { missingSchema, prepareSchema } from './schema.ts';
+import { again, pause, within } from '../../waiting.ts';
+import { causeOf, hopelessReason, isAway, StoreClosed, UnusableServer, understood } from './errors.ts';
+import { completeSchema } from './schema.ts';
 
 export interface ConnectionOptions {
   uri: string;
@@ -27,7 +29,6 @@ const PROBE_MS = 200;
 export const RUN_MS = 5_000;
 /** Longer than what the driver's own bounds give. */
 export const COMMAND_MS = 7_000;
-const SLOW_PREPARATION_MS = 2_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 /** By how much two clocks may drift apart between two measurements. */
@@ -78,6 +79,11 @@ export function jittered(ms: number): number {
   return ms * (0.5 + spread);
 }
 
+/** The pause after so many failed attempts, longer each time. */
+function pauseAfter(attempt: number): number {
+  return jittered(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS));
+}
+
 export class MongoConnection {
   readonly client: MongoClient;
   readonly db: Db;
@@ -85,6 +91,8 @@ export class MongoConnection {
   standalone = false;
   readonly #uri: string;
   readonly #onNotice: (text: string) => void;
+  #isThere = false;
+  #turnsAway = false;
   #closed = false;
   #away: string | null = null;
   #probing: Promise<void> | null = null;
@@ -124,53 +132,43 @@ export class MongoConnection {
    * @throws UnusableServer
    */
   async connect(local: () => number): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
-      if (this.#closed) throw new StoreUnavailable('the store is closed');
-      try {
-        await this.client.connect();
-        await this.#inspect();
-        await this.#prepare();
-        await this.measureClock(local);
-        this.#back();
-        return;
-      } catch (error) {
-        const reason = hopelessReason(error);
-        if (reason !== null) throw new UnusableServer(reason);
-        this.#leave(error);
-        await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
-      }
-    }
+    const attempt = async (): Promise<void> => {
+      if (this.#closed) throw new StoreClosed();
+      await this.client.connect();
+      await this.#inspect();
+      await completeSchema(this.db, () => this.#patientClient(), this.#onNotice);
+      await this.measureClock(local);
+    };
+    await again(attempt, (error, attempts) => {
+      if (error instanceof StoreClosed) return null;
+      const reason = hopelessReason(error);
+      if (reason !== null) throw new UnusableServer(reason);
+      this.#leave(error);
+      return pauseAfter(attempts);
+    });
+    this.#back();
+    this.#isThere = true;
   }
 
-  /** Makes collections and indexes that aren't there, however long that takes. */
-  async #prepare(): Promise<void> {
-    const missing = await missingSchema(this.db);
-    if (missing.length === 0) return;
-    const patient = new MongoClient(this.#uri, {
-      serverSelectionTimeoutMS: SELECTION_MS,
-      socketTimeoutMS: 0,
-    });
-    const timer = setTimeout(
-      () => this.#onNotice(`what the database lacks is being made: ${missing.join(', ')}`),
-      SLOW_PREPARATION_MS,
-    );
-    try {
-      await prepareSchema(patient.db(this.db.databaseName));
-    } catch (error) {
-      if (error instanceof MongoServerError && INDEX_CONFLICTS.has(Number(error.code)))
-        throw new UnusableServer(
-          `the database has an index that is not what it should be: ${causeOf(error)}`,
-        );
-      throw error;
-    } finally {
-      clearTimeout(timer);
-      await patient.close();
-    }
+  /** @throws StoreUnavailable where nobody is let in: the database isn't there yet, or the store closes. */
+  check(): void {
+    if (this.#turnsAway) throw new StoreClosed();
+    if (!this.#isThere) throw new StoreUnavailable('the database is not there yet');
+  }
+
+  /** From now on `check` lets nobody in. */
+  turnAway(): void {
+    this.#turnsAway = true;
+  }
+
+  /** A client that waits for an answer as long as it takes. */
+  #patientClient(): MongoClient {
+    return new MongoClient(this.#uri, { serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: 0 });
   }
 
   async #inspect(): Promise<void> {
-    const { version } = (await this.send({ buildInfo: 1 })) as unknown as { version: string };
-    const [major = 0, minor = 0] = version.split('.').map(Number);
+    const { version } = await this.send({ buildInfo: 1 });
+    const [major = 0, minor = 0] = String(version).split('.').map(Number);
     const [oldestMajor, oldestMinor] = OLDEST_VERSION;
     if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
       const oldest = OLDEST_VERSION.join('.');
@@ -214,7 +212,7 @@ export class MongoConnection {
 
   /** Any read or write that may be given up. @throws StoreUnavailable */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#closed) throw new StoreUnavailable('the store is closed');
+    if (this.#closed) throw new StoreClosed();
     if (this.#away !== null) throw new StoreUnavailable(`the database is away: ${this.#away}`);
     try {
       return await inTime(RUN_MS, work());
@@ -224,18 +222,20 @@ export class MongoConnection {
   }
 
   /** Tries until it is done. @throws StoreUnavailable once the connection is closed; other errors at once. */
-  async surely<Result>(work: () => Promise<Result>): Promise<Result> {
-    for (let attempt = 0; ; attempt++) {
-      if (this.#closed && attempt > 0) throw new StoreUnavailable('the store is closed');
-      try {
-        if (this.#away !== null) await this.#probing;
-        return await work();
-      } catch (error) {
-        const known = this.#understood(error);
-        if (!(known instanceof StoreUnavailable)) throw known;
-        await pause(jittered(Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)));
-      }
-    }
+  surely<Result>(work: () => Promise<Result>): Promise<Result> {
+    let isFirst = true;
+    const attempt = async (): Promise<Result> => {
+      if (this.#closed && !isFirst) throw new StoreClosed();
+      isFirst = false;
+      if (this.#away !== null) await this.#probing;
+      return work();
+    };
+    return again(attempt, (error, attempts) => {
+      if (error instanceof StoreClosed) return null;
+      const known = this.#understood(error);
+      if (!(known instanceof StoreUnavailable)) throw known;
+      return pauseAfter(attempts);
+    });
   }
 
   #understood(error: unknown): Error {

@@ -34,8 +34,8 @@ export class SharedAccounts {
   readonly #accounts = new Map<string, Shared>();
   #batchMs = 0;
 
-  /** What a batch took from its insert to its answer. */
-  took(ms: number): void {
+  /** How long a batch lasted from its insert to its answer. */
+  lasted(ms: number): void {
     this.#batchMs += (ms - this.#batchMs) * NEWEST;
   }
 

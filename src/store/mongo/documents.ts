@@ -5,7 +5,7 @@
  * Where BSON can't hold a text (a lone surrogate, a null byte in a name) or the driver would read it as
  * something else (a DBRef), the document carries the exact text as `exact` beside its readable form.
  */
-import type { Account } from '../../domain/account.ts';
+import { Long } from 'mongodb';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Balances } from '../../domain/money.ts';
 import {
@@ -17,10 +17,10 @@ import {
   type Head,
   type TransactionRecord,
 } from '../../engine/journal.ts';
-import type { AttentionItem, DeliveryRecord, LookupName } from '../../engine/store.ts';
-import { fromBson, isOdd, readable, toBson, toIso } from './bson.ts';
+import type { LookupName } from '../../engine/store.ts';
 
-type Plain = { [name: string]: unknown };
+/** A JSON object. */
+export type Plain = { [name: string]: unknown };
 
 /** One batch: the commit, and the account's head while it is the last one. */
 export interface JournalDocument extends Plain {
@@ -99,53 +99,12 @@ export interface TransactionDocument extends Plain {
   exact?: string;
 }
 
-export interface DeliveryDocument extends Plain, Held {
-  _id: string;
-  account: string;
-  transaction: string;
-  event?: string;
-  url?: string;
-  status: DeliveryRecord['status'];
-  /** Absent until there was an attempt. */
-  failures?: number;
-  attempts: { at: Date | string; statusCode: number | null; error: string | null; durationMs: number }[];
-  nextAttemptAt: Date | string | null;
-  deliveredAt: Date | string | null;
-  due?: Date;
-  tries?: number;
-}
-
-export interface AccountDocument extends Plain {
-  _id: string;
-  version: number;
-  clientId: string;
-}
-
-export interface AttentionDocument extends Plain {
-  /** Kind and id. */
-  _id: string;
-  kind: AttentionItem['kind'];
-  id: string;
-  what: string;
-  next: string;
-  since: Date | string;
-  done: boolean;
-}
-
 /** An adjustment of a balance by its message id: applied once. */
 export interface AdjustmentDocument extends Plain {
   _id: string;
   account: string;
   key: string;
   digest: string;
-}
-
-/** A process, while it lives and until what it left is taken over. */
-export interface ProcessDocument extends Plain {
-  _id: string;
-  beatAt: Date;
-  /** Of the batches it appended, those up to this number are projected. */
-  projected: number;
 }
 
 const NUMBER_LENGTH = 10;
@@ -176,7 +135,7 @@ export function journalDocument(_id: string, batch: Batch, content: string): Jou
 }
 
 /** @throws Error where the document is no batch. */
-export function batchOf({ _id, hash, exact, imported, ...stored }: JournalDocument): Batch {
+export function batchFromDocument({ _id, hash, exact, imported, ...stored }: JournalDocument): Batch {
   // The text is what the hash covers; what it doesn't cover may not pass for history.
   const content = exact === undefined ? fromBson(stored) : JSON.parse(exact);
   return batchFrom(content as BatchContent, hash);
@@ -188,11 +147,11 @@ export function onceEach(transactions: readonly (string | null)[]): string[] {
 }
 
 /** The transactions of a batch. */
-export function namedIn(document: JournalDocument): string[] {
-  return onceEach(batchOf(document).entries.map(({ transaction }) => transaction));
+export function transactionsIn(document: JournalDocument): string[] {
+  return onceEach(batchFromDocument(document).entries.map(({ transaction }) => transaction));
 }
 
-export function headOf({
+export function headFromDocument({
   seq,
   at,
   balances,
@@ -202,7 +161,24 @@ export function headOf({
 }
 
 /** The parts of a transaction's document that every batch which changes it writes anew. */
-export function changingParts(record: TransactionRecord): Plain {
+export type ChangingParts = Pick<
+  TransactionDocument,
+  | 'status'
+  | 'machine'
+  | 'version'
+  | 'snapshot'
+  | 'final'
+  | 'updatedAt'
+  | 'seq'
+  | 'seqs'
+  | 'messages'
+  | 'events'
+  | 'lastDeliveries'
+  | 'submitted'
+  | 'exact'
+>;
+
+export function changingParts(record: TransactionRecord): ChangingParts {
   const text = JSON.stringify(record);
   const odd = isOdd(text);
   const shown = odd ? (readable(text) as TransactionRecord) : record;
@@ -220,12 +196,12 @@ export function changingParts(record: TransactionRecord): Plain {
     events: shown.events,
     lastDeliveries: Object.entries(shown.lastDeliveries).map(([url, id]) => ({ url, id })),
     submitted: shown.submitted,
-  }) as Plain;
+  }) as ChangingParts;
   if (odd) parts.exact = text;
   return parts;
 }
 
-export function recordOf(document: TransactionDocument): TransactionRecord {
+export function recordFromDocument(document: TransactionDocument): TransactionRecord {
   const { _id, account, type, final, updatedAt, seqs, messages, events, timers } = document;
   if (document.exact !== undefined) return JSON.parse(document.exact);
   const record = {
@@ -245,42 +221,65 @@ export function recordOf(document: TransactionDocument): TransactionRecord {
   return record as TransactionRecord;
 }
 
-/** The parts of a delivery's document that tell its progress. */
-export function progressParts(record: DeliveryRecord): Plain {
-  const { status, failures, attempts, nextAttemptAt, deliveredAt } = record;
-  return toBson({ status, failures, attempts, nextAttemptAt, deliveredAt }) as Plain;
+/** What may be a date. Only a text that comes back the same becomes one. */
+const DATES = new Set([
+  ...['at', 'createdAt', 'updatedAt', 'expiresAt', 'paidAt', 'since', 'until'],
+  ...['nextAttemptAt', 'deliveredAt'],
+]);
+const ISO_LENGTH = 24;
+const INT32 = 2 ** 31;
+
+/** A time as a date, where it is written as we write times; else the text as it is. */
+export function toDate(text: string): Date | string {
+  if (text.length !== ISO_LENGTH || text[ISO_LENGTH - 1] !== 'Z') return text;
+  const date = new Date(text);
+  return !Number.isNaN(date.getTime()) && date.toISOString() === text ? date : text;
 }
 
-export function deliveryOf(document: DeliveryDocument): DeliveryRecord {
-  const { _id, account, transaction, status, failures = 0, nextAttemptAt, deliveredAt } = document;
-  return {
-    id: _id,
-    account,
-    transaction,
-    status,
-    failures,
-    attempts: fromBson(document.attempts) as DeliveryRecord['attempts'],
-    nextAttemptAt: nextAttemptAt === null ? null : toIso(nextAttemptAt),
-    deliveredAt: deliveredAt === null ? null : toIso(deliveredAt),
-  };
+export function toIso(time: Date | string): string {
+  return typeof time === 'string' ? time : time.toISOString();
 }
 
-export function accountDocument({ id, ...settings }: Account): AccountDocument {
-  return toBson({ _id: id, ...settings }) as AccountDocument;
+function bsonNumber(value: number): number | Long {
+  const isLong = Number.isSafeInteger(value) && (value >= INT32 || value < -INT32);
+  return isLong ? Long.fromNumber(value) : value;
 }
 
-export function accountOf({ _id, ...settings }: AccountDocument): Account {
-  return { id: _id, ...(fromBson(settings) as Omit<Account, 'id'>) };
+/** A JSON value as it is stored: a copy, without members that are undefined. */
+export function toBson(value: unknown, hasDates = true): unknown {
+  if (typeof value === 'number') return bsonNumber(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Date || value instanceof Long) return value;
+  if (Array.isArray(value)) return value.map((item) => toBson(item, hasDates));
+  const stored: Plain = {};
+  for (const name of Object.keys(value)) {
+    const member = (value as Plain)[name];
+    if (member === undefined) continue;
+    if (typeof member === 'string') stored[name] = hasDates && DATES.has(name) ? toDate(member) : member;
+    // A merchant's own data stays as it was given.
+    else stored[name] = toBson(member, hasDates && name !== 'metadata');
+  }
+  return stored;
 }
 
-export function attentionKey({ kind, id }: Pick<AttentionItem, 'kind' | 'id'>): string {
-  return `${kind}:${id}`;
+/** A stored value as JSON has it. The driver gives Longs as numbers. */
+export function fromBson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(fromBson);
+  const json: Plain = {};
+  for (const name of Object.keys(value)) json[name] = fromBson((value as Plain)[name]);
+  return json;
 }
 
-export function attentionDocument(item: AttentionItem): AttentionDocument {
-  return toBson({ _id: attentionKey(item), ...item, done: false }) as AttentionDocument;
+const ODD = /\\u0000|\\u[dD][89a-fA-F]|"\$(?:ref|id|db)"|"__proto__"/;
+
+/** Whether BSON, or the driver, would not give a JSON text's value back as it was. */
+export function isOdd(json: string): boolean {
+  return ODD.test(json);
 }
 
-export function attentionOf({ kind, id, what, next, since }: AttentionDocument): AttentionItem {
-  return { kind, id, what, next, since: toIso(since) };
+/** The readable form of what BSON can't hold. */
+export function readable(json: string): unknown {
+  return JSON.parse(json.replaceAll('\\u0000', '\\ufffd').replaceAll('"__proto__":', '"_proto_":'));
 }

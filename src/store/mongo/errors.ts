@@ -7,6 +7,13 @@ import { asError, textOf } from '../../errors.ts';
 /** The server can't be used, whatever one waits: a sentence for the operator. */
 export class UnusableServer extends Error {}
 
+/** Nothing is taken any more: the process closes its store. */
+export class StoreClosed extends StoreUnavailable {
+  constructor() {
+    super('the store is closed');
+  }
+}
+
 /** Server codes of an index that can't be made: another one of its name or keys, or documents against it. */
 export const INDEX_CONFLICTS = new Set([67, 85, 86, 11000]);
 

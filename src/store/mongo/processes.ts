@@ -1,5 +1,6 @@
 /**
- * Owns this process's heartbeat in `processes`, and what is known of the others'.
+ * Owns this process's heartbeat in `processes`, and what is known of the others': their heartbeats, and what they
+ * hold of what is due.
  *
  * 1. A process says that it is there before it leaves anything that could be taken over.
  * 2. Silent is who hasn't beaten for a while; but right after the database was away all were silent, and nobody
@@ -7,8 +8,17 @@
  */
 import type { Document } from 'mongodb';
 import { MAJORITY, type MongoConnection } from './connection.ts';
-import type { ProcessDocument } from './documents.ts';
+import type { Held, Plain } from './documents.ts';
+import { PARKED } from './due-documents.ts';
 import type { MongoReads } from './reads.ts';
+
+/** A process, while it lives and until what it left is taken over. */
+export interface ProcessDocument extends Plain {
+  _id: string;
+  beatAt: Date;
+  /** Of the batches it appended, those up to this number are projected. */
+  projected: number;
+}
 
 /** More batches than a process ever appends. */
 const ALL = 9_999_999_999;
@@ -121,4 +131,48 @@ export class MongoProcesses {
   get isBeating(): boolean {
     return this.#confirmedAt === null || performance.now() - this.#confirmedAt < this.#options.silentAfterMs;
   }
+}
+
+/** Collections in which things are due, and the arrays that hold them there. */
+const WITH_DUE = [
+  ['transactions', 'timers.'],
+  ['transactions', 'orders.'],
+  ['deliveries', ''],
+] as const;
+
+/** A document in which things are due, as far as it tells whose they are. */
+type Owned = Held & { timers?: Held[]; orders?: Held[] };
+
+/** The first owner behind another one, in the order of their names, in a document. */
+function nextOwner({ timers = [], orders = [], owner }: Owned, last: string): string | null {
+  const all = [owner, ...[...timers, ...orders].map((held) => held.owner)].flatMap((each) => each ?? []);
+  return all.filter((each) => each > last).sort()[0] ?? null;
+}
+
+/** All processes that hold anything: the indexes are walked from owner to owner. */
+export async function ownersOf(reads: MongoReads): Promise<string[]> {
+  const owners = new Set<string>();
+  for (const [collection, array] of WITH_DUE) {
+    for (let last = ''; ; ) {
+      const filter = { [`${array}due`]: { $exists: true }, [`${array}owner`]: { $gt: last } };
+      const projection = { [`${array}owner`]: 1 };
+      const [found] = await reads.find<Owned>(collection, filter, { limit: 1, projection });
+      const next = found === undefined ? null : nextOwner(found, last);
+      if (next === null) break;
+      owners.add(next);
+      last = next;
+    }
+  }
+  owners.delete(PARKED);
+  return [...owners];
+}
+
+/** Whether anything still belongs to a process. */
+export async function hasClaims(reads: MongoReads, owner: string): Promise<boolean> {
+  for (const [collection, array] of WITH_DUE) {
+    const filter = { [`${array}due`]: { $exists: true }, [`${array}owner`]: owner };
+    const found = await reads.find(collection, filter, { limit: 1, projection: { _id: 1 } });
+    if (found.length > 0) return true;
+  }
+  return false;
 }

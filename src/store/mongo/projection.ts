@@ -1,34 +1,37 @@
 /**
  * What a batch leaves in `transactions`, `deliveries`, `adjustments` and `attention`, and how it gets there.
  *
- * 1. Every write may be made again, by whoever: first versions are inserts, later ones hold only over an older
+ * 1. Every write may be made again, by any process: first versions are inserts, later ones hold only over an older
  *    sequence number, the rest is put where nothing is.
  * 2. Deliveries are there before the transactions that name them: where a transaction has the batch's number,
  *    all that the batch made of it is there.
- * 3. What a batch makes due is named after its document, so that whoever writes it writes the same.
+ * 3. What a batch makes due is named after its document, so that every process writes the same.
  */
 import type { Document } from 'mongodb';
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
 import { lookupsOf } from '../../engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../engine/project.ts';
 import type { Append, AttentionItem, Claim, Due } from '../../engine/store.ts';
-import { toBson, toDate } from './bson.ts';
+import { noteAll } from './attention.ts';
 import type { MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
   changingParts,
-  type DeliveryDocument,
+  type Held,
   type LookupElement,
   type OrderElement,
-  recordOf,
+  recordFromDocument,
   type TimerElement,
   type TransactionDocument,
+  toBson,
+  toDate,
 } from './documents.ts';
-import { tokenOf } from './place.ts';
-import { insertAll, noteAll, updateAll } from './writes.ts';
+import { claimToken, type DeliveryDocument } from './due-documents.ts';
+import { insertAll, updateAll } from './writes.ts';
 
 /** Room for the entries of a batch between two sequence numbers. */
 const ORDERS_A_BATCH = 65_536;
+
 /** One batch's writes. */
 export interface Projection {
   inserts: TransactionDocument[];
@@ -48,7 +51,8 @@ export interface Projecting {
   incarnation: string;
 }
 
-interface Own {
+/** What a batch changes of one transaction besides its record. */
+interface Change {
   due: { due: Due; id: string; isOurs: boolean }[];
   lookups: LookupElement[];
   externalRef: string | null;
@@ -57,19 +61,20 @@ interface Own {
   position: number;
 }
 
-function orderOf(seq: number, position: number): number {
+/** Orders transactions, and what they are found by, over all of an account's batches. */
+function orderIn(seq: number, position: number): number {
   return seq * ORDERS_A_BATCH + position;
 }
 
-/** What the batch says of each of its transactions besides their records. */
-function ownOf({ document, append }: Projecting): Map<string, Own> {
+/** The changes by transaction. */
+function changesOf({ document, append }: Projecting): Map<string, Change> {
   const { batch, lookups, due, claimUntil } = append;
-  const all = new Map<string, Own>();
+  const all = new Map<string, Change>();
   batch.entries.forEach(({ transaction, timers }, position) => {
     if (transaction === null) return;
-    const own = all.get(transaction);
-    const changesTimers = timers !== null || own?.changesTimers === true;
-    if (own !== undefined) own.changesTimers = changesTimers;
+    const change = all.get(transaction);
+    const changesTimers = timers !== null || change?.changesTimers === true;
+    if (change !== undefined) change.changesTimers = changesTimers;
     else all.set(transaction, { due: [], lookups: [], externalRef: null, changesTimers, position });
   });
   due.forEach((item, index) => {
@@ -77,41 +82,41 @@ function ownOf({ document, append }: Projecting): Map<string, Own> {
     all.get(item.transaction)?.due.push({ due: item, id: `${document}.${index}`, isOurs });
   });
   lookups.forEach(({ name, key, value }, index) => {
-    const own = all.get(value);
-    if (own === undefined) return;
-    if (name === 'externalRef') own.externalRef = key;
-    else own.lookups.push({ name, key, order: orderOf(batch.seq, index) });
+    const change = all.get(value);
+    if (change === undefined) return;
+    if (name === 'externalRef') change.externalRef = key;
+    else change.lookups.push({ name, key, order: orderIn(batch.seq, index) });
   });
   return all;
 }
 
-function timersOf(record: TransactionRecord, own: Own, held: (id: string) => object): TimerElement[] {
+function timerElements(record: TransactionRecord, change: Change, held: Held): TimerElement[] {
   return record.timers.map(({ name, at }) => {
     // A timer that was set twice in one batch is due at the last time.
-    const found = own.due.findLast(({ due }) => due.kind === 'timer' && due.name === name);
+    const found = change.due.findLast(({ due }) => due.kind === 'timer' && due.name === name);
     if (found === undefined) return { name, at: toDate(at) };
     const { due, id, isOurs } = found;
     const tries = due.tries > 0 ? { tries: due.tries } : {};
-    return { name, at: toDate(at), id, due: new Date(due.at), ...tries, ...(isOurs ? held(id) : {}) };
+    return { name, at: toDate(at), id, due: new Date(due.at), ...tries, ...(isOurs ? held : {}) };
   });
 }
 
-function ordersOf(own: Own, held: (id: string) => object): OrderElement[] {
-  return own.due.flatMap(({ due, id, isOurs }) => {
+function orderElements(change: Change, held: Held): OrderElement[] {
+  return change.due.flatMap(({ due, id, isOurs }) => {
     if (due.kind !== 'bank') return [];
     const order = toBson(due.order) as OrderElement['order'];
     const tries = due.tries > 0 ? { tries: due.tries } : {};
-    return [{ id, order, due: new Date(due.at), ...tries, ...(isOurs ? held(id) : {}) }];
+    return [{ id, order, due: new Date(due.at), ...tries, ...(isOurs ? held : {}) }];
   });
 }
 
-function deliveriesOf(own: Own, entries: ReadonlyMap<string, Entry>, held: (id: string) => object) {
-  return own.due.flatMap(({ due, isOurs }): DeliveryDocument[] => {
+function deliveryDocuments(change: Change, entries: ReadonlyMap<string, Entry>, held: Held) {
+  return change.due.flatMap(({ due, isOurs }): DeliveryDocument[] => {
     if (due.kind !== 'delivery') return [];
     const { delivery, transaction, account } = due;
-    const named = namedIn(entries.get(delivery), delivery);
+    const named = eventAndUrl(entries.get(delivery), delivery);
     const tries = due.tries > 0 ? { tries: due.tries } : {};
-    const claim = isOurs ? held('') : {};
+    const claim = isOurs ? held : {};
     const document: DeliveryDocument = {
       _id: delivery,
       account,
@@ -129,7 +134,7 @@ function deliveriesOf(own: Own, entries: ReadonlyMap<string, Entry>, held: (id: 
   });
 }
 
-function namedIn(entry: Entry | undefined, delivery: string): { event: string; url: string } | object {
+function eventAndUrl(entry: Entry | undefined, delivery: string): { event: string; url: string } | object {
   for (const { name, deliveries } of entry?.events ?? []) {
     const found = deliveries.find(({ id }) => id === delivery);
     if (found !== undefined) return { event: name, url: found.url };
@@ -145,40 +150,40 @@ function byDelivery(batch: Batch): Map<string, Entry> {
   return entries;
 }
 
-function insertOf(record: TransactionRecord, seq: number, own: Own, held: (id: string) => object) {
+function insertOf(record: TransactionRecord, seq: number, change: Change, held: Held) {
   const { id, account, type } = record;
-  const { createdAt } = record.snapshot.context as { createdAt?: string };
-  const orders = ordersOf(own, held);
+  const { context } = record.snapshot;
+  const createdAt =
+    'createdAt' in context && typeof context.createdAt === 'string' ? context.createdAt : null;
+  const orders = orderElements(change, held);
   const document: TransactionDocument = {
     _id: id,
     account,
     type,
-    order: toBson(orderOf(seq, own.position)) as number,
-    ...(createdAt === undefined ? {} : { createdAt: toDate(createdAt) }),
-    ...(own.externalRef === null ? {} : { externalRef: own.externalRef }),
-    ...(own.lookups.length === 0 ? {} : { lookups: toBson(own.lookups) as LookupElement[] }),
-    ...(changingParts(record) as Pick<TransactionDocument, 'status' | 'machine' | 'version' | 'snapshot'> &
-      Pick<TransactionDocument, 'final' | 'updatedAt' | 'seq' | 'seqs' | 'messages' | 'events'> &
-      Pick<TransactionDocument, 'lastDeliveries' | 'submitted'>),
+    order: toBson(orderIn(seq, change.position)) as number,
+    ...(createdAt === null ? {} : { createdAt: toDate(createdAt) }),
+    ...(change.externalRef === null ? {} : { externalRef: change.externalRef }),
+    ...(change.lookups.length === 0 ? {} : { lookups: toBson(change.lookups) as LookupElement[] }),
+    ...changingParts(record),
     ...(type === 'cashout' && !record.final ? { open: true as const } : {}),
-    timers: timersOf(record, own, held),
+    timers: timerElements(record, change, held),
     ...(orders.length === 0 ? {} : { orders }),
   };
   return document;
 }
 
-function updateOf(record: TransactionRecord, seq: number, own: Own, held: (id: string) => object): Document {
-  const orders = ordersOf(own, held);
+function updateOf(record: TransactionRecord, seq: number, change: Change, held: Held): Document {
+  const orders = orderElements(change, held);
   const parts = changingParts(record);
   const pushed: Document = {};
-  if (own.lookups.length > 0) pushed.lookups = { $each: toBson(own.lookups) };
+  if (change.lookups.length > 0) pushed.lookups = { $each: toBson(change.lookups) };
   if (orders.length > 0) pushed.orders = { $each: orders };
   const gone: Document = parts.exact === undefined ? { exact: '' } : {};
   if (record.final) gone.open = '';
   return {
     q: { _id: record.id, account: record.account, seq: { $lt: seq } },
     u: {
-      $set: own.changesTimers ? { ...parts, timers: timersOf(record, own, held) } : parts,
+      $set: change.changesTimers ? { ...parts, timers: timerElements(record, change, held) } : parts,
       ...(Object.keys(gone).length > 0 ? { $unset: gone } : {}),
       ...(Object.keys(pushed).length > 0 ? { $push: pushed } : {}),
     },
@@ -189,7 +194,7 @@ function updateOf(record: TransactionRecord, seq: number, own: Own, held: (id: s
 export function projectionOf(projecting: Projecting): Projection {
   const { append, document, incarnation } = projecting;
   const { batch, records, attention } = append;
-  const owned = ownOf(projecting);
+  const changes = changesOf(projecting);
   const entries = byDelivery(batch);
   const projection: Projection = {
     inserts: [],
@@ -201,13 +206,13 @@ export function projectionOf(projecting: Projecting): Projection {
   };
   const held = { owner: incarnation, token: document };
   for (const record of records) {
-    const own = owned.get(record.id);
-    if (own === undefined) continue;
+    const change = changes.get(record.id);
+    if (change === undefined) continue;
     const isFirst = record.seqs.length === 1;
-    if (isFirst) projection.inserts.push(insertOf(record, batch.seq, own, () => held));
-    else projection.updates.push(updateOf(record, batch.seq, own, () => held));
-    projection.deliveries.push(...deliveriesOf(own, entries, () => held));
-    projection.claims.push(...claimsOf(own, record, document));
+    if (isFirst) projection.inserts.push(insertOf(record, batch.seq, change, held));
+    else projection.updates.push(updateOf(record, batch.seq, change, held));
+    projection.deliveries.push(...deliveryDocuments(change, entries, held));
+    projection.claims.push(...claimsOf(change, record, document));
   }
   for (const { name, key, value } of append.lookups) {
     if (name !== 'adjustment') continue;
@@ -217,12 +222,12 @@ export function projectionOf(projecting: Projecting): Projection {
   return projection;
 }
 
-function claimsOf(own: Own, record: TransactionRecord, token: string): Claim[] {
-  return own.due.flatMap(({ due, id, isOurs }) => {
+function claimsOf(change: Change, record: TransactionRecord, token: string): Claim[] {
+  return change.due.flatMap(({ due, id, isOurs }) => {
     // A timer that the batch itself took back again was not written.
     if (!isOurs || (due.kind === 'timer' && !record.timers.some(({ name }) => name === due.name))) return [];
     const [document, element] = due.kind === 'delivery' ? [due.delivery, ''] : [record.id, id];
-    return [{ due, token: tokenOf({ kind: due.kind, document, account: due.account, element, token }) }];
+    return [{ due, token: claimToken(due, document, element, token) }];
   });
 }
 
@@ -242,7 +247,7 @@ export function missingOf(
     const id = entry.transaction;
     if (id === null || !lacks(id)) continue;
     const known = stored.get(id);
-    const before = records.get(id) ?? (known === undefined ? null : recordOf(known));
+    const before = records.get(id) ?? (known === undefined ? null : recordFromDocument(known));
     records.set(id, project(before, batch.account, batch.seq, entry));
   }
   // Positions stay those of the whole batch: they name what is due, and order what is looked up.
@@ -252,27 +257,33 @@ export function missingOf(
   return { batch, records: [...records.values()], lookups, due, attention, claimUntil: 0 };
 }
 
-/** Writes projections of many batches together; gives the documents that somebody else had written. */
+/** Writes projections of many batches together; gives the documents that another process had written. */
 export async function writeProjections(
   connection: MongoConnection,
   projections: readonly Projection[],
 ): Promise<Set<string>> {
-  const all = <Name extends keyof Projection>(name: Name) =>
-    projections.flatMap((projection) => projection[name] as Projection[Name][number][]);
   const taken = new Set<string>();
   const keep = (documents: readonly { _id: string }[]): void => {
     for (const { _id } of documents) taken.add(_id);
   };
-  const deliveries = all('deliveries') as DeliveryDocument[];
-  const adjustments = all('adjustments') as AdjustmentDocument[];
-  const attention = all('attention') as AttentionItem[];
   await Promise.all([
-    insertAll(connection, 'deliveries', deliveries).then(keep),
-    insertAll(connection, 'adjustments', adjustments),
-    noteAll(connection, attention),
+    insertAll(
+      connection,
+      'deliveries',
+      projections.flatMap(({ deliveries }) => deliveries),
+    ).then(keep),
+    insertAll(
+      connection,
+      'adjustments',
+      projections.flatMap(({ adjustments }) => adjustments),
+    ),
+    noteAll(
+      connection,
+      projections.flatMap(({ attention }) => attention),
+    ),
   ]);
-  const inserts = all('inserts') as TransactionDocument[];
-  const updates = all('updates') as Document[];
+  const inserts = projections.flatMap((projection) => projection.inserts);
+  const updates = projections.flatMap((projection) => projection.updates);
   const [, found] = await Promise.all([
     insertAll(connection, 'transactions', inserts).then(keep),
     updateAll(connection, 'transactions', updates),

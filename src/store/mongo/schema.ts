@@ -2,8 +2,14 @@
  * Collections, indexes and the view: made at each start, which changes nothing where they are there.
  * `docs/mongodb.md` says which query each index serves.
  */
-import type { CreateIndexesOptions, Db, IndexSpecification } from 'mongodb';
-import { MongoServerError } from 'mongodb';
+import {
+  type CreateIndexesOptions,
+  type Db,
+  type IndexSpecification,
+  type MongoClient,
+  MongoServerError,
+} from 'mongodb';
+import { causeOf, INDEX_CONFLICTS, UnusableServer } from './errors.ts';
 
 type Index = [IndexSpecification, CreateIndexesOptions & { name: string }];
 
@@ -66,6 +72,7 @@ const BALANCES = [
   },
 ];
 
+const SLOW_PREPARATION_MS = 2_000;
 const NAMESPACE_EXISTS = 48;
 const VIEW = 'balances';
 
@@ -79,7 +86,7 @@ async function create(db: Db, name: string, options: object): Promise<void> {
 }
 
 /** Names of collections, views and indexes (`collection.index`) that aren't there. */
-export async function missingSchema(db: Db): Promise<string[]> {
+async function missingSchema(db: Db): Promise<string[]> {
   const known = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
   const missing = [...Object.keys(INDEXES), VIEW].filter((name) => !known.has(name));
   for (const [name, indexes] of Object.entries(INDEXES)) {
@@ -97,11 +104,40 @@ export async function missingSchema(db: Db): Promise<string[]> {
 }
 
 /** Makes what isn't there. An index on a large collection takes its time. */
-export async function prepareSchema(db: Db): Promise<void> {
+async function prepareSchema(db: Db): Promise<void> {
   for (const [name, indexes] of Object.entries(INDEXES)) {
     await create(db, name, {});
     const collection = db.collection(name);
     await Promise.all(indexes.map(([key, options]) => collection.createIndex(key, options)));
   }
   await create(db, VIEW, { viewOn: 'journal', pipeline: BALANCES });
+}
+
+/**
+ * Makes what isn't there, however long that takes: over a client that is patient. Tells what is missing where it
+ * takes long.
+ * @throws UnusableServer where an index is in the way
+ */
+export async function completeSchema(
+  db: Db,
+  openPatient: () => MongoClient,
+  onNotice: (text: string) => void,
+): Promise<void> {
+  const missing = await missingSchema(db);
+  if (missing.length === 0) return;
+  const patient = openPatient();
+  const timer = setTimeout(
+    () => onNotice(`what the database lacks is being made: ${missing.join(', ')}`),
+    SLOW_PREPARATION_MS,
+  );
+  try {
+    await prepareSchema(patient.db(db.databaseName));
+  } catch (error) {
+    if (error instanceof MongoServerError && INDEX_CONFLICTS.has(Number(error.code)))
+      throw new UnusableServer(`the database has an index that is not what it should be: ${causeOf(error)}`);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    await patient.close();
+  }
 }

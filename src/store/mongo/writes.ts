@@ -3,9 +3,7 @@
  * again. All of them wait for a majority.
  */
 import { BSON, type Document } from 'mongodb';
-import type { AttentionItem } from '../../engine/store.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
-import { attentionDocument } from './documents.ts';
 
 /** A command is one document of at most 16 MiB; so few of our documents always fit. */
 const FEW = 64;
@@ -29,10 +27,10 @@ function inCommands<Item extends Document>(items: readonly Item[]): Item[][] {
   return commands;
 }
 
-interface WriteErrors {
-  writeErrors?: { index: number; code: number; errmsg: string }[];
-  n: number;
-  nModified?: number;
+interface WriteError {
+  index: number;
+  code: number;
+  errmsg: string;
 }
 
 /**
@@ -47,10 +45,9 @@ export async function insertAll<Item extends Document>(
   const taken: Item[] = [];
   const insert = async (part: Item[]): Promise<void> => {
     const command = { insert: collection, documents: part, ordered: false, writeConcern: MAJORITY };
-    const { writeErrors = [] } = (await connection.surely(() =>
-      connection.send(command),
-    )) as unknown as WriteErrors;
-    for (const { index, code, errmsg } of writeErrors) {
+    const { writeErrors } = await connection.surely(() => connection.send(command));
+    const errors: WriteError[] = writeErrors ?? [];
+    for (const { index, code, errmsg } of errors) {
       const document = part[index];
       if (code !== DUPLICATE_KEY) throw new Error(`${collection} does not take a document: ${errmsg}`);
       if (document !== undefined) taken.push(document);
@@ -70,25 +67,13 @@ export async function updateAll(
   let found = 0;
   const update = async (updates: Document[]): Promise<void> => {
     const command = { update: collection, updates, ordered: false, writeConcern: MAJORITY };
-    const {
-      n,
-      nModified = 0,
-      writeErrors = [],
-    } = (await connection.surely(() => connection.send(command))) as unknown as WriteErrors;
+    const { n, nModified = 0, writeErrors } = await connection.surely(() => connection.send(command));
+    const errors: WriteError[] = writeErrors ?? [];
     // Two that put the same thing where nothing is: the other one was first.
-    const wrong = writeErrors.find(({ code }) => code !== DUPLICATE_KEY);
+    const wrong = errors.find(({ code }) => code !== DUPLICATE_KEY);
     if (wrong !== undefined) throw new Error(`${collection} does not take an update: ${wrong.errmsg}`);
     found += counted === 'found' ? n : nModified;
   };
   await Promise.all(inCommands(statements).map(update));
   return found;
-}
-
-/** Puts items on the list; those that are known stay as they are. */
-export async function noteAll(connection: MongoConnection, items: readonly AttentionItem[]): Promise<void> {
-  const statements = items.map((item) => {
-    const { _id, ...parts } = attentionDocument(item);
-    return { q: { _id }, u: { $setOnInsert: parts }, upsert: true };
-  });
-  await updateAll(connection, 'attention', statements);
 }

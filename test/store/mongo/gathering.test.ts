@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Groups } from '../../../src/store/mongo/groups.ts';
+import { Groups } from '../../../src/store/mongo/gathering.ts';
 import { sleep } from '../../support/wait.ts';
 
 const test = suite('groups of what waits for the database');

@@ -1,0 +1,78 @@
+/** The settings of accounts on MongoDB: a document for each, replaced whole, version after version. */
+import type { Account } from '../../domain/account.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { AccountTable } from '../../engine/store.ts';
+import { MAJORITY, type MongoConnection } from './connection.ts';
+import { fromBson, type Plain, toBson } from './documents.ts';
+import { Gathered } from './gathering.ts';
+import type { MongoReads } from './reads.ts';
+import { insertAll } from './writes.ts';
+
+export interface AccountDocument extends Plain {
+  _id: string;
+  version: number;
+  clientId: string;
+}
+
+function accountDocument({ id, ...settings }: Account): AccountDocument {
+  return toBson({ _id: id, ...settings }) as AccountDocument;
+}
+
+function accountFromDocument({ _id, ...settings }: AccountDocument): Account {
+  return { id: _id, ...(fromBson(settings) as Omit<Account, 'id'>) };
+}
+
+export class MongoAccounts implements AccountTable {
+  readonly #connection: MongoConnection;
+  readonly #reads: MongoReads;
+  readonly #byId: Gathered<string, AccountDocument>;
+  readonly #inserting = new Gathered<AccountDocument, boolean>({ waiting: 0 }, (documents) =>
+    this.#insert(documents),
+  );
+
+  constructor(connection: MongoConnection, reads: MongoReads) {
+    this.#connection = connection;
+    this.#reads = reads;
+    this.#byId = reads.gathered((ids) => reads.byId<AccountDocument>('accounts', ids));
+  }
+
+  async get(id: string): Promise<Account | null> {
+    this.#connection.check();
+    const document = await this.#byId.get(id);
+    return document === null ? null : accountFromDocument(document);
+  }
+
+  async byClientId(clientId: string): Promise<Account | null> {
+    this.#connection.check();
+    const [document] = await this.#reads.find<AccountDocument>('accounts', { clientId }, { limit: 1 });
+    return document === undefined ? null : accountFromDocument(document);
+  }
+
+  async all(): Promise<Account[]> {
+    this.#connection.check();
+    const found = await this.#reads.find<AccountDocument>('accounts', {}, { sort: { _id: 1 } });
+    return found.map(accountFromDocument);
+  }
+
+  async put(account: Account): Promise<boolean> {
+    this.#connection.check();
+    if (await this.#write(accountDocument(account))) return true;
+    // Where an answer was lost on the way, what is stored is what was to be.
+    const stored = await this.get(account.id);
+    return stored !== null && canonicalJson(stored) === canonicalJson(account);
+  }
+
+  async #write(document: AccountDocument): Promise<boolean> {
+    const { _id, version } = document;
+    // New accounts come in thousands, for load tests: together.
+    if (version === 1) return (await this.#inserting.get(document)) === true;
+    const updates = [{ q: { _id, version: version - 1 }, u: document }];
+    const command = { update: 'accounts', updates, writeConcern: MAJORITY };
+    return (await this.#connection.command(command)).n === 1;
+  }
+
+  async #insert(documents: AccountDocument[]): Promise<boolean[]> {
+    const taken = new Set(await insertAll(this.#connection, 'accounts', documents));
+    return documents.map((document) => !taken.has(document));
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The journal on MongoDB and what its projections tell: the reads of merchants' requests, of operators and of
+ * verify. How a batch gets into the journal is in `appends.ts`.
+ */
+import type { Batch, Head, TransactionRecord } from '../../engine/journal.ts';
+import type {
+  Append,
+  AppendResult,
+  DeliveryRecord,
+  Journal,
+  Lookup,
+  LookupRow,
+  Reads,
+  Wants,
+} from '../../engine/store.ts';
+import type { Appends } from './appends.ts';
+import { inTime, type MongoConnection } from './connection.ts';
+import {
+  type AdjustmentDocument,
+  batchFromDocument,
+  type JournalDocument,
+  type LookupElement,
+  recordFromDocument,
+  type TransactionDocument,
+  toDate,
+} from './documents.ts';
+import { type DeliveryDocument, deliveryFromDocument } from './due-documents.ts';
+import type { Gathered } from './gathering.ts';
+import type { MongoProcesses } from './processes.ts';
+import type { MongoReads } from './reads.ts';
+
+export interface MongoJournalParts {
+  connection: MongoConnection;
+  reads: MongoReads;
+  appends: Appends;
+  processes: MongoProcesses;
+}
+
+/** A lookup of one of many accounts. */
+type AccountLookup = Lookup & { account: string };
+
+const HEAD_MS = 5_000;
+/** How long `close` waits for appends that are under way where the database is away. */
+const CLOSE_MS = 2_000;
+
+/** Of the transactions that are found by one key, the one with the highest order. */
+class Newest<Value> {
+  readonly #found = new Map<string, { value: Value; order: number }>();
+
+  offer(key: string, value: Value, order: number): void {
+    if ((this.#found.get(key)?.order ?? -1) <= order) this.#found.set(key, { value, order });
+  }
+
+  get(key: string): Value | null {
+    return this.#found.get(key)?.value ?? null;
+  }
+
+  all(): Value[] {
+    return [...this.#found.values()].map(({ value }) => value);
+  }
+}
+
+export class MongoJournal implements Journal {
+  readonly #parts: MongoJournalParts;
+  readonly #transactions: Gathered<string, TransactionRecord>;
+  readonly #lookups: Gathered<AccountLookup, string>;
+  readonly #adjustments: Gathered<AccountLookup, string>;
+  readonly #deliveries: Gathered<string, DeliveryDocument[]>;
+  readonly #appending = new Set<Promise<AppendResult>>();
+
+  constructor(parts: MongoJournalParts) {
+    const { reads } = parts;
+    this.#parts = parts;
+    this.#transactions = reads.gathered((ids) => this.#readTransactions(ids));
+    this.#lookups = reads.gathered((wanted) => this.#readLookups(wanted));
+    this.#adjustments = reads.gathered((wanted) => this.#readAdjustments(wanted));
+    this.#deliveries = reads.gathered((transactions) => this.#readDeliveries(transactions));
+  }
+
+  #check(): void {
+    this.#parts.connection.check();
+  }
+
+  async append(append: Append): Promise<AppendResult> {
+    this.#check();
+    const { appends, processes } = this.#parts;
+    const appended = processes.register().then(() => appends.append(append));
+    this.#appending.add(appended);
+    return appended.finally(() => this.#appending.delete(appended));
+  }
+
+  /** Waits for appends that are under way, not for long; what has not been sent by then fails. */
+  async close(): Promise<void> {
+    await inTime(CLOSE_MS, Promise.allSettled(this.#appending)).catch(() => {});
+    this.#parts.appends.close();
+  }
+
+  async head(account: string): Promise<Head> {
+    this.#check();
+    // What a crash cut off is finished on the way: tried until it is done, but not waited for that long.
+    return inTime(HEAD_MS, this.#parts.appends.head(account));
+  }
+
+  async read(account: string, wants: Wants): Promise<Reads> {
+    this.#check();
+    const [transactions, lookups] = await Promise.all([
+      Promise.all(wants.transactions.map((id) => this.#transactions.get(id))),
+      Promise.all(wants.lookups.map((lookup) => this.#lookUp(account, lookup))),
+    ]);
+    return {
+      transactions: transactions.map((record) => (record?.account === account ? record : null)),
+      lookups,
+    };
+  }
+
+  /** What merchants look for and isn't there may be in a last batch that a dead process didn't project. */
+  async #lookUp(account: string, lookup: Lookup): Promise<string | null> {
+    const found = await this.#projected(account, lookup);
+    if (found !== null || (lookup.name !== 'externalRef' && lookup.name !== 'reference')) return found;
+    const { appends } = this.#parts;
+    const known = appends.known(account);
+    const { seq } = await appends.head(account);
+    return seq === (known ?? 0) ? null : this.#projected(account, lookup);
+  }
+
+  /** What a lookup finds among what is projected. */
+  #projected(account: string, lookup: Lookup): Promise<string | null> {
+    if (lookup.name === 'externalRef') return this.#newestCharge(account, lookup.key);
+    const gathered = lookup.name === 'adjustment' ? this.#adjustments : this.#lookups;
+    return gathered.get({ ...lookup, account });
+  }
+
+  async #newestCharge(account: string, externalRef: string): Promise<string | null> {
+    const filter = { account, type: 'pix-in', externalRef };
+    const options = { sort: { order: -1 }, limit: 1, projection: { _id: 1 } };
+    return (await this.#parts.reads.find<{ _id: string }>('transactions', filter, options))[0]?._id ?? null;
+  }
+
+  async #readLookups(wanted: AccountLookup[]): Promise<(string | null)[]> {
+    const keys = [...new Set(wanted.map(({ key }) => key))];
+    const accounts = [...new Set(wanted.map(({ account }) => account))];
+    const filter = { 'lookups.key': { $in: keys }, account: { $in: accounts } };
+    const options = { projection: { account: 1, lookups: 1 } };
+    type Found = { _id: string; account: string; lookups: LookupElement[] };
+    const newest = new Newest<string>();
+    for (const { _id, account, lookups } of await this.#parts.reads.find<Found>(
+      'transactions',
+      filter,
+      options,
+    ))
+      for (const { name, key, order } of lookups) newest.offer(`${account} ${name} ${key}`, _id, order);
+    return wanted.map(({ account, name, key }) => newest.get(`${account} ${name} ${key}`));
+  }
+
+  async #readAdjustments(wanted: AccountLookup[]): Promise<(string | null)[]> {
+    const ids = wanted.map(({ account, key }) => `${account}:${key}`);
+    const found = await this.#parts.reads.byId<AdjustmentDocument>('adjustments', ids);
+    return found.map((document) => document?.digest ?? null);
+  }
+
+  async #readTransactions(ids: string[]): Promise<(TransactionRecord | null)[]> {
+    const documents = await this.#parts.reads.byId<TransactionDocument>('transactions', ids);
+    // Each caller gets a record of its own.
+    return documents.map((document) => (document === null ? null : recordFromDocument(document)));
+  }
+
+  async transaction(id: string): Promise<TransactionRecord | null> {
+    this.#check();
+    return this.#transactions.get(id);
+  }
+
+  async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
+    return this.#findBatches({ account, seq: { $in: seqs } }, {});
+  }
+
+  async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
+    return this.#findBatches({ account, seq: { $gte: from } }, { limit });
+  }
+
+  async #findBatches(filter: object, options: { limit?: number }): Promise<Batch[]> {
+    this.#check();
+    const inOrder = { sort: { seq: 1 }, ...options };
+    const found = await this.#parts.reads.find<JournalDocument>('journal', filter, inOrder);
+    return found.map(batchFromDocument);
+  }
+
+  async accountIds(): Promise<string[]> {
+    this.#check();
+    const { reads } = this.#parts;
+    const [journals, settings] = await Promise.all([
+      reads.aggregate<{ _id: string }>('journal', [{ $group: { _id: '$account' } }]),
+      reads.find<{ _id: string }>('accounts', {}, { projection: { _id: 1 } }),
+    ]);
+    return [...new Set([...journals, ...settings].map(({ _id }) => _id))].sort();
+  }
+
+  async records(after: string, limit: number): Promise<TransactionRecord[]> {
+    return this.#findRecords({ _id: { $gt: after } }, { sort: { _id: 1 }, limit });
+  }
+
+  async openCashouts(before: string, limit: number): Promise<TransactionRecord[]> {
+    const filter = { open: true, updatedAt: { $lt: toDate(before) } };
+    return this.#findRecords(filter, { sort: { updatedAt: 1 }, limit });
+  }
+
+  async #findRecords(filter: object, options: object): Promise<TransactionRecord[]> {
+    this.#check();
+    const found = await this.#parts.reads.find<TransactionDocument>('transactions', filter, options);
+    return found.map(recordFromDocument);
+  }
+
+  async lookups(account: string): Promise<LookupRow[]> {
+    this.#check();
+    const { reads } = this.#parts;
+    const projection = { type: 1, externalRef: 1, order: 1, lookups: 1 };
+    const range = { _id: { $gte: `${account}:`, $lt: `${account};` } };
+    const [transactions, adjustments] = await Promise.all([
+      reads.find<TransactionDocument>('transactions', { account }, { projection }),
+      reads.find<AdjustmentDocument>('adjustments', range),
+    ]);
+    const newest = new Newest<LookupRow>();
+    const offer = (row: LookupRow, order: number): void => newest.offer(`${row.name}:${row.key}`, row, order);
+    for (const { _id, externalRef, order, lookups = [] } of transactions) {
+      if (externalRef !== undefined) offer({ name: 'externalRef', key: externalRef, value: _id }, order);
+      for (const { name, key, order: own } of lookups) offer({ name, key, value: _id }, own);
+    }
+    for (const { key, digest } of adjustments) offer({ name: 'adjustment', key, value: digest }, 0);
+    return newest.all();
+  }
+
+  async deliveries(transaction: string): Promise<DeliveryRecord[]> {
+    this.#check();
+    return ((await this.#deliveries.get(transaction)) ?? []).map(deliveryFromDocument);
+  }
+
+  /** Deliveries of transactions, as far as there was an attempt. */
+  async #readDeliveries(transactions: string[]): Promise<DeliveryDocument[][]> {
+    const found = new Map<string, DeliveryDocument[]>(transactions.map((id) => [id, []]));
+    const filter = { transaction: { $in: [...found.keys()] }, failures: { $exists: true } };
+    for (const document of await this.#parts.reads.find<DeliveryDocument>('deliveries', filter))
+      found.get(document.transaction)?.push(document);
+    return transactions.map((id) => found.get(id) ?? []);
+  }
+}
