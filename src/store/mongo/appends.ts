@@ -4,7 +4,7 @@
  * 1. The insert of a batch's document, confirmed by a majority, is the commit; {account, seq} is unique.
  * 2. A batch is answered once its projection is there, so that any process reads what was answered.
  * 3. Before a number is appended, the one before it is projected: only an account's last batch can lack its
- *    projection, and whoever reads the head writes it.
+ *    projection, and a reader of the head writes it.
  * 4. The batches that wait together travel together, each with its own outcome; a group is bounded.
  */
 
@@ -49,13 +49,13 @@ interface Waiting {
 }
 
 const LARGEST_BATCH = 4 * 1024 * 1024;
-/** Characters of content in a group; one command takes them, whatever they are made of. */
+/** Characters of content in a group; one command takes them, however many bytes a character has. */
 const GROUP_CONTENT = 3 * 1024 * 1024;
 const GROUP_BATCHES = 1_024;
 /** Groups whose projections are being written while the next one is inserted. */
 const PROJECTING_GROUPS = 3;
 const MAX_KNOWN = 50_000;
-/** How often one looks whether a batch's own writer projects it, before doing it oneself. */
+/** How often a process looks whether a batch's own writer projects it, before it does so itself. */
 const LOOKS = 4;
 const LOOK_PAUSE_MS = 3;
 const MAJORITY_LOOKS = 10;
@@ -231,7 +231,7 @@ export class Appends {
     const taken = await writeProjections(connection, projections);
     const lost = taken.size === 0 ? null : await this.#lostClaims(projections, taken);
     committed.forEach(({ append, number, resolve }, index) => {
-      // Of what fails the number stays: whoever comes after this process looks at it again.
+      // The number of a batch that fails here stays: the processes after this one look at that batch again.
       this.#underWay.delete(number);
       const { account, seq } = append.batch;
       const claims = (projections[index]?.claims ?? []).filter((claim) => lost?.has(claim) !== true);

@@ -1,10 +1,10 @@
 /**
  * Owns the client: the connection, what is known of the server, and what an error means.
  *
- * 1. Whatever the network does becomes StoreUnavailable, in bounded time: nothing is known then.
+ * 1. Every failure of the network becomes StoreUnavailable, in bounded time: nothing is known then.
  * 2. While the database is away, callers are told so at once; one probe asks whether it is back.
  * 3. A write that must come to its end is tried until its outcome is known, or the connection closes.
- * 4. The roles' methods begin with `check`: nobody is let in before the database is there, or once `turnAway` was
+ * 4. The roles' methods begin with `check`: it throws before the database is there, and once `turnAway` was
  *    called; what is under way by then may go on until `close`.
  */
 
@@ -25,7 +25,7 @@ const OLDEST_VERSION = [6, 0] as const;
 const SELECTION_MS = 2_000;
 const SOCKET_MS = 5_000;
 const PROBE_MS = 200;
-/** Reads, and writes that may be given up, end by then, whatever the driver tries meanwhile. */
+/** Reads, and writes that may be given up, end by then, even while the driver still tries. */
 export const RUN_MS = 5_000;
 /** Longer than what the driver's own bounds give. */
 export const COMMAND_MS = 7_000;
@@ -65,13 +65,13 @@ function databaseName(uri: string): string {
   return path === '' ? DEFAULT_DATABASE : decodeURIComponent(path);
 }
 
-/** @throws StoreUnavailable where the work takes longer; it goes on, and nobody hears of it. */
+/** @throws StoreUnavailable where the work takes longer; it goes on, and its outcome is dropped. */
 export function inTime<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   return within(ms, work, () => new StoreUnavailable('the database takes too long'));
 }
 
 /**
- * A time around the given one, so that those who failed together don't come back together. The spread comes
+ * A time around the given one, so that callers that failed together don't come back together. The spread comes
  * from the high-resolution clock: it is for chance, not for time.
  */
 export function jittered(ms: number): number {
@@ -109,7 +109,7 @@ export class MongoConnection {
     } catch (error) {
       throw new UnusableServer(`MONGODB_URI is no connection string that can be used: ${causeOf(error)}`);
     }
-    // A poll that comes after the end emits an error, and nobody may be listening.
+    // A poll that comes after the end emits an error; without a listener that would end the process.
     this.client.on('error', () => {});
   }
 
@@ -150,13 +150,13 @@ export class MongoConnection {
     this.#isThere = true;
   }
 
-  /** @throws StoreUnavailable where nobody is let in: the database isn't there yet, or the store closes. */
+  /** @throws StoreUnavailable while the database isn't there yet, and once the store closes. */
   check(): void {
     if (this.#turnsAway) throw new StoreClosed();
     if (!this.#isThere) throw new StoreUnavailable('the database is not there yet');
   }
 
-  /** From now on `check` lets nobody in. */
+  /** From now on `check` throws. */
   turnAway(): void {
     this.#turnsAway = true;
   }

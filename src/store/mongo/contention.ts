@@ -1,14 +1,14 @@
 /**
  * Accounts that other processes write to as well. What is known of their last batch may be out of date; and where
- * two write at the same time, who wrote the last batch waits before the next, for about as long as a batch takes:
- * those who lost have to catch up before they can write, and would never win.
+ * two processes write at the same time, the one that wrote the last batch waits before its next, for about as long
+ * as a batch takes: the ones that lost have to catch up before they can write, and would never win.
  */
 import { pause } from '../../waiting.ts';
 import { jittered } from './connection.ts';
 
 /** Another process wrote so recently that it may again. */
 const SHARED_MS = 2_000;
-/** Who was too late twice within so short a time has others beside it who write all the time. */
+/** A process that was too late twice within so short a time has others beside it that write all the time. */
 const TWICE_MS = 100;
 /** So long after that others are given their turn. */
 const CONTENDED_MS = 500;

@@ -40,7 +40,7 @@ export interface JournalDocument extends Plain {
   imported?: true;
 }
 
-/** Whose a due thing is: nobody's (absent), an incarnation's, or `parked`. */
+/** The owner of a due thing: absent where it is free, an incarnation, or `parked`. */
 export interface Held {
   owner?: string;
   token?: string;

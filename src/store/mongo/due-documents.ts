@@ -93,7 +93,7 @@ export function placeOfClaim({ due, token: whole }: Claim): ClaimPlace {
 /** A due thing as it was found. `element` names it in its document's array; empty for a delivery. */
 export type FoundDue = { due: Due; element: string; document: string; owner: string | null };
 
-/** What is due in a transaction's document until a time (ms), of these owners; null: what is nobody's. */
+/** What is due in a transaction's document until a time (ms), of these owners; null stands for what is free. */
 export function dueInTransaction(
   kind: ElementKind,
   document: TransactionDocument,

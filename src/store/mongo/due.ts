@@ -1,7 +1,7 @@
 /**
  * Owns this incarnation's claims on what is due.
  *
- * 1. A due thing is nobody's, an incarnation's, or parked; every change of hands is one conditional update, and
+ * 1. A due thing is free, an incarnation's, or parked; every change of hands is one conditional update, and
  *    each claim has a token of its own, so that a late result finds that it is late.
  * 2. Only what belongs to a process that fell silent is taken over.
  * 3. A claim ends where its thing lies: a delivery's progress and the end of its claim are one write.
@@ -42,7 +42,7 @@ export interface MongoDueParts {
   localNow(): number;
 }
 
-/** Of things that one looks for another took some: look again. */
+/** How often to look for free things again where other processes claimed all that were found. */
 const LOOKS = 3;
 
 interface SettleCaller {
@@ -89,7 +89,7 @@ export class MongoDue implements DueIndex {
     }
   }
 
-  /** Looks for claims of processes that nobody knows any more: they are silent, too. */
+  /** Looks for claims of processes that `processes` has forgotten: they are silent, too. */
   async tidy(_now: number): Promise<void> {
     const { connection, processes, reads } = this.#parts;
     connection.check();
@@ -127,13 +127,13 @@ export class MongoDue implements DueIndex {
   /** Things that are due and free, earliest first; those of silent processes too. */
   async #findFree(kind: DueKind, now: number, limit: number): Promise<FoundDue[]> {
     const free = await this.#findOf([null], kind, now, limit);
-    // Who was silent a second ago may be back.
+    // A process that was silent a second ago may be back.
     const silent = await this.#parts.processes.silentNow();
     const left = silent.length === 0 ? [] : await this.#findOf(silent, kind, now, limit);
     return [...left, ...free].sort((a, b) => a.due.at - b.due.at).slice(0, limit);
   }
 
-  /** Things that are due and belong to one of the owners; null: to nobody. */
+  /** Things that are due and belong to one of the owners; null stands for what is free. */
   async #findOf(
     owners: readonly (string | null)[],
     kind: DueKind,
@@ -195,7 +195,7 @@ export class MongoDue implements DueIndex {
     return updateAll(connection, 'transactions', [statement], 'changed');
   }
 
-  /** Whether each claim counts: it is in hand, and where others may have taken over, nobody has. */
+  /** Whether each claim counts: it is in hand, and no other process has taken it over. */
   async #counts(claims: readonly (Claim | null)[]): Promise<boolean[]> {
     const { connection, processes, reads } = this.#parts;
     const { silences } = processes;

@@ -4,7 +4,7 @@ import { MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { asError, textOf } from '../../errors.ts';
 
-/** The server can't be used, whatever one waits: a sentence for the operator. */
+/** The server can't be used, and no waiting mends that: a sentence for the operator. */
 export class UnusableServer extends Error {}
 
 /** Nothing is taken any more: the process closes its store. */
@@ -53,7 +53,7 @@ const PASSING = new Set([
 /** Node's own errors of a connection that ended: EPIPE, ECONNRESET and their like. */
 function isOfSocket(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof MongoError) return false;
-  // A command that was given up: whether it took effect, nobody knows.
+  // A command that was given up: whether it took effect is not known.
   if (error.name === 'TimeoutError' || error.name === 'AbortError') return true;
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string' && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_\w+)$/.test(code);

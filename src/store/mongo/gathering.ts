@@ -1,5 +1,6 @@
 /**
- * How the wishes of many callers travel together. A command costs the database what it costs, whatever it carries.
+ * How the wishes of many callers travel together. A command costs the database about the same, be it for one or for
+ * a thousand.
  *
  * - `Gathered` makes groups of single callers' wishes and gives each caller the answer to its own.
  * - `Groups` says when the next group is sent.
@@ -127,12 +128,12 @@ export class Throttle {
     if (this.#inside >= this.#width) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#inside += 1;
     try {
-      // Nobody waits for the answer any more.
+      // Its own caller has been told by now that it takes too long.
       if (performance.now() - cameAt > RUN_MS) throw new StoreUnavailable('too much waits for the database');
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // Who waited takes the place over.
+      // The caller that waited longest takes the place over.
       if (next === undefined) this.#inside -= 1;
       else next();
     }

@@ -3,8 +3,8 @@
  * hold of what is due.
  *
  * 1. A process says that it is there before it leaves anything that could be taken over.
- * 2. Silent is who hasn't beaten for a while; but right after the database was away all were silent, and nobody
- *    is taken to be.
+ * 2. A process is silent that hasn't beaten for a while; but right after the database was away all were silent, and
+ *    none is taken to be.
  */
 import type { Document } from 'mongodb';
 import { MAJORITY, type MongoConnection } from './connection.ts';
@@ -100,12 +100,12 @@ export class MongoProcesses {
     await this.#options.connection.command({ delete: 'processes', deletes, writeConcern: MAJORITY });
   }
 
-  /** Who was silent at the last beat. */
+  /** The processes that were silent at the last beat. */
   get silentAtBeat(): readonly ProcessDocument[] {
     return this.#silent;
   }
 
-  /** Who is silent now; asked anew only where somebody was. */
+  /** The processes that are silent now; asked anew only where one was at the last beat. */
   async silentNow(): Promise<string[]> {
     if (this.#silent.length === 0) return [];
     const processes = await this.#options.reads.find<ProcessDocument>('processes', {});

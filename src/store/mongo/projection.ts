@@ -47,7 +47,7 @@ export interface Projecting {
   /** The `_id` of the batch's document. */
   document: string;
   append: Pick<Append, 'batch' | 'records' | 'lookups' | 'due' | 'attention' | 'claimUntil'>;
-  /** Who claims what is due by `claimUntil`. */
+  /** The incarnation that claims what is due by `claimUntil`. */
   incarnation: string;
 }
 
@@ -236,7 +236,7 @@ export function isImported({ batch, due }: Append): boolean {
   return due.length === 0 && batch.entries.some((entry) => dueOf(batch.account, entry).length > 0);
 }
 
-/** What of a batch a crash cut off: as an append of the transactions that lack it, claimed by nobody. */
+/** What a crash cut off of a batch: as an append of the transactions that lack it, without claims. */
 export function missingOf(
   batch: Batch,
   stored: ReadonlyMap<string, TransactionDocument>,

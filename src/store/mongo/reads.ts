@@ -37,7 +37,7 @@ export type BatchInShort = Pick<JournalDocument, '_id' | 'account' | 'seq' | 'id
 export class MongoReads {
   readonly #connection: MongoConnection;
   readonly #throttle = new Throttle(READS_AT_A_TIME);
-  /** How many callers wait for reads, whatever they ask for. */
+  /** How many callers wait for reads of any kind. */
   readonly #bound = { waiting: 0 };
   readonly #lastBatches = this.gathered<string, LastBatch>((accounts) => this.#readLastBatches(accounts));
   readonly #inShort = this.gathered<BatchNumber, BatchInShort>((numbers) => this.#readInShort(numbers));

@@ -1,5 +1,5 @@
 /**
- * The store on MongoDB: for those who outgrow one machine. Opens the database and puts the roles together on it. Any
+ * The store on MongoDB: for a load that outgrows one machine. Opens the database and puts the roles together on it. Any
  * number of processes may have it open; they hold nothing that another doesn't find.
  *
  * - An append is the insert of one document of `journal`, confirmed by a majority (I5); see `appends.ts`.
@@ -28,7 +28,7 @@ export interface MongoStoreOptions {
   now?(): number;
   /** An incarnation without a heartbeat for so long has fallen silent. */
   silentAfterMs: number;
-  /** The server can't be used, whatever one waits: a sentence for the operator. */
+  /** The server can't be used, and no waiting mends that: a sentence for the operator. */
   onUnusable(reason: string): void;
   /** What ops should know, in a sentence. */
   onNotice(text: string): void;
@@ -84,7 +84,7 @@ export class MongoStore implements Store {
     if (this.#connection.standalone) onNotice(STANDALONE);
   }
 
-  /** The database that the store lies in, for others who keep something there. */
+  /** The database that the store lies in, for parts that keep something of their own there. */
   get db(): MongoConnection['db'] {
     return this.#connection.db;
   }
