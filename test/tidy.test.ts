@@ -1,6 +1,6 @@
 /** The house's rules as a test: who may import whom, no cycles, and who may touch clock, chance, environment. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -140,14 +140,62 @@ test('no file is a barrel, but the catalogue of machines', () => {
   assert.equal(barrels, []);
 });
 
-test('no file is longer than 300 lines without a reason', () => {
-  const reasons: Record<string, string> = {
-    'src/webhooks/dispatcher.ts': 'one owner of the deliveries in hand',
-  };
-  const long = sources
-    .filter(({ path, text }) => text.split('\n').length > 301 && !(path in reasons))
-    .map(({ path }) => path);
+test('no file is longer than 300 lines', () => {
+  const long = sources.filter(({ text }) => text.split('\n').length > 301).map(({ path }) => path);
   assert.equal(long, []);
+});
+
+/** Files of a folder, by the folder's path; below `test/` and `scripts/` too. */
+const folders = new Map<string, string[]>();
+for (const top of ['machines', 'src', 'test', 'scripts']) {
+  for (const entry of readdirSync(join(root, top), { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    const folder = relative(root, entry.parentPath);
+    folders.set(folder, [...(folders.get(folder) ?? []), entry.name]);
+  }
+}
+
+test('no folder of the sources holds more than 17 files', () => {
+  const full = [...folders].filter(([folder, names]) => folder.startsWith('src') && names.length > 17);
+  assert.equal(
+    full.map(([folder, names]) => `${folder}: ${names.length}`),
+    [],
+  );
+});
+
+test('no file bears the name of its folder as a prefix', () => {
+  const wrong = [...folders].flatMap(([folder, names]) =>
+    names.filter((name) => name.startsWith(`${basename(folder)}-`)).map((name) => `${folder}/${name}`),
+  );
+  assert.equal(wrong, []);
+});
+
+test('a test lies where one looks for its room', () => {
+  const rooms = new Set([...sources.map(({ path }) => room(path)), 'machines']);
+  /** What is no room: bad days, pages, kept stores of older builds, what needs a MongoDB server, what tests share. */
+  const others = ['docs', 'faults', 'mongodb', 'older-builds', 'support'];
+  const homeless = [...folders.keys()]
+    .filter((folder) => folder.startsWith('test/'))
+    .map((folder) => folder.split('/')[1] ?? '')
+    .filter((name) => !rooms.has(name) && !others.includes(name));
+  assert.equal([...new Set(homeless)], []);
+});
+
+test('a door reads journals, and reaches no other role of the store', () => {
+  const allowed = ['JournalReads', 'LookupName', 'StoreUnavailable'];
+  const wrong = sources
+    .filter(({ path }) => path.startsWith('src/api/'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/import (?:type )?\{([^}]*)\} from '\.\.\/engine\/store\.ts'/g)].flatMap(
+        ([, names = '']) =>
+          names
+            .split(',')
+            .map((name) => name.replace('type ', '').trim())
+            .filter((name) => name !== '' && !allowed.includes(name))
+            .map((name) => `${path}: ${name}`),
+      ),
+    );
+  assert.equal(wrong, []);
 });
 
 test.run();

@@ -12,9 +12,15 @@ import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer, Payments } from '../engine/payments.ts';
 import { settleSurely } from '../engine/settle.ts';
-import type { Claim, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
+import type { Claim, ClaimOf, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 
-type BankDue = Due & { kind: 'bank' };
+/** A claimed order; the record is known where the order is fresh from its commit. */
+export interface ClaimedOrder {
+  claim: ClaimOf<'bank'>;
+  record: TransactionRecord | null;
+}
+
+type BankDue = ClaimOf<'bank'>['due'];
 
 const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 60_000;
@@ -47,22 +53,16 @@ export class Desk {
     this.#options = options;
   }
 
-  /** Carries out claimed orders; the record is known where the order is fresh from its commit. */
-  async carryOut(orders: readonly { claim: Claim; record: TransactionRecord | null }[]): Promise<void> {
+  async carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
     const settlements: Settlement[] = [];
     const parked: Claim[] = [];
-    const settle = async ({
-      claim,
-      record,
-    }: {
-      claim: Claim;
-      record: TransactionRecord | null;
-    }): Promise<void> => {
-      const outcome = await this.#outcome(claim.due as BankDue, record);
-      if (outcome === 'park') parked.push(claim);
-      else settlements.push({ claim, next: outcome.next });
-    };
-    await Promise.all(orders.map(settle));
+    await Promise.all(
+      orders.map(async ({ claim, record }) => {
+        const outcome = await this.#outcome(claim.due, record);
+        if (outcome === 'park') parked.push(claim);
+        else settlements.push({ claim, next: outcome.next });
+      }),
+    );
     await settleSurely(this.#options.due, settlements, parked);
   }
 

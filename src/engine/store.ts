@@ -53,11 +53,25 @@ export type Due = { at: number; account: string; transaction: string; tries: num
 
 export type DueKind = Due['kind'];
 
-/** A due thing in one's hands, until it is settled. */
-export interface Claim {
-  due: Due;
-  /** The adapter's own: says which claim it is and whose. */
-  token: string;
+/**
+ * A due thing of some kinds in one's hands, until it is settled. The token is the adapter's own: it says which
+ * claim it is and whose.
+ */
+export type ClaimOf<Kind extends DueKind> = Kind extends DueKind
+  ? { due: Extract<Due, { kind: Kind }>; token: string }
+  : never;
+
+export type Claim = ClaimOf<DueKind>;
+
+/** The claim on a due thing, whatever its kind. */
+export function claimOn(due: Due, token: string): Claim {
+  // TypeScript does not see that a due thing of each kind gives a claim of that kind.
+  return { due, token } as Claim;
+}
+
+/** Whether a claim is on a due thing of a kind. */
+export function isOf<Kind extends DueKind>(claim: Claim, kind: Kind): claim is Claim & ClaimOf<Kind> {
+  return claim.due.kind === kind;
 }
 
 export interface DeliveryAttempt {
@@ -156,7 +170,7 @@ export interface DueIndex {
   /** Tells that this incarnation lives. */
   beat(now: number): Promise<void>;
   /** Claims due things for this incarnation, earliest first. */
-  claim(kind: DueKind, now: number, limit: number): Promise<Claim[]>;
+  claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]>;
   /** Ends claims; false for one that was taken over: its result doesn't count. */
   settle(settlements: Settlement[]): Promise<boolean[]>;
   /** Takes a claimed thing out of the due index until `unpark`. */

@@ -1,9 +1,9 @@
 /** Takes up what a batch made due as soon as it is durable, without waiting for a tick. */
-import type { Desk } from '../bank/desk.ts';
+import type { ClaimedOrder, Desk } from '../bank/desk.ts';
 import type { Committed } from '../engine/actor.ts';
 import type { FreshWork } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import type { Claim, DueIndex } from '../engine/store.ts';
+import { type ClaimOf, type DueIndex, isOf } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 
 const MAX_ORDERS = 4_096;
@@ -16,7 +16,7 @@ export function freshWork(
   onTrouble: (error: unknown) => void,
 ): FreshWork {
   let ordersInHand = 0;
-  const carryOut = async (orders: { claim: Claim; record: TransactionRecord | null }[]): Promise<void> => {
+  const carryOut = async (orders: ClaimedOrder[]): Promise<void> => {
     ordersInHand += orders.length;
     try {
       await desk.carryOut(orders);
@@ -30,13 +30,13 @@ export function freshWork(
     hasRoom: () => dispatcher.hasRoom() && ordersInHand < MAX_ORDERS,
     takeUp: (committed: Committed) => {
       if (committed.claims.length === 0) return;
-      const deliveries = new Map<string, Claim>();
-      const orders: { claim: Claim; record: TransactionRecord | null }[] = [];
+      const deliveries = new Map<string, ClaimOf<'delivery'>>();
+      const orders: ClaimedOrder[] = [];
       const records = new Map<string, TransactionRecord>();
       for (const { record } of committed.taken) if (record !== null) records.set(record.id, record);
       for (const claim of committed.claims) {
-        if (claim.due.kind === 'delivery') deliveries.set(claim.due.delivery, claim);
-        else if (claim.due.kind === 'bank')
+        if (isOf(claim, 'delivery')) deliveries.set(claim.due.delivery, claim);
+        else if (isOf(claim, 'bank'))
           orders.push({ claim, record: records.get(claim.due.transaction) ?? null });
         // A timer that is due from its beginning is left to a sweep.
         else due.settle([{ claim, next: claim.due }]).catch(onTrouble);

@@ -7,7 +7,7 @@ import type { Bank } from '../engine/bank.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Payments } from '../engine/payments.ts';
 import { settleSurely } from '../engine/settle.ts';
-import type { Claim, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
+import type { Claim, ClaimOf, Due, DueIndex, DueKind, JournalReads, Settlement } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { RecurringJob } from './recurring-job.ts';
 
@@ -41,17 +41,15 @@ const DELIVERIES = 100;
 const ROUNDS = 40;
 const UNPARK_MS = 60_000;
 
-type TimerDue = Due & { kind: 'timer' };
-
 /** Claims and hands on until nothing is due; false where there is more. */
-async function drain(
-  claim: () => Promise<Claim[]>,
-  take: (claims: Claim[]) => Promise<void>,
+async function drain<Kind extends DueKind>(
+  claim: () => Promise<ClaimOf<Kind>[]>,
+  handOn: (claims: ClaimOf<Kind>[]) => Promise<void>,
 ): Promise<boolean> {
   for (let round = 0; round < ROUNDS; round++) {
     const claims = await claim();
     if (claims.length === 0) return true;
-    await take(claims);
+    await handOn(claims);
   }
   return false;
 }
@@ -63,12 +61,12 @@ class TimerSweep {
     this.#options = options;
   }
 
-  async fireAll(claims: readonly Claim[]): Promise<void> {
+  async fireAll(claims: readonly ClaimOf<'timer'>[]): Promise<void> {
     const settlements: Settlement[] = [];
     const parked: Claim[] = [];
     await Promise.all(
       claims.map(async (claim) => {
-        const outcome = await this.#fire(claim.due as TimerDue);
+        const outcome = await this.#fire(claim.due);
         if (outcome === 'park') parked.push(claim);
         else settlements.push({ claim, next: outcome });
       }),
@@ -77,7 +75,7 @@ class TimerSweep {
   }
 
   /** Null: done with; a due: later; `park`: the transaction is quarantined. */
-  async #fire(due: TimerDue): Promise<Due | null | 'park'> {
+  async #fire(due: ClaimOf<'timer'>['due']): Promise<Due | null | 'park'> {
     const { engine, now, onTrouble } = this.#options;
     try {
       await this.#askBank(due.transaction);
@@ -110,7 +108,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
       name: 'bank-and-timers',
       everyMs: tickMs,
       run: async () => {
-        const orders = (claims: Claim[]): Promise<void> =>
+        const orders = (claims: ClaimOf<'bank'>[]): Promise<void> =>
           desk.carryOut(claims.map((claim) => ({ claim, record: null })));
         // The bank's due steps come before due expiries: after a pause, what was paid in time is paid.
         if (!(await drain(() => due.claim('bank', now(), BATCH), orders))) return;
@@ -125,7 +123,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
       everyMs: tickMs,
       run: async () => {
         const limit = (): number => Math.min(DELIVERIES, dispatcher.room);
-        const claim = async (): Promise<Claim[]> =>
+        const claim = async (): Promise<ClaimOf<'delivery'>[]> =>
           limit() === 0 ? [] : due.claim('delivery', now(), limit());
         await drain(claim, (claims) => dispatcher.dispatchClaimed(claims));
       },

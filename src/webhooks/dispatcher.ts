@@ -10,19 +10,12 @@
 import type { Directory } from '../accounts/directory.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actor.ts';
-import { BatchReader, deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
+import { BatchReader, deliveriesOf, historyOf } from '../engine/history.ts';
 import { settleSurely } from '../engine/settle.ts';
-import type {
-  AttentionItem,
-  Claim,
-  DeliveryRecord,
-  Due,
-  DueIndex,
-  JournalReads,
-  Settlement,
-} from '../engine/store.ts';
+import type { ClaimOf, DeliveryRecord, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
-import type { Attempted, Send, SendResult, WebhookSender } from './sender/port.ts';
+import { deadLetter, type InHand, inHand, sendOf } from './in-hand.ts';
+import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
 
 export interface DispatcherOptions {
   journal: JournalReads;
@@ -37,20 +30,6 @@ export interface DispatcherOptions {
   onAttempt?(record: DeliveryRecord, durationMs: number): void;
 }
 
-type DeliveryDue = Due & { kind: 'delivery' };
-
-/** A delivery in hand. */
-interface Job {
-  claim: Claim;
-  due: DeliveryDue;
-  record: DeliveryRecord;
-  url: string;
-  /** The delivery that must have been attempted before; null: none. */
-  after: string | null;
-  event: { id: string; name: string };
-  body: string;
-}
-
 const MAX_IN_HAND = 4_096;
 /** Transactions whose history is read at the same time. */
 const READ_TOGETHER = 16;
@@ -60,9 +39,9 @@ const NOT_YET_MS = 250;
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** By delivery id: their first attempt hasn't ended, or isn't recorded yet. */
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new Map<string, InHand>();
   /** Jobs that wait for the first attempt of another, by that one's id. */
-  readonly #waiting = new Map<string, Job[]>();
+  readonly #waiting = new Map<string, InHand[]>();
   /** First attempts that ended but aren't recorded yet. */
   readonly #ended = new Set<string>();
   #settlements: Settlement[] = [];
@@ -84,7 +63,7 @@ export class Dispatcher {
   }
 
   /** Takes up what a batch made due: nothing is read, the batch has it all. */
-  dispatchFresh({ account, taken }: Committed, claims: ReadonlyMap<string, Claim>): void {
+  dispatchFresh({ account, taken }: Committed, claims: ReadonlyMap<string, ClaimOf<'delivery'>>): void {
     for (const { entry, record } of taken) {
       if (record === null) continue;
       for (const event of entry.events) {
@@ -94,24 +73,16 @@ export class Dispatcher {
         for (const { id, url, after } of event.deliveries) {
           const claim = claims.get(id);
           if (claim === undefined) continue;
-          const due = claim.due as DeliveryDue;
-          this.#dispatch({
-            claim,
-            due,
-            record: newDelivery(id, account, record.id),
-            url,
-            after,
-            event: named,
-            body,
-          });
+          const fresh = newDelivery(id, account, record.id);
+          this.#dispatch({ claim, record: fresh, url, after, event: named, body });
         }
       }
     }
   }
 
   /** Takes up what a sweep claimed: reads what each was about and where it stands. */
-  async dispatchClaimed(claims: readonly Claim[]): Promise<void> {
-    const byTransaction = new Map<string, Claim[]>();
+  async dispatchClaimed(claims: readonly ClaimOf<'delivery'>[]): Promise<void> {
+    const byTransaction = new Map<string, ClaimOf<'delivery'>[]>();
     for (const claim of claims) {
       const own = byTransaction.get(claim.due.transaction);
       if (own === undefined) byTransaction.set(claim.due.transaction, [claim]);
@@ -127,7 +98,11 @@ export class Dispatcher {
     }
   }
 
-  async #tryOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
+  async #tryOf(
+    transaction: string,
+    claims: readonly ClaimOf<'delivery'>[],
+    reader: BatchReader,
+  ): Promise<void> {
     try {
       await this.#dispatchOf(transaction, claims, reader);
     } catch (error) {
@@ -136,7 +111,11 @@ export class Dispatcher {
     }
   }
 
-  async #dispatchOf(transaction: string, claims: readonly Claim[], reader: BatchReader): Promise<void> {
+  async #dispatchOf(
+    transaction: string,
+    claims: readonly ClaimOf<'delivery'>[],
+    reader: BatchReader,
+  ): Promise<void> {
     const { journal, now } = this.#options;
     const record = await journal.transaction(transaction);
     const named = record === null ? [] : deliveriesOf(await historyOf(reader, record));
@@ -144,7 +123,7 @@ export class Dispatcher {
       (await journal.deliveries(transaction)).map((delivery) => [delivery.id, delivery]),
     );
     for (const claim of claims) {
-      const due = claim.due as DeliveryDue;
+      const { due } = claim;
       const delivery = named.find(({ id }) => id === due.delivery);
       const known = progress.get(due.delivery) ?? newDelivery(due.delivery, due.account, transaction);
       if (delivery !== undefined && this.#jobs.has(due.delivery)) {
@@ -157,12 +136,12 @@ export class Dispatcher {
         this.#settle({ claim, next: null });
         continue;
       }
-      this.#dispatch(jobOf(claim, due, known, delivery));
+      this.#dispatch(inHand(claim, known, delivery));
     }
   }
 
-  #dispatch(job: Job): void {
-    this.#jobs.set(job.due.delivery, job);
+  #dispatch(job: InHand): void {
+    this.#jobs.set(job.claim.due.delivery, job);
     const { after } = job;
     if (after !== null && this.#isUnderWay(after)) {
       const waiting = this.#waiting.get(after);
@@ -178,12 +157,12 @@ export class Dispatcher {
     return job !== undefined && job.record.attempts.length === 0 && !this.#ended.has(delivery);
   }
 
-  async #start(job: Job): Promise<void> {
+  async #start(job: InHand): Promise<void> {
     try {
       if (!(await this.#mayStart(job)))
-        return this.#release(job, NOT_YET_MS * 2 ** Math.min(job.due.tries, 6));
+        return this.#release(job, NOT_YET_MS * 2 ** Math.min(job.claim.due.tries, 6));
       const { directory, sender, now } = this.#options;
-      const secrets = await directory.secrets(job.due.account, job.url);
+      const secrets = await directory.secrets(job.claim.due.account, job.url);
       if (secrets.length === 0) {
         const record = urlRemoved(job.record, now());
         return this.#finish(job, record === null ? null : { record, next: null });
@@ -195,9 +174,9 @@ export class Dispatcher {
     }
   }
 
-  async #mayStart({ after, due }: Job): Promise<boolean> {
+  async #mayStart({ after, claim }: InHand): Promise<boolean> {
     if (after === null || this.#ended.has(after) || this.#jobs.has(after)) return true;
-    const records = await this.#options.journal.deliveries(due.transaction);
+    const records = await this.#options.journal.deliveries(claim.due.transaction);
     const before = records.find(({ id }) => id === after);
     return before !== undefined && (before.attempts.length > 0 || before.status === 'dead');
   }
@@ -211,7 +190,7 @@ export class Dispatcher {
     }
   }
 
-  #attempted(job: Job, result: Attempted): void {
+  #attempted(job: InHand, result: Attempted): void {
     const { now, retryScale } = this.#options;
     const at = new Date(result.at).toISOString();
     const attempt = {
@@ -224,30 +203,20 @@ export class Dispatcher {
     const next: Due | null =
       record.nextAttemptAt === null
         ? null
-        : { ...job.due, at: Date.parse(record.nextAttemptAt), tries: record.failures };
+        : { ...job.claim.due, at: Date.parse(record.nextAttemptAt), tries: record.failures };
     this.#options.onAttempt?.(record, attempt.durationMs);
     this.#finish(job, { record, next });
   }
 
   /** The attempt is over, or there was nothing to attempt: whoever waited for it may start. */
-  #finish(job: Job, outcome: { record: DeliveryRecord; next: Due | null } | null): void {
+  #finish(job: InHand, outcome: { record: DeliveryRecord; next: Due | null } | null): void {
     const settlement: Settlement = { claim: job.claim, next: outcome?.next ?? null };
     if (outcome !== null) settlement.record = outcome.record;
-    if (outcome?.record.status === 'dead') settlement.attention = this.#deadLetter(job, outcome.record);
-    this.#ended.add(job.due.delivery);
+    if (outcome?.record.status === 'dead')
+      settlement.attention = deadLetter(job, outcome.record, this.#options.now());
+    this.#ended.add(job.claim.due.delivery);
     this.#settle(settlement);
-    this.#startWaiting(job.due.delivery);
-  }
-
-  #deadLetter(job: Job, record: DeliveryRecord): AttentionItem {
-    const last = record.attempts.at(-1);
-    return {
-      kind: 'dead',
-      id: record.id,
-      since: new Date(this.#options.now()).toISOString(),
-      what: `${job.event.name} of ${record.transaction} to ${job.url} is dead: ${last?.error ?? last?.statusCode ?? 'the URL is off the account'}`,
-      next: `npx pixstate deliveries retry ${record.id}`,
-    };
+    this.#startWaiting(job.claim.due.delivery);
   }
 
   #startWaiting(delivery: string): void {
@@ -258,15 +227,15 @@ export class Dispatcher {
   }
 
   /** Back to the store without an attempt; what waited for it goes back as well. */
-  #release(job: Job, delayMs: number): void {
-    this.#jobs.delete(job.due.delivery);
+  #release(job: InHand, delayMs: number): void {
+    this.#jobs.delete(job.claim.due.delivery);
     this.#putOff(job.claim, delayMs);
-    const waiting = this.#waiting.get(job.due.delivery) ?? [];
-    this.#waiting.delete(job.due.delivery);
+    const waiting = this.#waiting.get(job.claim.due.delivery) ?? [];
+    this.#waiting.delete(job.claim.due.delivery);
     for (const follower of waiting) this.#release(follower, delayMs);
   }
 
-  #putOff(claim: Claim, delayMs: number): void {
+  #putOff(claim: ClaimOf<'delivery'>, delayMs: number): void {
     const { due } = claim;
     this.#settle({ claim, next: { ...due, at: this.#options.now() + delayMs, tries: due.tries + 1 } });
   }
@@ -302,22 +271,4 @@ export class Dispatcher {
     await this.#options.sender.close();
     await this.#settling;
   }
-}
-
-function jobOf(claim: Claim, due: DeliveryDue, record: DeliveryRecord, delivery: NamedDelivery): Job {
-  const { url, after, event, payload } = delivery;
-  return { claim, due, record, url, after, event, body: JSON.stringify(payload) };
-}
-
-function sendOf(job: Job, secrets: readonly string[]): Send {
-  return {
-    token: job.due.delivery,
-    account: job.due.account,
-    url: job.url,
-    event: job.event.name,
-    eventId: job.event.id,
-    transactionId: job.due.transaction,
-    body: job.body,
-    secrets,
-  };
 }

@@ -3,7 +3,15 @@
  * time; rows of incarnations that fell silent are taken over, and the silent one is fenced: what it still settles
  * is turned down.
  */
-import type { Claim, Due, DueIndex, DueKind, Settlement } from '../../engine/store.ts';
+import {
+  type Claim,
+  type ClaimOf,
+  type Due,
+  type DueIndex,
+  type DueKind,
+  isOf,
+  type Settlement,
+} from '../../engine/store.ts';
 import { attentionKey, attentionValue } from './attention.ts';
 import type { DueRows } from './due-rows.ts';
 import type { Environment } from './environment.ts';
@@ -75,12 +83,13 @@ export class LmdbDue implements DueIndex {
     return free;
   }
 
-  async claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
+  async claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]> {
     this.#environment.fresh();
     // Claims whose caller was told that it took too long are free again.
-    return this.#environment.watch.bound(this.#claim(kind, now, limit), (claims) => {
+    const claimed = await this.#environment.watch.bound(this.#claim(kind, now, limit), (claims) => {
       for (const claim of claims) this.#held.letGo(claim);
     });
+    return claimed.filter((claim) => isOf(claim, kind));
   }
 
   /** A row that holds more than the limit is split. */

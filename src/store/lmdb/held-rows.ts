@@ -2,7 +2,7 @@
  * Rows of the due index that this incarnation has in hand, in memory, and its claims on what lies in them. An
  * incarnation that fell silent is fenced by the one that takes its rows over: it has nothing in hand from then on.
  */
-import type { Claim, Due } from '../../engine/store.ts';
+import { type Claim, claimOn, type Due } from '../../engine/store.ts';
 import type { DueKey, Tables } from './tables.ts';
 
 /** Stands in place of an incarnation's last heartbeat once its rows were taken over. */
@@ -41,7 +41,7 @@ export class HeldRows {
       this.#rows.set(id, held);
     }
     held.left.add(index);
-    return { due, token: `${id}#${index}#${held.claim}` };
+    return claimOn(due, `${id}#${index}#${held.claim}`);
   }
 
   /** Ends a claim; the row's key once nothing of it is left, `false` where the claim isn't ours any more. */

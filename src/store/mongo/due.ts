@@ -6,8 +6,15 @@
  * 2. Only what belongs to a process that fell silent is taken over.
  * 3. A claim ends where its thing lies: a delivery's progress and the end of its claim are one write.
  */
-
-import type { Claim, DueIndex, DueKind, Settlement } from '../../engine/store.ts';
+import {
+  type Claim,
+  type ClaimOf,
+  claimOn,
+  type DueIndex,
+  type DueKind,
+  isOf,
+  type Settlement,
+} from '../../engine/store.ts';
 import { asError } from '../../errors.ts';
 import { onceATurn } from '../../waiting.ts';
 import type { Appends } from './appends.ts';
@@ -102,7 +109,7 @@ export class MongoDue implements DueIndex {
     for (const { token } of claims) this.#held.set(token, silences);
   }
 
-  async claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
+  async claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]> {
     this.#parts.connection.check();
     const before = this.#turns.get(kind) ?? Promise.resolve();
     const turn = before.then(() => this.#claimInTurn(kind, now, limit));
@@ -110,7 +117,7 @@ export class MongoDue implements DueIndex {
       kind,
       turn.catch(() => {}),
     );
-    return turn;
+    return (await turn).filter((claim) => isOf(claim, kind));
   }
 
   async #claimInTurn(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
@@ -163,8 +170,8 @@ export class MongoDue implements DueIndex {
   async #claimFound(kind: DueKind, found: readonly FoundDue[], now: number): Promise<Claim[]> {
     const { connection, reads } = this.#parts;
     const token = this.#newToken();
-    const claims = found.map(
-      ({ due, element, document }): Claim => ({ due, token: claimToken(due, document, element, token) }),
+    const claims = found.map(({ due, element, document }) =>
+      claimOn(due, claimToken(due, document, element, token)),
     );
     const written = await this.#writeOwner(kind, found, token, now);
     // Where each document held one thing, their number tells that all of them are ours.

@@ -11,7 +11,7 @@ import type { Document } from 'mongodb';
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
 import { lookupsOf } from '../../engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../engine/project.ts';
-import type { Append, AttentionItem, Claim, Due } from '../../engine/store.ts';
+import { type Append, type AttentionItem, type Claim, claimOn, type Due } from '../../engine/store.ts';
 import { noteAll } from './attention.ts';
 import type { MongoConnection } from './connection.ts';
 import {
@@ -227,7 +227,7 @@ function claimsOf(change: Change, record: TransactionRecord, token: string): Cla
     // A timer that the batch itself took back again was not written.
     if (!isOurs || (due.kind === 'timer' && !record.timers.some(({ name }) => name === due.name))) return [];
     const [document, element] = due.kind === 'delivery' ? [due.delivery, ''] : [record.id, id];
-    return [{ due, token: claimToken(due, document, element, token) }];
+    return [claimOn(due, claimToken(due, document, element, token))];
   });
 }
 

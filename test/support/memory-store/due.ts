@@ -5,7 +5,7 @@
  * 2. A row leaves by its token alone, so a due thing that was added meanwhile is never ended with it.
  * 3. A parked row is in no hand and can't be claimed.
  */
-import type { Claim, Due, DueKind } from '../../../src/engine/store.ts';
+import { type Claim, claimOn, type Due, type DueKind } from '../../../src/engine/store.ts';
 
 interface Row {
   due: Due;
@@ -33,7 +33,7 @@ export class MemoryDue {
     for (const row of rows) this.#rows.add(row);
     return rows
       .filter((row) => row.due.at <= claimant.until)
-      .map((row) => this.#take(row, claimant.incarnation));
+      .map((row) => this.#claimRow(row, claimant.incarnation));
   }
 
   /** Adds what a settlement made due. */
@@ -45,7 +45,7 @@ export class MemoryDue {
   heldFrom(source: string, incarnation: string): Claim[] {
     const claims: Claim[] = [];
     for (const { due, source: from, claim } of this.#rows) {
-      if (from === source && claim?.incarnation === incarnation) claims.push({ due, token: claim.token });
+      if (from === source && claim?.incarnation === incarnation) claims.push(claimOn(due, claim.token));
     }
     return claims;
   }
@@ -58,7 +58,7 @@ export class MemoryDue {
       if (row.claim === null || silent.has(row.claim.incarnation)) free.push(row);
     }
     free.sort((a, b) => a.due.at - b.due.at);
-    return free.slice(0, limit).map((row) => this.#take(row, incarnation));
+    return free.slice(0, limit).map((row) => this.#claimRow(row, incarnation));
   }
 
   /** Ends a claim and its row; false where the claim is no longer. */
@@ -90,13 +90,13 @@ export class MemoryDue {
     return count;
   }
 
-  #take(row: Row, incarnation: string): Claim {
+  #claimRow(row: Row, incarnation: string): Claim {
     this.#release(row);
     this.#tokens += 1;
     const token = `${incarnation}#${this.#tokens}`;
     row.claim = { incarnation, token };
     this.#claimed.set(token, row);
-    return { due: row.due, token };
+    return claimOn(row.due, token);
   }
 
   #release(row: Row): void {

@@ -10,6 +10,8 @@ import {
   type AccountTable,
   type Attention,
   type DueIndex,
+  type DueKind,
+  isOf,
   type Journal,
   type Store,
   StoreUnavailable,
@@ -76,13 +78,14 @@ export class MemoryStore implements Store {
   }
 
   #due(state: MemoryState): DueIndex {
+    const claim = this.#method('claim', (kind: DueKind, now: number, limit: number) =>
+      state.due.claim(kind, now, limit, this.#incarnation, this.#silent()),
+    );
     return {
       beat: this.#method('beat', (now) => {
         state.beats.set(this.#incarnation, now);
       }),
-      claim: this.#method('claim', (kind, now, limit) =>
-        state.due.claim(kind, now, limit, this.#incarnation, this.#silent()),
-      ),
+      claim: async (kind, now, limit) => (await claim(kind, now, limit)).filter((each) => isOf(each, kind)),
       settle: this.#method('settle', (settlements) => settlements.map((each) => state.settle(each))),
       park: this.#method('park', (claims) => {
         for (const { token } of claims) state.due.park(token);

@@ -1,0 +1,41 @@
+/** A delivery in hand: between its claim and the record of its attempt. */
+import type { NamedDelivery } from '../engine/history.ts';
+import type { AttentionItem, ClaimOf, DeliveryRecord } from '../engine/store.ts';
+import type { Send } from './sender/port.ts';
+
+export interface InHand {
+  claim: ClaimOf<'delivery'>;
+  record: DeliveryRecord;
+  url: string;
+  /** The delivery that must have been attempted before; null: none. */
+  after: string | null;
+  event: { id: string; name: string };
+  body: string;
+}
+
+/** A claimed delivery, as the journal names it and as its record stands. */
+export function inHand(
+  claim: ClaimOf<'delivery'>,
+  record: DeliveryRecord,
+  { url, after, event, payload }: Pick<NamedDelivery, 'url' | 'after' | 'event' | 'payload'>,
+): InHand {
+  return { claim, record, url, after, event, body: JSON.stringify(payload) };
+}
+
+/** The request that the sender gets. */
+export function sendOf({ claim, url, event, body }: InHand, secrets: readonly string[]): Send {
+  const { delivery: token, account, transaction: transactionId } = claim.due;
+  return { token, account, url, event: event.name, eventId: event.id, transactionId, body, secrets };
+}
+
+/** The item for ops about a delivery whose last attempt has failed; `now` is in ms. */
+export function deadLetter({ event, url }: InHand, record: DeliveryRecord, now: number): AttentionItem {
+  const last = record.attempts.at(-1);
+  return {
+    kind: 'dead',
+    id: record.id,
+    since: new Date(now).toISOString(),
+    what: `${event.name} of ${record.transaction} to ${url} is dead: ${last?.error ?? last?.statusCode ?? 'the URL is off the account'}`,
+    next: `npx pixstate deliveries retry ${record.id}`,
+  };
+}
