@@ -79,7 +79,8 @@ export function clientOf(server: Server, always: Headers = {}): Client {
   return client;
 }
 
-function merchantOf(server: Server, created: Json): Merchant {
+/** An account whose credentials are known: `created` is what `account create` printed. */
+export function merchantOf(server: Server, created: Json): Merchant {
   const clientId = text(created, 'clientId');
   const clientSecret = text(created, 'clientSecret');
   const client = clientOf(server, { authorization: basic(clientId, clientSecret) });

@@ -39,8 +39,16 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** Starts a receiver on a free port of 127.0.0.1. */
-export async function startReceiver(): Promise<Receiver> {
+/** An address on loopback. Port 0 is a free one. */
+export interface ReceiverAddress {
+  host: string;
+  port: number;
+}
+
+/** Starts a receiver, by default on a free port of 127.0.0.1. */
+export async function startReceiver(
+  wanted: ReceiverAddress = { host: '127.0.0.1', port: 0 },
+): Promise<Receiver> {
   const requests: Received[] = [];
   const answers = new Map<string, (nth: number, request: Received) => Answer>();
   const timers = new Set<NodeJS.Timeout>();
@@ -86,7 +94,7 @@ export async function startReceiver(): Promise<Receiver> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(wanted.port, wanted.host, resolve);
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
@@ -95,7 +103,7 @@ export async function startReceiver(): Promise<Receiver> {
   return {
     port,
     requests,
-    url: (path = '/hook') => `http://127.0.0.1:${port}${path}`,
+    url: (path = '/hook') => `http://${wanted.host}:${port}${path}`,
     answer: (path, how) => {
       answers.set(path, how);
     },
