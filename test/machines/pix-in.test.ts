@@ -112,7 +112,8 @@ s('expiry comes through EXPIRE alone: the timer only raises it', () => {
   const eventOf = (type: string) => ({ type, at: CONTEXT.createdAt, data: {} });
   const [byTimer] = edgesOf('pix-in', pixIn, CONTEXT, eventOf, [EXPIRY]);
   const [byMessage] = edgesOf('pix-in', pixIn, CONTEXT, eventOf, ['EXPIRE']);
-  assert.equal(byTimer?.step, byMessage?.step);
+  assert.is(byTimer?.step.raised, 'EXPIRE');
+  assert.equal({ ...byTimer?.step, raised: null }, byMessage?.step);
 });
 
 s('a protest that is dismissed credits nothing, however often, and what follows debits once', () => {
