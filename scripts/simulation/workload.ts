@@ -2,8 +2,8 @@
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { CASHOUT_TYPES, PIX_IN_TYPES } from '../../src/domain/messages.ts';
 import { Overloaded } from '../../src/engine/actor.ts';
-import { adjust } from '../../src/engine/adjust.ts';
 import { BankRefused } from '../../src/engine/bank.ts';
+import { adjust } from '../../src/engine/payments.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
 import type { Operation, Request, Result } from './operations.ts';
 import type { Process, Surroundings } from './process.ts';

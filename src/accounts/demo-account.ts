@@ -1,7 +1,7 @@
 /** Somebody to try the sandbox with. */
 
-import { adjust } from '../engine/adjust.ts';
 import type { Engine } from '../engine/engine.ts';
+import { adjust } from '../engine/payments.ts';
 import { pause } from '../waiting.ts';
 import type { Accounts, IssuedAccount } from './manage.ts';
 

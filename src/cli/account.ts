@@ -4,7 +4,7 @@ import type { AccountChanges, IssuedAccount, NewAccount } from '../accounts/mana
 import type { Core } from '../core.ts';
 import type { Account } from '../domain/account.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
-import { adjust } from '../engine/adjust.ts';
+import { adjust } from '../engine/payments.ts';
 import { addAdjustCommand } from './adjust.ts';
 import { accountNotFound, Failure, wrongUsage } from './failure.ts';
 import { collect, Values } from './options.ts';

@@ -219,3 +219,19 @@ export function chartData(
 function withoutNulls(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 }
+
+/** A correction or deposit by ops, or an opening balance. */
+export interface Adjustment {
+  /** Applied once for an id. */
+  id: string;
+  /** Cents, negative too. */
+  amount: number;
+  reason: string;
+  allowNegative: boolean;
+}
+
+/** Posts between `bank` and `available`; the same id with another amount is turned down. */
+export function adjust(engine: Engine, account: string, adjustment: Adjustment): Promise<Answer> {
+  const digest = digestOf('ADJUST', { amount: adjustment.amount });
+  return engine.send(account, { kind: 'adjust', ...adjustment, digest });
+}

@@ -8,8 +8,8 @@ import { type VerifyReport, verifyStore } from '../../src/audit/verify.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Core, openCore } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { adjust } from '../../src/engine/adjust.ts';
 import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
+import { adjust } from '../../src/engine/payments.ts';
 import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
 
 const test = suite('verify');

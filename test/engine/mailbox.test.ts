@@ -2,8 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAILBOX_SIZE, Overloaded } from '../../src/engine/actor.ts';
-import { adjust } from '../../src/engine/adjust.ts';
 import { Engine } from '../../src/engine/engine.ts';
+import { adjust } from '../../src/engine/payments.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 

@@ -1,10 +1,9 @@
 /**
- * Walks statecharts: paths from XState's graph functions, replayed on the engine's `decide` and held against the
+ * Walks the charts of transactions: the model's paths, sent to the engine's `decide` and held against the
  * contract's tables.
  */
 import * as assert from 'uvu/assert';
-import type { AnyStateMachine, EventObject } from 'xstate';
-import { getShortestPaths, getSimplePaths, type StatePath } from 'xstate/graph';
+import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import type { Posting } from '../../src/domain/money.ts';
 import type { Command } from '../../src/engine/commands.ts';
@@ -24,6 +23,7 @@ import {
   uuid,
 } from '../engine/support.ts';
 import type { Money, Row, StateRow } from './contract-tables.ts';
+import { eventTypesOf, type Model, type ModelPath, modelOf, pathAlong } from './model.ts';
 
 /** One of the two kinds of transaction with its tables. */
 export interface Kind {
@@ -47,51 +47,23 @@ export const MONIES: readonly Money[] = [
   { amount: 100, totalFee: 100 },
 ];
 
-/** An event as XState's graph functions send it. */
-function graphEvent(type: string): EventObject & { at: string; data: object } {
-  return { type, at: new Date(START).toISOString(), data: dataOf(type) };
-}
-
-function dataOf(type: string): object {
-  if (type === 'PAY' || type === 'HOLD') return { ...payment(1), payer: null };
-  if (type === 'START' || type === 'SETTLE' || type === 'FAIL') return { endToEndId: endToEndId(1) };
-  return {};
-}
-
-type Path = StatePath<{ value: unknown } & ReturnType<AnyStateMachine['getInitialSnapshot']>, EventObject>;
-
-function typesOf(path: Path): string[] {
-  return path.steps.map(({ event }) => event.type).filter((type) => type !== 'xstate.init');
-}
-
-/** Every event that any state names, `xstate.after...` ones too, and all the kind's messages. */
-export function eventTypesOf(machine: AnyStateMachine, messages: readonly string[]): string[] {
-  const named = Object.values(machine.root.states).flatMap((state) => state.ownEvents as string[]);
-  return [...new Set([...named, ...messages])];
-}
-
-/**
- * Paths through the chart as lists of event types: all simple ones, and for each transition one that ends with
- * it, since a simple path never comes back to where it was.
- */
-export function pathsOf(machine: AnyStateMachine, input: object, messages: readonly string[]): string[][] {
-  const types = eventTypesOf(machine, messages);
-  const options = { input, events: types.map(graphEvent) };
-  const simple = (getSimplePaths(machine, options) as Path[]).map(typesOf);
-  const closing = (getShortestPaths(machine, options) as Path[]).flatMap((path) => {
-    const state = machine.root.states[String(path.state.value)];
-    return ((state?.ownEvents ?? []) as string[]).map((type) => [...typesOf(path), type]);
-  });
-  const unique = new Map([...simple, ...closing].map((path) => [path.join(' '), path]));
-  return [...unique.values()];
-}
-
 /** What a walk is in: the account and which state the tables expect. */
 export interface Walk {
   ledger: Ledger;
   kind: Kind;
   money: Money;
   state: string;
+}
+
+function dataOf(type: string, money: Money, n = 1): object {
+  if (type === 'PAY' || type === 'HOLD') return payment(n, money.amount);
+  if (type === 'START' || type === 'SETTLE' || type === 'FAIL') return { endToEndId: endToEndId(1) };
+  return {};
+}
+
+/** An event as the engine hands it to the chart. */
+function eventOf(type: string, money: Money): EventObject & { at: string; data: object } {
+  return { type, at: new Date(START).toISOString(), data: dataOf(type, money) };
 }
 
 function creation(kind: Kind, { amount, totalFee }: Money): Command {
@@ -104,8 +76,16 @@ function creation(kind: Kind, { amount, totalFee }: Money): Command {
 /** The command that brings an event of the chart to the engine. */
 function commandOf(type: string, money: Money): Command {
   if (type.startsWith('xstate.')) return due(SUBJECT, type, EXPIRES_AT);
-  const data = type === 'PAY' || type === 'HOLD' ? payment(1, money.amount) : dataOf(type);
-  return message(SUBJECT, type, data);
+  return message(SUBJECT, type, dataOf(type, money));
+}
+
+/** The model of a kind's chart, with the context that the engine gives a new transaction. */
+export function modelOfKind(kind: Kind, money: Money): Model {
+  const ledger = new Ledger();
+  ledger.commit(adjustment(OPENING), creation(kind, money));
+  const { machine } = kind;
+  const input = ledger.record(SUBJECT).snapshot.context;
+  return modelOf({ machine, input, eventOf: (type) => eventOf(type, money) });
 }
 
 function legs(postings: readonly Posting[]): Record<string, number> {
@@ -149,27 +129,62 @@ function step(walk: Walk, from: string | null, type: string, command: Command): 
   walk.state = row.to;
 }
 
-/** Creates the transaction and sends it the path's events; each step must be a line of the table. */
-export function walkAlong(kind: Kind, money: Money, path: readonly string[]): Walk {
-  const ledger = new Ledger();
-  ledger.commit(adjustment(OPENING));
-  const walk: Walk = { ledger, kind, money, state: '' };
-  step(walk, null, 'CREATE', creation(kind, money));
-  for (const type of path) {
-    const clock = type.startsWith('xstate.after.expiry.');
-    if (clock) ledger.now = EXPIRES_AT;
-    step(walk, walk.state, clock ? 'EXPIRE' : type, commandOf(type, money));
-  }
+/** Sends one event of the path; the clock's come when they are due. */
+function send(walk: Walk, type: string): void {
+  const isClock = type.startsWith('xstate.after.expiry.');
+  if (isClock) walk.ledger.now = EXPIRES_AT;
+  step(walk, walk.state, isClock ? 'EXPIRE' : type, commandOf(type, walk.money));
+}
+
+/**
+ * Runs a path of the model: each step must be a line of the table, and lead where the model and the state table
+ * say. `arrived` is called in each state on the way.
+ */
+export function walkPath(
+  kind: Kind,
+  money: Money,
+  path: ModelPath,
+  arrived: (walk: Walk) => void = () => {},
+): Walk {
+  const walk: Walk = { ledger: new Ledger(), kind, money, state: '' };
+  walk.ledger.commit(adjustment(OPENING));
+  const types = eventTypesOf(kind.machine, kind.messages);
+  const create = (): void => step(walk, null, 'CREATE', creation(kind, money));
+  const senders = types.map((type) => [type, () => send(walk, type)] as const);
+  const checks = kind.states.map((row) => {
+    const check = (model: AnyMachineSnapshot): void => {
+      assertArrived(walk, row, model);
+      arrived(walk);
+    };
+    return [row.state, check] as const;
+  });
+  path.testSync({
+    events: { 'xstate.init': create, ...Object.fromEntries(senders) },
+    states: { ...Object.fromEntries(checks), '*': isUnknown },
+  });
   return walk;
 }
 
-/** Final or not, status and balance are what the state table says; the journal replays to the same bytes. */
-export function assertArrived({ kind, ledger, money, state }: Walk): void {
-  const row = kind.states.find((each) => each.state === state);
-  if (row === undefined) throw new Error(`the contract has no state ${state}`);
+/** Walks along these messages, through states that the walk was in, too. */
+export function walkAlong(kind: Kind, money: Money, types: readonly string[]): Walk {
+  const events = types.map((type) => eventOf(type, money));
+  return walkPath(kind, money, pathAlong(modelOfKind(kind, money), events));
+}
+
+/** The check of the states that the state table lacks. */
+function isUnknown({ value }: AnyMachineSnapshot): never {
+  throw new Error(`the contract has no state ${value}`);
+}
+
+/**
+ * The record is in the model's state with the model's context; final or not and the balance are what the state
+ * table says; the journal replays to the same bytes.
+ */
+function assertArrived({ ledger, money, state }: Walk, row: StateRow, model: AnyMachineSnapshot): void {
   const record = ledger.record(SUBJECT);
-  assert.is(record.snapshot.value, state);
-  assert.is(record.final, row.final, `${state} is final`);
+  assert.equal([state, record.snapshot.value], [row.state, row.state]);
+  assert.is(canonicalJson(record.snapshot.context), canonicalJson(model.context), `the context in ${state}`);
+  assert.equal([record.final, model.status === 'done'], [row.final, row.final], `${state} is final`);
   assert.is(ledger.balances.available, OPENING + row.balance(money), `the balance in ${state}`);
   ledger.assertReplays();
 }
@@ -182,8 +197,7 @@ export function assertTakesNothingElse(walk: Walk, others: readonly string[]): v
   const events = ledger.record(SUBJECT).events;
   const left = [...kind.messages, ...others].filter((type) => !taken.includes(type));
   for (const type of new Set(left)) {
-    const data = type === 'PAY' || type === 'HOLD' ? payment(2, money.amount) : dataOf(type);
-    const [decision] = ledger.commit(message(SUBJECT, type, data)) as [Decision];
+    const [decision] = ledger.commit(message(SUBJECT, type, dataOf(type, money, 2))) as [Decision];
     const { answer } = decision;
     const isLateStart =
       type === 'START' &&
@@ -211,9 +225,12 @@ function assertUnmoved(entry: Entry | null, what: string): void {
 /** An expiry that comes after all changes nothing and leaves nothing. */
 function assertClockIsLate({ ledger, state }: Walk, before: string): void {
   const entries = ledger.entries.length;
-  ledger.now = Math.max(ledger.now, EXPIRES_AT);
+  const { now } = ledger;
+  ledger.now = Math.max(now, EXPIRES_AT);
   const [decision] = ledger.commit(due(SUBJECT, EXPIRY, EXPIRES_AT)) as [Decision];
   assert.is(decision.answer.kind, 'repeated', `the clock in ${state}`);
   assert.is(ledger.entries.length, entries, `the clock in ${state}`);
   assert.is(canonicalJson([ledger.record(SUBJECT).snapshot, ledger.balances]), before);
+  // The path goes on from when it came here.
+  ledger.now = now;
 }

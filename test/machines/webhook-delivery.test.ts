@@ -1,6 +1,7 @@
 /** The statechart of deliveries against the contract's schedule: every transition, on every path. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import { type DeliveryContext, webhookDelivery } from '../../machines/webhook-delivery.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { allowedTypes, begin, isFinal, type Step, take } from '../../src/engine/chart.ts';
@@ -16,20 +17,22 @@ import {
   PIX_IN_MESSAGES,
   VERDICTS,
 } from './contract-tables.ts';
-import { eventTypesOf, pathsOf } from './walk.ts';
+import { eventTypesOf, type ModelPath, modelOf, pathsOf, typesOf } from './model.ts';
 
 const s = suite('webhook-delivery statechart');
 
 const RETRY = 'xstate.after.retry.webhook-delivery.retrying';
 const FRESH: DeliveryContext = { failures: 0, retryAfterMs: 0, scale: 1 };
-const paths = pathsOf(webhookDelivery, FRESH, DELIVERY_MESSAGES);
 const types = eventTypesOf(webhookDelivery, DELIVERY_MESSAGES);
 
-function eventOf(type: string): { type: string } {
-  return type === 'FAILED'
-    ? ({ type, retryAfterMs: 0, scale: 1, at: '', data: {} } as { type: string })
-    : { type };
+function eventOf(type: string): EventObject {
+  const failure = { retryAfterMs: 0, scale: 1 };
+  return type === 'FAILED' ? { type, ...failure } : { type };
 }
+
+/** A scale of its own before the first failure, so that simple paths lead through a revived round, too. */
+const input: DeliveryContext = { ...FRESH, scale: 0 };
+const paths = pathsOf(modelOf({ machine: webhookDelivery, input, eventOf }));
 
 function attempt(statusCode: number | null, at: number): DeliveryAttempt {
   return {
@@ -59,41 +62,88 @@ function send(record: DeliveryRecord, type: string, now: number): DeliveryRecord
   return attempted(record, attempt(statusCode, now), null, 1, now);
 }
 
-/** The record after a path, each step held against the table. Waiting is over when the clock's turn comes. */
-function walkAlong(path: readonly string[]): { record: DeliveryRecord; now: number; walked: string[] } {
-  let record = newDelivery('dlv_1', 'account', 'transaction');
-  let now = START;
-  const walked: string[] = [];
+/** What a walk is in: the record, the time, and the table's lines that it took. */
+interface Walk {
+  record: DeliveryRecord;
+  now: number;
+  walked: string[];
+}
+
+function assertIsNew({ record, now }: Walk): void {
   assert.equal([record.status, wantsAttempt(record, now)], ['pending', true]);
-  for (const type of path) {
-    if (type === RETRY || type === 'ATTEMPT') {
-      if (record.status !== 'retrying') throw new Error(`an attempt in ${record.status}`);
-      now = record.nextAttemptAt === null ? now : Date.parse(record.nextAttemptAt);
-      assert.ok(wantsAttempt(record, now), 'the time has come');
-      walked.push('retrying ATTEMPT');
-      continue;
-    }
-    const row = rowOf(record.status, type, record.failures);
-    if (row === null) throw new Error(`the contract has no ${type} in ${record.status}`);
-    const next = send(frozen(record), type, now);
-    if (next === null) throw new Error(`${type} was not taken in ${record.status}`);
-    const nextAttemptAt = row.retryMs === null ? null : new Date(now + row.retryMs).toISOString();
-    assert.equal([next.status, next.nextAttemptAt], [row.to, nextAttemptAt], `${row.from} ${type}`);
-    assert.is(next.deliveredAt, type === 'ACCEPTED' ? new Date(now).toISOString() : null);
-    assert.is(next.attempts.length, record.attempts.length + (type in STATUS ? 1 : 0));
-    assert.is(next.failures, type === 'REVIVE' ? 0 : record.failures + (type === 'FAILED' ? 1 : 0));
-    walked.push(`${row.from} ${type} ${row.failures}`);
-    record = next;
+}
+
+/** Waiting is over when the clock's turn comes. */
+function wait(walk: Walk): void {
+  const { record } = walk;
+  if (record.status !== 'retrying') throw new Error(`an attempt in ${record.status}`);
+  if (record.nextAttemptAt !== null) walk.now = Date.parse(record.nextAttemptAt);
+  assert.ok(wantsAttempt(record, walk.now), 'the time has come');
+  walk.walked.push('retrying ATTEMPT');
+}
+
+/** Sends one event of the path; what it does must be a line of the table. */
+function step(walk: Walk, type: string): void {
+  const { record, now } = walk;
+  const row = rowOf(record.status, type, record.failures);
+  if (row === null) throw new Error(`the contract has no ${type} in ${record.status}`);
+  const next = send(frozen(record), type, now);
+  if (next === null) throw new Error(`${type} was not taken in ${record.status}`);
+  const nextAttemptAt = row.retryMs === null ? null : new Date(now + row.retryMs).toISOString();
+  assert.equal([next.status, next.nextAttemptAt], [row.to, nextAttemptAt], `${row.from} ${type}`);
+  assert.is(next.deliveredAt, type === 'ACCEPTED' ? new Date(now).toISOString() : null);
+  assert.is(next.attempts.length, record.attempts.length + (type in STATUS ? 1 : 0));
+  assert.is(next.failures, type === 'REVIVE' ? 0 : record.failures + (type === 'FAILED' ? 1 : 0));
+  walk.walked.push(`${row.from} ${type} ${row.failures}`);
+  walk.record = next;
+}
+
+/** Runs a path of the model, each step held against the table; `arrived` is called in each state on the way. */
+function walkPath(path: ModelPath, arrived: (walk: Walk) => void): Walk {
+  const walk: Walk = { record: newDelivery('dlv_1', 'account', 'transaction'), now: START, walked: [] };
+  const senders = types.map((type) => {
+    const isWait = type === RETRY || type === 'ATTEMPT';
+    return [type, () => (isWait ? wait(walk) : step(walk, type))] as const;
+  });
+  const checks = DELIVERY_STATES.map((state) => {
+    const check = ({ context, status }: AnyMachineSnapshot): void => {
+      assert.equal([walk.record.status, walk.record.failures], [state, context.failures]);
+      assert.is(status, 'active', `${state} is no end`);
+      arrived(walk);
+    };
+    return [state, check] as const;
+  });
+  const isUnknown = ({ value }: AnyMachineSnapshot): never => {
+    throw new Error(`the contract has no state ${value}`);
+  };
+  path.testSync({
+    events: { 'xstate.init': () => assertIsNew(walk), ...Object.fromEntries(senders) },
+    states: { ...Object.fromEntries(checks), '*': isUnknown },
+  });
+  return walk;
+}
+
+/** Whatever the table doesn't take in the present state changes nothing. */
+function assertTakesNothingElse({ record, now }: Walk): void {
+  const before = canonicalJson(record);
+  frozen(record);
+  for (const type of ['REVIVE', 'URL_REMOVED']) {
+    if (rowOf(record.status, type, record.failures) === null) assert.is(send(record, type, now), null, type);
   }
-  return { record, now, walked };
+  for (const type of Object.keys(STATUS)) {
+    if (rowOf(record.status, type, record.failures) !== null) continue;
+    assert.throws(() => send(record, type, now), /has no attempt/, `${type} in ${record.status}`);
+  }
+  const canAttempt = record.status === 'pending' || record.status === 'retrying';
+  assert.is(wantsAttempt(record, now + 100 * 3_600_000), canAttempt, record.status);
+  assert.is(canonicalJson(record), before);
 }
 
 s('every path keeps the schedule', () => {
   const seen = new Set<string>();
   const walked = new Set<string>();
   for (const path of paths) {
-    const walk = walkAlong(path);
-    seen.add(walk.record.status);
+    const walk = walkPath(path, ({ record }) => seen.add(record.status));
     for (const line of walk.walked) walked.add(line);
   }
   assert.equal([...seen].sort(), [...DELIVERY_STATES].sort());
@@ -101,25 +151,11 @@ s('every path keeps the schedule', () => {
     const line = message === 'ATTEMPT' ? 'retrying ATTEMPT' : `${from} ${message} ${failures}`;
     assert.ok(walked.has(line), `nobody walked ${line}`);
   }
+  assert.equal([...new Set(paths.flatMap(typesOf))].sort(), [...DELIVERY_MESSAGES, RETRY].sort());
 });
 
-s('in every state, after every path, what the table lacks changes nothing', () => {
-  for (const path of paths) {
-    const { record, now } = walkAlong(path);
-    const before = canonicalJson(record);
-    frozen(record);
-    for (const type of ['REVIVE', 'URL_REMOVED']) {
-      if (rowOf(record.status, type, record.failures) === null)
-        assert.is(send(record, type, now), null, type);
-    }
-    for (const type of Object.keys(STATUS)) {
-      if (rowOf(record.status, type, record.failures) !== null) continue;
-      assert.throws(() => send(record, type, now), /has no attempt/, `${type} in ${record.status}`);
-    }
-    const canAttempt = record.status === 'pending' || record.status === 'retrying';
-    assert.is(wantsAttempt(record, now + 100 * 3_600_000), canAttempt, record.status);
-    assert.is(canonicalJson(record), before);
-  }
+s('in every state of every path, what the table lacks changes nothing', () => {
+  for (const path of paths) walkPath(path, assertTakesNothingElse);
 });
 
 /** What the chart does in each state for each number of failures. */

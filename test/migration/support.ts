@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Account } from '../../src/domain/account.ts';
-import { adjust } from '../../src/engine/adjust.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { Payments } from '../../src/engine/payments.ts';
+import { adjust, Payments } from '../../src/engine/payments.ts';
 import {
   type Claim,
   type DeliveryRecord,

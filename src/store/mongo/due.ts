@@ -113,10 +113,8 @@ export class MongoDue implements DueIndex {
     this.#parts.connection.check();
     const before = this.#turns.get(kind) ?? Promise.resolve();
     const turn = before.then(() => this.#claimInTurn(kind, now, limit));
-    this.#turns.set(
-      kind,
-      turn.catch(() => {}),
-    );
+    const ended = turn.catch(() => {});
+    this.#turns.set(kind, ended);
     return (await turn).filter((claim) => isOf(claim, kind));
   }
 
@@ -178,7 +176,7 @@ export class MongoDue implements DueIndex {
     const isOneEach = new Set(found.map(({ document }) => document)).size === found.length;
     const isAll = isOneEach && written === found.length;
     const ours = isAll ? null : await connection.surely(() => stillStanding(reads, claims));
-    const won = claims.filter((_, index) => ours === null || ours[index]);
+    const won = ours === null ? claims : claims.filter((_, index) => ours[index]);
     this.hold(won);
     return won;
   }
