@@ -2,13 +2,14 @@
  * Somebody who does what a page says, from top to bottom: in one shell, whose variables last from block to block,
  * with a server of his own in a folder of his own. The page's ports become free ones.
  */
+
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pause, within } from '../../src/waiting.ts';
+import { freePort } from '../../test/support/process.ts';
 import type { Block, Language } from './blocks.ts';
 
 const SERVER_PORT = 3000;
@@ -64,18 +65,6 @@ class Ongoing {
     if (this.#child.pid === undefined || this.#child.exitCode !== null) return;
     process.kill(-this.#child.pid, signal);
   }
-}
-
-/** A port that is free now. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** Whether a language's interpreter isn't there: node and bash are, python3 may be. */

@@ -3,7 +3,7 @@
 import type { Engine } from '../engine/engine.ts';
 import { adjust } from '../engine/payments.ts';
 import { pause } from '../waiting.ts';
-import type { Accounts, IssuedAccount } from './manage.ts';
+import { type Accounts, type IssuedAccount, PLAIN_ACCOUNT } from './manage.ts';
 
 /** Cents. */
 const DEMO_BALANCE = 100_000;
@@ -31,17 +31,7 @@ export async function createDemoAccount(
   { port, shared, show }: DemoOptions,
 ): Promise<void> {
   if (!(await accounts.isEmpty())) return;
-  const prepared = accounts.prepare({
-    name: 'Demo',
-    webhooks: [],
-    allowedIps: ['127.0.0.1'],
-    fees: null,
-    expiresIn: null,
-    maxAmount: null,
-    pixKey: null,
-    merchantName: null,
-    merchantCity: null,
-  });
+  const prepared = accounts.prepare({ ...PLAIN_ACCOUNT, name: 'Demo' });
   const account = shared ? { ...prepared.account, id: SHARED_ID } : prepared.account;
   const issued = { ...prepared.issued, accountId: account.id };
   const opening = await adjust(engine, account.id, {

@@ -36,6 +36,18 @@ export interface NewAccount {
   merchantCity: string | null;
 }
 
+/** A new account of which nothing is said but its name. */
+export const PLAIN_ACCOUNT: Omit<NewAccount, 'name'> = {
+  webhooks: [],
+  allowedIps: ['127.0.0.1'],
+  fees: null,
+  expiresIn: null,
+  maxAmount: null,
+  pixKey: null,
+  merchantName: null,
+  merchantCity: null,
+};
+
 /** The secrets of a new account, shown once. */
 export interface IssuedAccount {
   accountId: string;

@@ -3,24 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Directory } from '../../src/accounts/directory.ts';
-import { Accounts, ROTATION_MS } from '../../src/accounts/manage.ts';
+import { Accounts, PLAIN_ACCOUNT, ROTATION_MS } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 
 const s = suite('directory');
 
 const URL = 'https://shop.example/hook';
-const NEW = {
-  name: 'Merchant',
-  webhooks: [{ url: URL, events: null }],
-  allowedIps: ['127.0.0.1'],
-  fees: null,
-  expiresIn: null,
-  maxAmount: null,
-  pixKey: null,
-  merchantName: null,
-  merchantCity: null,
-};
+const NEW = { ...PLAIN_ACCOUNT, name: 'Merchant', webhooks: [{ url: URL, events: null }] };
 
 async function opened() {
   const clock = { ms: 1_800_000_000_000 };

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AccountBusy, Accounts } from '../../src/accounts/manage.ts';
+import { AccountBusy, Accounts, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import type { AccountTable } from '../../src/engine/store.ts';
@@ -10,17 +10,7 @@ import { MemoryStore } from '../support/memory-store/store.ts';
 
 const s = suite('manage');
 
-const NEW = {
-  name: 'Merchant',
-  webhooks: [],
-  allowedIps: ['127.0.0.1'],
-  fees: null,
-  expiresIn: null,
-  maxAmount: null,
-  pixKey: null,
-  merchantName: null,
-  merchantCity: null,
-};
+const NEW = { ...PLAIN_ACCOUNT, name: 'Merchant' };
 
 const now = (): number => 1_800_000_000_000;
 

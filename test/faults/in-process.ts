@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Directory } from '../../src/accounts/directory.ts';
-import { Accounts } from '../../src/accounts/manage.ts';
+import { Accounts, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { Desk } from '../../src/bank/desk.ts';
 import type { Account } from '../../src/domain/account.ts';
@@ -157,15 +157,8 @@ export function openProcess({ state, clock, bank, fresh = false }: ProcessOption
 /** A state with an account in it that has so much. */
 export async function openAccount(process: Process, clock: SetClock, balance: number): Promise<Account> {
   const { accountId } = await new Accounts(process.store.accounts, seal(), () => clock.ms).create({
+    ...PLAIN_ACCOUNT,
     name: 'Merchant',
-    webhooks: [],
-    allowedIps: ['127.0.0.1'],
-    fees: null,
-    expiresIn: null,
-    maxAmount: null,
-    pixKey: null,
-    merchantName: null,
-    merchantCity: null,
   });
   if (balance > 0) {
     const opening = { id: 'opening', amount: balance, reason: 'opening balance', allowNegative: false };

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Directory } from '../../src/accounts/directory.ts';
-import { Accounts, type IssuedAccount } from '../../src/accounts/manage.ts';
+import { Accounts, type IssuedAccount, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import { createApp } from '../../src/api/app.ts';
 import { listen } from '../../src/server/http.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
@@ -16,17 +16,7 @@ const BURST = 5_000;
 const PER_MS = 10;
 
 async function newAccount({ store }: Process, clock: SetClock): Promise<IssuedAccount> {
-  return new Accounts(store.accounts, seal(), () => clock.ms).create({
-    name: 'Merchant',
-    webhooks: [],
-    allowedIps: ['127.0.0.1'],
-    fees: null,
-    expiresIn: null,
-    maxAmount: null,
-    pixKey: null,
-    merchantName: null,
-    merchantCity: null,
-  });
+  return new Accounts(store.accounts, seal(), () => clock.ms).create({ ...PLAIN_ACCOUNT, name: 'Merchant' });
 }
 
 async function withApp(
