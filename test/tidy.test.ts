@@ -118,7 +118,7 @@ test('clock, chance, environment and console have their owners', () => {
     [/\bDate\.now\(|new Date\(\)/, /^src\/(clock|webhooks\/sender\/worker)\.ts$/],
     [
       /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/,
-      /^src\/(clock|server\/(doors|http)|accounts\/(credentials|sealing|secrets-key)|jobs\/clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+)\.ts$/,
+      /^src\/(clock|server\/(listening|http)|accounts\/(credentials|sealing|secrets-key)|jobs\/agenda-clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+)\.ts$/,
     ],
     [/\bprocess\.env\b/, /^src\/(config|cli\/demo)\.ts$/],
     [/\bconsole\./, /^src\/cli\//],

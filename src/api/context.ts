@@ -19,7 +19,10 @@ export interface RequestState extends DefaultState {
 export type Context = RouterContext<RequestState>;
 export type ApiRouter = Router<RequestState>;
 
-/** The services that the endpoints work with. */
+/**
+ * The services that the endpoints work with. Of the store they get `JournalReads` and no other role:
+ * `test/tidy.test.ts` sees to it.
+ */
 export interface ApiServices {
   journal: JournalReads;
   payments: Payments;

@@ -9,7 +9,7 @@ import type { Charge, Transfer } from '../domain/transactions.ts';
 import { versionOf } from '../engine/chart.ts';
 import type { Command, SentMessage } from '../engine/commands.ts';
 import { decide } from '../engine/decide.ts';
-import type { Circumstances } from '../engine/entries.ts';
+import type { Circumstances } from '../engine/decision.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import { chartData } from '../engine/payments.ts';
 import type { Lookup, LookupName } from '../engine/store.ts';

@@ -12,7 +12,7 @@ import {
   presentOf,
   remark,
   stepEntry,
-} from './entries.ts';
+} from './decision.ts';
 import type {
   AttentionNote,
   ChargeRecord,

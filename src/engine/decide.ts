@@ -14,7 +14,7 @@ import {
   presentOf,
   remark,
   stepEntry,
-} from './entries.ts';
+} from './decision.ts';
 import type { BankOrder, Entry, JournalMessage } from './journal.ts';
 import { lookupKey } from './lookups.ts';
 import type { Workspace } from './workspace.ts';

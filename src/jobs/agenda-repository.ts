@@ -10,7 +10,7 @@
  * 6. What Agenda can do and a clock doesn't make it do is refused in plain words.
  */
 import type { JobParameters, JobRepository, JobRepositoryOptions, RemoveJobsOptions } from 'agenda';
-import type { ClockBackend } from './backend.ts';
+import type { ClockBackend } from './clock-backend.ts';
 
 /** Puts these rules in front of a backend. */
 export class AgendaRepository implements JobRepository {

@@ -1,13 +1,14 @@
 /*
- * A clock's jobs in the memory of one process. Owns the jobs; nothing survives the process, which is enough where
- * the jobs are put in anew at each start and what is due lies in a store of its own.
+ * A clock's jobs in the memory of one process: the embedded store's clock works on it, in place of a database.
+ * Owns the jobs; nothing survives the process, which is enough where the jobs are put in anew at each start and
+ * what is due lies in a store of its own.
  *
  * 1. Every method reads and writes in one synchronous step, so a job is locked by one caller at most.
  * 2. A stored job is never changed in place, and what goes out is an object of its own.
  */
 import type { JobId, JobParameters, JobRepositoryOptions } from 'agenda';
 import { toJobId } from 'agenda';
-import type { ClockBackend } from './backend.ts';
+import type { ClockBackend } from './clock-backend.ts';
 
 /** A job, whose name is its id, and what runs change of it. */
 interface StoredJob {

@@ -20,7 +20,7 @@ import type {
 import { datefields } from 'agenda';
 import { type Collection, type Db, type Document, ObjectId } from 'mongodb';
 import { within } from '../waiting.ts';
-import type { ClockBackend } from './backend.ts';
+import type { ClockBackend } from './clock-backend.ts';
 
 export interface MongoBackendOptions {
   /** Its client stays the caller's to open and to close. */

@@ -10,7 +10,7 @@ import { type Core, openCore } from '../core.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { OperatorError } from '../errors.ts';
 import { again, pause } from '../waiting.ts';
-import { openDoors, openMetrics } from './doors.ts';
+import { openDoors, openMetrics } from './listening.ts';
 import { openWorkers } from './workers.ts';
 
 /** A server that runs: the core with doors, clocks and workers. */

@@ -4,7 +4,7 @@ import { Desk } from '../bank/desk.ts';
 import { now } from '../clock.ts';
 import type { Core } from '../core.ts';
 import type { Due } from '../engine/store.ts';
-import { JobClock } from '../jobs/clock.ts';
+import { JobClock } from '../jobs/agenda-clock.ts';
 import { freshWork } from '../jobs/fresh-work.ts';
 import { LocalClock } from '../jobs/local-clock.ts';
 import { MemoryBackend } from '../jobs/memory-backend.ts';

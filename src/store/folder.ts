@@ -30,16 +30,9 @@ export function openFolder(folder: string): string {
   return dataDir;
 }
 
-/** The process that has a folder. */
-interface Holder {
-  pid: number;
-  /** ISO 8601, UTC. */
-  since: string;
-}
-
 /** The folder is held by another process, which hasn't always said yet which one. */
 export class FolderHeld extends OperatorError {
-  constructor(folder: string, holder: Holder | null) {
+  constructor(folder: string, holder: { pid: number; since: string } | null) {
     const named = holder === null ? 'another process' : `process ${holder.pid} since ${holder.since}`;
     super(`the data folder ${folder} is served by ${named}: one server writes a folder`);
   }

@@ -6,8 +6,8 @@ import type { Db } from 'mongodb';
 import type { Store } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
 import { openFolder } from './folder.ts';
+import { lockFolder } from './lmdb/folder-lock.ts';
 import { succeed } from './lmdb/predecessors.ts';
-import { lockFolder } from './lmdb/server-lock.ts';
 import { type LmdbStoreOptions, openLmdbStore } from './lmdb/store.ts';
 
 /** An incarnation without a heartbeat for so long has fallen silent. */

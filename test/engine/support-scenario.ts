@@ -1,7 +1,7 @@
 /** Tests of `decide` as sentences: given these commands, when this batch comes, it gives that. */
 import * as assert from 'uvu/assert';
 import type { Command } from '../../src/engine/commands.ts';
-import type { Decision } from '../../src/engine/entries.ts';
+import type { Decision } from '../../src/engine/decision.ts';
 import type { Entry } from '../../src/engine/journal.ts';
 import { Ledger, type Surroundings } from './support.ts';
 

@@ -11,7 +11,7 @@ import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { type Balances, sumOfPostings, ZERO_BALANCES } from '../../src/domain/money.ts';
 import type { Command, NewCharge, NewTransfer, SoundMessage } from '../../src/engine/commands.ts';
 import { decide } from '../../src/engine/decide.ts';
-import type { Decision } from '../../src/engine/entries.ts';
+import type { Decision } from '../../src/engine/decision.ts';
 import { digestOf, type Entry, type TransactionRecord } from '../../src/engine/journal.ts';
 import { lookupsOf } from '../../src/engine/lookups.ts';
 import { project } from '../../src/engine/project.ts';

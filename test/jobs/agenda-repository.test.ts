@@ -2,7 +2,7 @@ import type { JobParameters } from 'agenda';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AgendaRepository } from '../../src/jobs/agenda-repository.ts';
-import type { ClockBackend } from '../../src/jobs/backend.ts';
+import type { ClockBackend } from '../../src/jobs/clock-backend.ts';
 import { MemoryBackend } from '../../src/jobs/memory-backend.ts';
 import { failureOf, fromNow, newJob, present, sleep } from './support.ts';
 

@@ -1,8 +1,8 @@
 import type { JobId, JobParameters } from 'agenda';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ClockBackend } from '../../src/jobs/backend.ts';
-import { JobClock } from '../../src/jobs/clock.ts';
+import { JobClock } from '../../src/jobs/agenda-clock.ts';
+import type { ClockBackend } from '../../src/jobs/clock-backend.ts';
 import { countingJob, failureOf, fromNow, newJob, overlapOf, present, sleep, waitUntil } from './support.ts';
 
 /** A backend without jobs, and how to get rid of it. */

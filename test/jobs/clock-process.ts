@@ -4,7 +4,7 @@
  * stops it.
  */
 import { MongoClient } from 'mongodb';
-import { JobClock } from '../../src/jobs/clock.ts';
+import { JobClock } from '../../src/jobs/agenda-clock.ts';
 import { openMongoBackend, SHARED_CLOCK } from '../../src/jobs/mongo-backend.ts';
 import { sleep } from './support.ts';
 

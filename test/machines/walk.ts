@@ -7,7 +7,7 @@ import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import type { Posting } from '../../src/domain/money.ts';
 import type { Command } from '../../src/engine/commands.ts';
-import type { Decision } from '../../src/engine/entries.ts';
+import type { Decision } from '../../src/engine/decision.ts';
 import type { Entry } from '../../src/engine/journal.ts';
 import {
   adjustment,

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ClockBackend } from '../../src/jobs/backend.ts';
+import type { ClockBackend } from '../../src/jobs/clock-backend.ts';
 import { openMongoBackend } from '../../src/jobs/mongo-backend.ts';
 import { backendContract } from '../jobs/backend-contract.ts';
 import { fromNow, newJob, present, sleep } from '../jobs/support.ts';

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { JobClock, type JobClockOptions } from '../../src/jobs/clock.ts';
+import { JobClock, type JobClockOptions } from '../../src/jobs/agenda-clock.ts';
 import { openMongoBackend, SHARED_CLOCK } from '../../src/jobs/mongo-backend.ts';
 import type { ClockProcessOptions } from '../jobs/clock-process.ts';
 import { failureOf, sleep, waitUntil } from '../jobs/support.ts';

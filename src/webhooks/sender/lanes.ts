@@ -41,7 +41,7 @@ export interface Target {
   readonly path: string;
   readonly waiting: Waiting[];
   running: number;
-  /** Since when it times out, null while it answers. */
+  /** Since when it times out, null while it answers: rule 4 of the queue. */
   chokedSince: number | null;
   usedAt: number;
 }

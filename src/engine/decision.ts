@@ -1,4 +1,4 @@
-/** Entries as decisions make them: from a statechart's step, or as a remark that changes no state. */
+/** A decision and the entry that it makes: from a statechart's step, or a remark that changes no state. */
 import type { EmitParams, PostParams } from '../../machines/effects.ts';
 import type { Snapshot } from '../../machines/index.ts';
 import type { Account } from '../domain/account.ts';

@@ -5,7 +5,7 @@ import { tryLock } from 'fs-native-extensions';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { FolderHeld } from '../../../src/store/folder.ts';
-import { type Holder, lockFolder } from '../../../src/store/lmdb/server-lock.ts';
+import { type Holder, lockFolder } from '../../../src/store/lmdb/folder-lock.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { spawnUnreaped, type Unreaped } from '../../support/unreaped.ts';
 import { sleep, until } from '../../support/wait.ts';

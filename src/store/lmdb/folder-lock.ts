@@ -24,7 +24,7 @@ export interface Holder {
 }
 
 /** A hold on a folder; the process's end ends it, too. */
-export interface ServerLock {
+export interface FolderLock {
   release(): void;
 }
 
@@ -68,7 +68,7 @@ function holderIn(text: string): Holder | null {
  * @throws FolderHeld after half a second where another process has it
  * @throws OperatorError where the folder can't be written to
  */
-export async function lockFolder(folder: string, holder: Holder): Promise<ServerLock> {
+export async function lockFolder(folder: string, holder: Holder): Promise<FolderLock> {
   const path = fileIn(folder);
   let file: number | null = null;
   try {

@@ -20,7 +20,7 @@ import { Agenda } from 'agenda';
 import { asError } from '../errors.ts';
 import { within } from '../waiting.ts';
 import { AgendaRepository } from './agenda-repository.ts';
-import type { ClockBackend } from './backend.ts';
+import type { ClockBackend } from './clock-backend.ts';
 import { FailureReports } from './failure-reports.ts';
 import type { RecurringJob } from './recurring-job.ts';
 import { type Repetition, repeat } from './repeat.ts';

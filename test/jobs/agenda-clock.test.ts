@@ -1,8 +1,8 @@
 import type { JobId, JobParameters } from 'agenda';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ClockBackend } from '../../src/jobs/backend.ts';
-import { JobClock, type JobClockOptions } from '../../src/jobs/clock.ts';
+import { JobClock, type JobClockOptions } from '../../src/jobs/agenda-clock.ts';
+import type { ClockBackend } from '../../src/jobs/clock-backend.ts';
 import { MemoryBackend } from '../../src/jobs/memory-backend.ts';
 import type { RecurringJob } from '../../src/jobs/recurring-job.ts';
 import { failureOf, job, overlapOf, present, sleep, waitUntil } from './support.ts';
