@@ -6,7 +6,8 @@
  *    nothing). While it is held, the process may write, frozen or not.
  * 2. The file stays for ever. Were it removed, one process could lock the file that is gone and another a new one.
  * 3. The text says something only while the file is locked: who died leaves its own behind, and a copy of the folder
- *    has it, too. After a clean end it is blank. It is always written over, never cut: a full disk has room for it.
+ *    has it, too. After a clean end it is blank, where it could be written. It is always written over, never cut: on most
+ *    file systems a full disk has room for that.
  */
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { tryLock } from 'fs-native-extensions';
@@ -25,6 +26,7 @@ export interface Holder {
 
 /** A hold on a folder; the process's end ends it, too. */
 export interface FolderLock {
+  /** Ends the hold; a second call does nothing. */
   release(): void;
 }
 
@@ -63,6 +65,22 @@ function holderIn(text: string): Holder | null {
   }
 }
 
+/** Once only: the number of a closed descriptor may be another file's by then. */
+function releaseOnce(file: number): () => void {
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    try {
+      write(file, '');
+    } catch {
+      // The text says nothing once the file is unlocked: a name that stays behind harms nobody.
+    } finally {
+      closeSync(file);
+    }
+  };
+}
+
 /**
  * Takes the folder, which must exist, for this process.
  * @throws FolderHeld after half a second where another process has it
@@ -80,11 +98,5 @@ export async function lockFolder(folder: string, holder: Holder): Promise<Folder
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the data folder ${folder} can't be held: ${codeOf(error)}`);
   }
-  const held = file;
-  return {
-    release: () => {
-      write(held, '');
-      closeSync(held);
-    },
-  };
+  return { release: releaseOnce(file) };
 }

@@ -5,10 +5,11 @@
  * Former builds took no lock of the operating system: they named their holder in the table `lock`. Where such a holder
  * still lives, the folder is its own.
  */
-import { readlinkSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { codeOf } from '../../errors.ts';
 import { FolderHeld } from '../folder.ts';
 import { gateIn, hasOpen } from './gate.ts';
-import { closeTables, openTables, type Tables } from './tables.ts';
+import { closeTables, openTables, openToRead, type Tables } from './tables.ts';
 
 /** A holder as former builds wrote it down. */
 interface FormerHolder {
@@ -34,12 +35,23 @@ function formerHolder({ lock }: Tables): FormerHolder | null {
   return text === undefined ? null : JSON.parse(text);
 }
 
-/** Whether pids of the place are pids of this process's namespace as well. */
+/** Whether a pid of the place is a pid of this process's namespace, since the same boot. */
 function isHere(place: string): boolean {
   try {
-    return place.endsWith(readlinkSync('/proc/self/ns/pid'));
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return place.endsWith(`${boot} ${readlinkSync('/proc/self/ns/pid')}`);
   } catch {
     return false;
+  }
+}
+
+/** Whether the files that a process has open may be looked at; those of a dead one count as looked at. */
+function showsItsFiles(pid: number): boolean {
+  try {
+    readdirSync(`/proc/${pid}/fd`);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'ENOENT';
   }
 }
 
@@ -51,10 +63,27 @@ function isAlive(
 ): boolean {
   // A process that works on the folder, even a frozen one, has the gate's file open; a zombie has none. This process
   // has it, too, and may have got the dead holder's pid.
-  if (isHere(place)) return pid !== process.pid && hasOpen(String(pid), realpathSync(gateIn(folder)));
-  // In another container only its heartbeat tells.
+  if (isHere(place) && showsItsFiles(pid))
+    return pid !== process.pid && hasOpen(String(pid), realpathSync(gateIn(folder)));
+  // In another container, or under another user, only its heartbeat tells.
   const beat = beats.get(incarnation);
   return beat !== undefined && beat >= now - silentAfterMs;
+}
+
+function expectNoFormer(folder: string, tables: Tables, successor: Successor): void {
+  const former = formerHolder(tables);
+  if (former !== null && isAlive(former, folder, tables, successor)) throw new FolderHeld(folder, former);
+}
+
+/** Looks without waiting for anybody: opening to write waits for a former holder that is frozen in a write. */
+async function lookForFormer(folder: string, successor: Successor): Promise<void> {
+  const tables = await openToRead(folder);
+  if (tables === null) return;
+  try {
+    expectNoFormer(folder, tables, successor);
+  } finally {
+    await closeTables(tables);
+  }
 }
 
 /**
@@ -62,11 +91,11 @@ function isAlive(
  * @throws FolderHeld where a process of a former build has it
  */
 export async function succeed(folder: string, successor: Successor): Promise<void> {
+  await lookForFormer(folder, successor);
   const tables = await openTables(folder);
   const { beats, lock, gate, root } = tables;
   try {
-    const former = formerHolder(tables);
-    if (former !== null && isAlive(former, folder, tables, successor)) throw new FolderHeld(folder, former);
+    expectNoFormer(folder, tables, successor);
     await gate.write(() =>
       root.transaction(() => {
         for (const { key, value } of [...beats.getRange()]) {

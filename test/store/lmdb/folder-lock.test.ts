@@ -62,6 +62,22 @@ test('is one process at a time; another is turned away with the name of the hold
   });
 });
 
+test('a hold that ended already ends once: the descriptor may be another file by then', async () => {
+  await withFolder(async (folder) => {
+    const lock = await lockFolder(folder, holder(1));
+    lock.release();
+    const path = `${folder}/another`;
+    const another = openSync(path, constants.O_RDWR | constants.O_CREAT);
+    try {
+      writeSync(another, 'the content of another file', 0);
+      lock.release();
+      assert.is(await readFile(path, 'utf8'), 'the content of another file');
+    } finally {
+      closeSync(another);
+    }
+  });
+});
+
 test('of several that ask at once one gets it, and the others are told which', async () => {
   await withFolder(async (folder) => {
     for (let round = 0; round < 5; round += 1) {

@@ -2,7 +2,9 @@
  * A process that has a data folder as servers of former builds had it, until it is killed: named in the table
  * `lock`, alive by its heartbeat, without a lock of the operating system.
  *
- *   node --import tsx test/store/lmdb/former-holder.ts FOLDER
+ *   node --import tsx test/store/lmdb/former-holder.ts FOLDER [writing]
+ *
+ * With `writing` it stays in the middle of a write.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -19,5 +21,6 @@ await gate.write(() =>
     void beats.put('former', Date.now());
   }),
 );
+if (process.argv[3] === 'writing') void gate.write(() => new Promise(() => {}));
 process.stdout.write('serving\n');
 setInterval(() => {}, 1_000);

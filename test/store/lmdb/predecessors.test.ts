@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readlinkSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -6,6 +7,7 @@ import { FolderHeld } from '../../../src/store/folder.ts';
 import { succeed } from '../../../src/store/lmdb/predecessors.ts';
 import { closeTables, openTables, type Tables } from '../../../src/store/lmdb/tables.ts';
 import { type OpenStore, openFolderStore } from '../../../src/store/open.ts';
+import { within } from '../../../src/waiting.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { spawnUnreaped, type Unreaped } from '../../support/unreaped.ts';
 import { until } from '../../support/wait.ts';
@@ -57,8 +59,10 @@ async function withProcess(
   folder: string,
   word: string,
   body: (unreaped: Unreaped) => Promise<void>,
+  ...more: string[]
 ): Promise<void> {
-  const unreaped = await spawnUnreaped(['--import', 'tsx', `test/store/lmdb/${script}`, folder], {});
+  const command = ['--import', 'tsx', `test/store/lmdb/${script}`, folder, ...more];
+  const unreaped = await spawnUnreaped(command, {});
   try {
     await until(() => unreaped.parent.stdout().includes(word), 30_000, word);
     await body(unreaped);
@@ -111,6 +115,31 @@ test('a server of a former build that lives or is frozen keeps its folder; a cop
         assert.equal(await read(other), { beats: { heir: NOW }, former: undefined });
       });
     });
+  });
+});
+
+test('a server of a former build that is frozen in a write turns a successor away, and keeps nobody waiting', async () => {
+  await withFolder(async (folder) => {
+    const body = async (former: Unreaped): Promise<void> => {
+      process.kill(former.pid, 'SIGSTOP');
+      const refused = succeed(folder, { ...SUCCESSOR, now: Date.now() }).catch((reason: unknown) => reason);
+      const error = await within(20_000, refused, () => new Error('it waits for the frozen one'));
+      assert.instance(error, FolderHeld);
+      assert.match(String(error), `is served by process ${former.pid}`);
+    };
+    await withProcess('former-holder.ts', folder, 'serving', body, 'writing');
+  });
+});
+
+test('a pid of an earlier boot is nobody: only a heartbeat tells', async () => {
+  const namespace = readlinkSync('/proc/self/ns/pid');
+  const parent = { incarnation: 'former', pid: process.ppid, started: '4711' };
+  const former = { ...parent, place: `host another-boot ${namespace}`, since: '2026-01-05T12:00:00.000Z' };
+  await withFolder(async (folder) => {
+    await put(folder, { former: Date.now() }, former);
+    await expectHeld(folder, process.ppid);
+    await put(folder, { former: NOW - 6_000 }, former);
+    await succeed(folder, SUCCESSOR);
   });
 });
 
