@@ -2,7 +2,7 @@
  * Decides a message to a transaction. What stands here is what no statechart can know, since it is about the
  * account or the journal: repeats, payments told twice or late, refusals that are recorded once.
  */
-import { allowedTypes, take, upToDate } from './chart.ts';
+import { allowedTypes, take } from './chart.ts';
 import type { Answer, InvalidMessage, SentMessage, SoundMessage } from './commands.ts';
 import {
   answered,
@@ -22,6 +22,7 @@ import type {
   TransferRecord,
 } from './journal.ts';
 import { refusalKey } from './lookups.ts';
+import { changedParts } from './project.ts';
 import type { Workspace } from './workspace.ts';
 
 const LATE_PAYMENT = 'the payment is given back';
@@ -128,8 +129,15 @@ function lateStart(
   const { endToEndId } = sent.data;
   if (record.snapshot.context.reference !== null || endToEndId === undefined)
     return answered({ kind: 'repeated', record });
-  const snapshot = { ...upToDate(record.snapshot), context: { reference: endToEndId } };
-  const entry = remark(record, messageOf(sent), c.at, { snapshot });
+  const present = presentOf(record);
+  // As any entry does, it stores what differs from the stored context: what a migration added, too.
+  const context = changedParts(record.snapshot.context, {
+    ...present.snapshot.context,
+    reference: endToEndId,
+  });
+  const timers = present === record ? null : present.timers;
+  const snapshot = { ...present.snapshot, context };
+  const entry = remark(record, messageOf(sent), c.at, { snapshot, timers });
   const after = workspace.apply(entry) ?? record;
   return { answer: { kind: 'repeated', record: after }, taken: { entry, record: after } };
 }

@@ -1,13 +1,14 @@
 /** What is decided about snapshots that are of an older version, or that nobody can read. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Snapshot } from '../../machines/index.ts';
+import type { Migration, Snapshot } from '../../machines/index.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import {
   adjustment,
   charge,
   due,
   EXPIRY,
+  endToEndId,
   type Ledger,
   message,
   pay,
@@ -117,6 +118,27 @@ s('a timer of an older version stands for the timers that its migration derives 
       .at(START + 3_600_000)
       .when(due(A, old, START))
       .gives({ answers: ['applied'], states: { [A]: 'expired' }, events: ['pix-in.expired'] });
+  });
+});
+
+s('a late start keeps what a migration added', () => {
+  const migration: Migration = (snapshot) => ({
+    ...snapshot,
+    version: '1',
+    context: { ...snapshot.context, added: 'by the migration' },
+  });
+  withMigration('cashout@0', migration, () => {
+    opened()
+      .and(message(A, 'FAIL'))
+      .but(alter({ version: '0' }))
+      .but((ledger) => {
+        const [decision] = ledger.commit(message(A, 'START', { endToEndId: endToEndId(1) }));
+        assert.is(decision?.answer.kind, 'repeated');
+        const { version, context } = ledger.record(A).snapshot;
+        assert.is(version, '1');
+        const { added, reference } = context as { added?: string; reference?: string };
+        assert.equal([added, reference], ['by the migration', endToEndId(1)]);
+      });
   });
 });
 
