@@ -82,8 +82,8 @@ export class Accounts {
     this.#now = now;
   }
 
-  async isEmpty(): Promise<boolean> {
-    return (await this.#accounts.all()).length === 0;
+  isEmpty(): Promise<boolean> {
+    return this.#accounts.isEmpty();
   }
 
   async create(wanted: NewAccount): Promise<IssuedAccount> {

@@ -198,6 +198,8 @@ export interface AccountTable {
   get(id: string): Promise<Account | null>;
   byClientId(clientId: string): Promise<Account | null>;
   all(): Promise<Account[]>;
+  /** Whether there is no account at all; costs the same however many there are. */
+  isEmpty(): Promise<boolean>;
   /** Inserts (version 1) or replaces the version before; false where somebody else was first. */
   put(account: Account): Promise<boolean>;
 }

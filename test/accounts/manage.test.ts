@@ -43,6 +43,7 @@ function contested({ accounts }: MemoryStore): AccountTable {
     get: (id) => accounts.get(id),
     byClientId: (clientId) => accounts.byClientId(clientId),
     all: () => accounts.all(),
+    isEmpty: () => accounts.isEmpty(),
     put: async (account) => {
       const stored = await accounts.get(account.id);
       if (stored !== null) await accounts.put({ ...stored, version: stored.version + 1 });

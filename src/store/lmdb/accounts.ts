@@ -27,6 +27,10 @@ export class LmdbAccounts implements AccountTable {
     return [...this.#environment.fresh().accounts.getRange()].map(({ value }) => JSON.parse(value));
   }
 
+  async isEmpty(): Promise<boolean> {
+    return this.#environment.fresh().accounts.getKeysCount({ limit: 1 }) === 0;
+  }
+
   put(account: Account): Promise<boolean> {
     return this.#environment.transaction(({ accounts, clients }) => {
       const text = accounts.get(account.id);

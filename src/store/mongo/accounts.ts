@@ -54,6 +54,12 @@ export class MongoAccounts implements AccountTable {
     return found.map(accountFromDocument);
   }
 
+  async isEmpty(): Promise<boolean> {
+    this.#connection.check();
+    const options = { projection: { _id: 1 }, limit: 1 };
+    return (await this.#reads.find<AccountDocument>('accounts', {}, options)).length === 0;
+  }
+
   async put(account: Account): Promise<boolean> {
     this.#connection.check();
     if (await this.#write(accountDocument(account))) return true;

@@ -13,9 +13,11 @@ export function accountsContract(context: ContractContext): void {
         settings({ webhooks: [], maxAmount: 5, expiresIn: 60 }),
       ];
       same(await a.accounts.all(), []);
+      assert.is(await b.accounts.isEmpty(), true);
       assert.is(await a.accounts.get(one.id), null);
       assert.is(await a.accounts.byClientId(one.clientId), null);
       assert.is(await a.accounts.put(one), true);
+      assert.is(await b.accounts.isEmpty(), false);
       assert.is(await b.accounts.put(two), true);
       same(await b.accounts.get(one.id), one);
       same(await a.accounts.byClientId(two.clientId), two);

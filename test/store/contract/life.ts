@@ -96,6 +96,7 @@ export function lifeContract(context: ContractContext): void {
         dismissed: () => store.attention.dismissed(['x']),
         get: () => store.accounts.get(account),
         byClientId: () => store.accounts.byClientId('x'),
+        isEmpty: () => store.accounts.isEmpty(),
         all: () => store.accounts.all(),
         put: () => store.accounts.put(settings()),
         ping: () => store.ping(),

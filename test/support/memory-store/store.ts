@@ -110,6 +110,7 @@ export class MemoryStore implements Store {
       get: this.#method('get', (id) => state.account(id)),
       byClientId: this.#method('byClientId', (clientId) => state.accountByClientId(clientId)),
       all: this.#method('all', () => state.accounts()),
+      isEmpty: this.#method('isEmpty', () => state.accounts().length === 0),
       put: this.#method('put', (account) => state.putAccount(account)),
     };
   }
