@@ -4,6 +4,7 @@ import { verifyWebhook } from '../domain/webhook-signature.ts';
 import { Overloaded } from '../engine/actor.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { StoreUnavailable } from '../engine/store.ts';
+import { textOf } from '../errors.ts';
 import { bytesOf, checkContentType, parseJson } from './body.ts';
 import { type ApiServices, type Context, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, validationError } from './errors.ts';
@@ -17,6 +18,11 @@ interface CallbackMessage {
   transactionId: string;
   type: string;
   data: unknown;
+}
+
+interface CallbackServices extends ApiServices {
+  /** A failure with its cause, for the log. */
+  onFailure(error: unknown, requestId: string, path: string): void;
 }
 
 type Result = 'applied' | 'duplicate' | 'refused' | 'unknown' | 'invalid' | 'later';
@@ -87,33 +93,51 @@ function resultOf(id: string, answer: MessageAnswer): ResultEntry {
   }
 }
 
-async function resultFor(
-  services: ApiServices,
+/** Sends one message to its transaction. */
+async function told(
+  services: CallbackServices,
   ctx: Context,
   message: CallbackMessage,
 ): Promise<ResultEntry> {
   const { id, transactionId, type, data } = message;
+  const record = await services.journal.transaction(transactionId.toLowerCase());
+  if (record === null) {
+    await services.payments.noteUnknown(message);
+    return { id, result: 'unknown' };
+  }
+  const problem = shapeProblem(message);
+  const given = problem === null ? ((data ?? {}) as Record<string, unknown>) : { data };
+  const incoming = { id, type, data: given };
+  const options = { ...sendOptions(ctx), weight: 2_048 + 2 * JSON.stringify(message).length };
+  const answer =
+    problem === null
+      ? await services.payments.tell(record, incoming, 'bank', options)
+      : await services.payments.recordInvalid(record, incoming, problem, options);
+  return resultOf(id, answer);
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof Overloaded || error instanceof StoreUnavailable;
+}
+
+/** A message that can't be decided stops none of its neighbours: it is one result, and a person's case. */
+async function resultFor(
+  services: CallbackServices,
+  ctx: Context,
+  message: CallbackMessage,
+): Promise<ResultEntry> {
+  const { id } = message;
   if (ctx.state.timedOut) return { id, result: 'later', message: 'out of time' };
   try {
-    const record = await services.journal.transaction(transactionId.toLowerCase());
-    if (record === null) {
-      await services.payments.noteUnknown(message);
-      return { id, result: 'unknown' };
-    }
-    const problem = shapeProblem(message);
-    const given = problem === null ? ((data ?? {}) as Record<string, unknown>) : { data };
-    const incoming = { id, type, data: given };
-    const options = { ...sendOptions(ctx), weight: 2_048 + 2 * JSON.stringify(message).length };
-    const answer =
-      problem === null
-        ? await services.payments.tell(record, incoming, 'bank', options)
-        : await services.payments.recordInvalid(record, incoming, problem, options);
-    return resultOf(id, answer);
+    return await told(services, ctx, message).catch(async (error: unknown) => {
+      if (isAway(error)) throw error;
+      services.onFailure(error, ctx.state.requestId, ctx.path);
+      await services.payments.noteUndecided(message, textOf(error));
+      return { id, result: 'later' as const, message: 'the message can not be decided: it is recorded' };
+    });
   } catch (error) {
-    if (error instanceof Overloaded || error instanceof StoreUnavailable) {
-      return { id, result: 'later', message: 'not taken now' };
-    }
-    throw error;
+    if (!isAway(error)) throw error;
+    return { id, result: 'later', message: 'not taken now' };
   }
 }
 
@@ -122,7 +146,7 @@ async function resultFor(
  * order; those of others go beside them.
  */
 async function resultsOf(
-  services: ApiServices,
+  services: CallbackServices,
   ctx: Context,
   messages: readonly CallbackMessage[],
 ): Promise<ResultEntry[]> {
@@ -140,7 +164,7 @@ async function resultsOf(
   return results;
 }
 
-export function receiveCallbacks(services: ApiServices, secret: string) {
+export function receiveCallbacks(services: CallbackServices, secret: string) {
   return async (ctx: Context): Promise<void> => {
     const body = bytesOf(ctx);
     if (!isSigned(ctx, secret, body, services.now())) {

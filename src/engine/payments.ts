@@ -45,7 +45,7 @@ export interface IncomingMessage {
   data: Record<string, unknown> | null;
 }
 
-/** A message as the bank sent it, to what is no transaction. */
+/** A message as the bank sent it, that no transaction has taken. */
 export interface UnknownMessage {
   id: string;
   transactionId: string;
@@ -128,20 +128,33 @@ export class Payments {
   }
 
   /** A message to a transaction that nobody knows: money in it is a person's case. */
-  async noteUnknown(message: UnknownMessage): Promise<void> {
+  noteUnknown(message: UnknownMessage): Promise<void> {
+    const { id, transactionId, type } = message;
+    return this.#note('unknown', message, {
+      what: `${type} (${id}) to ${transactionId}, which is no transaction`,
+      next: 'ask the bank what it was about: money may be in it',
+    });
+  }
+
+  /** A message of the bank's that could not be decided, for a reason that lies with us. */
+  noteUndecided(message: UnknownMessage, reason: string): Promise<void> {
+    const { id, transactionId, type } = message;
+    return this.#note('invalid', message, {
+      what: `${type} (${id}) to ${transactionId} can't be decided (${reason})`,
+      next: `the bank is told to send it again; npx pixstate inspect ${transactionId}`,
+    });
+  }
+
+  #note(
+    kind: 'unknown' | 'invalid',
+    { id, transactionId, type, data }: UnknownMessage,
+    { what, next }: { what: string; next: string },
+  ): Promise<void> {
     const { engine, now } = this.#options;
-    const { id, transactionId, type, data } = message;
     const key = sha256(JSON.stringify([id, transactionId, digestOf(type, data)])).slice(0, 24);
-    const what = `${type} (${id}) to ${transactionId}, which is no transaction: ${JSON.stringify(data)}`;
-    await engine.note([
-      {
-        kind: 'unknown',
-        id: `msg_${key}`,
-        since: new Date(now()).toISOString(),
-        what: what.slice(0, LONGEST_WHAT),
-        next: 'ask the bank what it was about: money may be in it',
-      },
-    ]);
+    const whole = `${what}: ${JSON.stringify(data)}`.slice(0, LONGEST_WHAT);
+    const since = new Date(now()).toISOString();
+    return engine.note([{ kind, id: `msg_${key}`, since, what: whole, next }]);
   }
 
   /**

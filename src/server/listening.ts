@@ -6,6 +6,7 @@ import { now } from '../clock.ts';
 import type { Core } from '../core.ts';
 import { Overloaded } from '../engine/actor.ts';
 import { attentionList } from '../engine/attention.ts';
+import { BankRefused } from '../engine/bank.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { bind, listen, type RunningServer } from './http.ts';
 import { Metrics } from './metrics.ts';
@@ -37,6 +38,11 @@ function failureLog(log: pino.Logger): (error: unknown, requestId: string, path:
   let refused = 0;
   let toldAt = Number.NEGATIVE_INFINITY;
   return (error, requestId, path) => {
+    if (error instanceof BankRefused) {
+      // The bank's answer is business, and no failure of ours.
+      log.info({ requestId, path, reason: error.message }, 'the bank refused a request');
+      return;
+    }
     if (!(error instanceof StoreUnavailable) && !(error instanceof Overloaded)) {
       log.error({ err: error, requestId, path }, 'a request failed');
       return;

@@ -462,4 +462,25 @@ test('the books are right in the end', async ({ server }) => {
   assert.is(list(verified, 'differences').length, 0);
 });
 
+test('a refusal of the bank is no error in the log', async () => {
+  const server = await startServer({ env: { LOG_LEVEL: 'info' } });
+  try {
+    const client = await merchant(server, ['--balance', '1000000']);
+    const refused = { amount: 1_010, pix: { pixKeyType: 'EMAIL', pixKey: 'someone@example.com' } };
+    expectError(await client.post('/cashout', refused), 502, 'PROCESSING_ERROR');
+    const lines = server
+      .stderr()
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    const told = lines.map((line) => JSON.parse(line) as { level: number; reason?: string });
+    assert.equal(
+      told.filter(({ level }) => level >= 40),
+      [],
+    );
+    assert.is(told.filter(({ reason }) => reason === 'the bank refuses the transfer').length, 1);
+  } finally {
+    await server.stop();
+  }
+});
+
 run();
