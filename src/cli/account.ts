@@ -36,8 +36,9 @@ interface SetOptions {
   status?: string;
   userStatus?: string;
   allowIp?: string[];
-  webhookUrl?: string[];
-  maxAmount?: string;
+  /** False: `--no-webhook-url`. */
+  webhookUrl?: string[] | false;
+  maxAmount?: string | false;
 }
 
 /** An account as ops see it; `issued`: secrets of URLs that are new. */
@@ -163,13 +164,17 @@ async function set(shell: Shell, id: string, options: SetOptions): Promise<Outco
     ...(status !== undefined && { status: values.choice('--status', status, ACTIVITIES) }),
     ...(userStatus !== undefined && { userStatus: values.choice('--user-status', userStatus, ACTIVITIES) }),
     ...(allowIp !== undefined && { allowedIps: values.addresses('--allow-ip', allowIp) }),
-    ...(webhookUrl !== undefined && { webhooks: values.webhooks('--webhook-url', webhookUrl, config) }),
-    ...(maxAmount !== undefined && { maxAmount: values.whole('--max-amount', maxAmount, 1, MAX_AMOUNT) }),
+    ...(webhookUrl !== undefined && {
+      webhooks: webhookUrl === false ? [] : values.webhooks('--webhook-url', webhookUrl, config),
+    }),
+    ...(maxAmount !== undefined && {
+      maxAmount: maxAmount === false ? null : values.whole('--max-amount', maxAmount, 1, MAX_AMOUNT),
+    }),
   };
   values.check();
   if (Object.keys(changes).length === 0) {
     throw wrongUsage(
-      'nothing to set: give --status, --user-status, --allow-ip, --webhook-url or --max-amount',
+      'nothing to set: give --status, --user-status, --allow-ip, --webhook-url, --no-webhook-url, --max-amount or --no-max-amount',
     );
   }
   const document = await shell.withCore(config, async (core) => {
@@ -241,7 +246,9 @@ export function addAccountCommands(program: Command, shell: Shell): void {
     .option('--user-status <status>', 'of its user: active or inactive')
     .option('--allow-ip <ip>', 'an IPv4 address or *; may stand several times', collect)
     .option('--webhook-url <url[,event,...]>', `${webhookHelp}; a URL that stays keeps its secret`, collect)
+    .option('--no-webhook-url', 'takes all webhook URLs off: what waits for them is dead')
     .option('--max-amount <cents>', 'the largest amount of a charge or transfer')
+    .option('--no-max-amount', "the account's own largest amount goes: the interface's holds")
     .action(async (id: string, options: SetOptions) => shell.say(await set(shell, id, options)));
   account
     .command('rotate-webhook-secret <id> <url>')

@@ -13,8 +13,8 @@ import { invalidValues } from './failure.ts';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** For options that may stand several times. */
-export function collect(value: string, before: string[] | undefined): string[] {
-  return [...(before ?? []), value];
+export function collect(value: string, before: string[] | false | undefined): string[] {
+  return [...(before || []), value];
 }
 
 /** A transaction's id in the form in which it is stored; null for what can't be one. */

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 /** `pixstate`: the server and all that ops do beside it (docs/operations.md, "Commands"). */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './account.ts';
 import { wrongUsage } from './failure.ts';
@@ -42,10 +45,26 @@ function serverCommands(program: Command, shell: Shell): void {
     });
 }
 
+/** The version in the package's own description, which lies somewhere above the build. */
+function packageVersion(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const path = join(folder, 'package.json');
+    if (existsSync(path))
+      return String((JSON.parse(readFileSync(path, 'utf8')) as { version: unknown }).version);
+    if (dirname(folder) === folder) throw new Error('the package has no package.json');
+  }
+}
+
 function programOf(shell: Shell): Command {
   const program = new Command('pixstate');
   program
     .description('Charges, transfers, balances and webhooks on an append-only journal.')
+    .option('--version', "the package's version")
+    .on('option:version', () => {
+      const version = packageVersion();
+      shell.say({ document: { version }, text: version });
+      throw new CommanderError(0, 'commander.version', version);
+    })
     .exitOverride()
     .configureOutput({ writeOut: (text) => shell.output.help(text), writeErr: () => {} });
   serverCommands(program, shell);

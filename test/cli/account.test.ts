@@ -1,6 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { merchantOf } from '../support/client.ts';
+import { expectInvalidFields } from '../support/expect.ts';
 import { at, keys, list, text, whole } from '../support/json.ts';
+import { startServer } from '../support/server.ts';
+import { until } from '../support/wait.ts';
 import { Folder } from './support.ts';
 
 const test = suite('account commands');
@@ -142,6 +146,29 @@ test('adjust takes negative cents, once for an id, and never below zero unasked'
   for (const cents of ['0', '1.5', '1e3', 'x']) await folder.fails(adjust(cents), 2, 'VALIDATION_ERROR');
   await folder.fails(['account', 'adjust', id, '5'], 2, 'INVALID_REQUEST');
   await folder.fails(['account', 'adjust', 'nobody', '5', '--reason', 'x'], 1, 'ACCOUNT_NOT_FOUND');
+});
+
+test('the last URL and the largest amount of an account can be taken off', async () => {
+  const own = await Folder.make();
+  const made = await own.json(['account', 'create', '--webhook-url', URL, '--max-amount', '500']);
+  const id = text(made, 'accountId');
+  const set = (...args: string[]) => own.json(['account', 'set', id, ...args]);
+  assert.equal(at(await set('--no-webhook-url'), 'webhooks'), []);
+  assert.equal(keys(await set('--webhook-url', URL), 'webhooks.0'), ['events', 'secret', 'url']);
+  const server = await startServer({ dataDir: own.path });
+  try {
+    const client = merchantOf(server, made);
+    expectInvalidFields(await client.post('/pix-in', { amount: 501 }), ['amount']);
+    await set('--no-max-amount');
+    await until(
+      async () => (await client.post('/pix-in', { amount: 501 })).status === 201,
+      5_000,
+      'the change',
+    );
+  } finally {
+    await server.stop();
+    await own.remove();
+  }
 });
 
 test.run();

@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { list, text } from '../support/json.ts';
+import { packageRoot } from '../support/process.ts';
 import { Folder } from './support.ts';
 
 const test = suite('usage');
@@ -51,6 +52,13 @@ test('help exits with 0', async () => {
     assert.is(result.code, 0, result.stderr);
     assert.match(result.stdout, /Usage: pixstate/);
   }
+});
+
+test('--version is that of the package', async () => {
+  const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
+  assert.equal(await folder.json(['--version']), { version });
+  const { code, stdout } = await folder.run(['--version']);
+  assert.equal([code, stdout], [0, `${version}\n`]);
 });
 
 test('errors go to stderr without --json', async () => {
