@@ -80,18 +80,22 @@ async function demoShows(program: string, args: string[]): Promise<{ text: strin
 
 const DEMO = `'${process.execPath}' dist/src/cli/pixstate.js demo`;
 
-/** A terminal of its own: `script` of util-linux. */
+/** A terminal of its own (`script` of util-linux), and of the environment no more than is given: CI has no colours. */
 function onTerminal(environment: string): Promise<{ text: string; drawing: string }> {
-  return demoShows('script', ['-qec', `env ${environment} ${DEMO}`, '/dev/null']);
+  return demoShows('script', [
+    '-qec',
+    `env -i PATH="$PATH" TERM=xterm-256color ${environment} ${DEMO}`,
+    '/dev/null',
+  ]);
 }
 
 test('on a terminal with colours the demo draws black on white, with no escape sequence after it', async () => {
-  const { text, drawing } = await onTerminal('-u NO_COLOR TERM=xterm-256color');
+  const { text, drawing } = await onTerminal('');
   expectColoured(drawing, text);
 });
 
 test('with NO_COLOR it draws without escape sequences', async () => {
-  const { text, drawing } = await onTerminal('NO_COLOR=1 TERM=xterm-256color');
+  const { text, drawing } = await onTerminal('NO_COLOR=1');
   expectPlain(drawing, text);
 });
 
