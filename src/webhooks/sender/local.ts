@@ -5,6 +5,7 @@
  * 2. After `close` nothing is left: no socket, no timer.
  */
 
+import { onceATurn } from '../../waiting.ts';
 import { Attempt } from './attempt.ts';
 import { Connections } from './connection.ts';
 import type { Slot } from './lanes.ts';
@@ -31,7 +32,7 @@ export class LocalSender implements WebhookSender {
   readonly #listeners: Array<(results: SendResult[]) => void> = [];
   readonly #sweeper: NodeJS.Timeout;
   #results: SendResult[] = [];
-  #flushDue: NodeJS.Immediate | undefined;
+  readonly #scheduleFlush = onceATurn(() => this.#flush());
   #inFlight = 0;
   #closed: Promise<void> | null = null;
   #onQuiet: (() => void) | null = null;
@@ -88,7 +89,6 @@ export class LocalSender implements WebhookSender {
     }
     for (const attempt of this.#attempts) attempt.cancel();
     this.#attempts.clear();
-    clearImmediate(this.#flushDue);
     this.#flush();
     this.#listeners.length = 0;
     this.#queue.clear();
@@ -126,11 +126,10 @@ export class LocalSender implements WebhookSender {
 
   #report(result: SendResult): void {
     this.#results.push(result);
-    this.#flushDue ??= setImmediate(() => this.#flush());
+    this.#scheduleFlush();
   }
 
   #flush(): void {
-    this.#flushDue = undefined;
     const results = this.#results;
     if (results.length === 0) return;
     this.#results = [];

@@ -8,6 +8,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { asError } from '../../errors.ts';
+import { onceATurn } from '../../waiting.ts';
 import type { SenderLimits } from './limits.ts';
 import type { Send, SendResult, WebhookSender } from './port.ts';
 
@@ -33,7 +34,7 @@ export class ThreadSender implements WebhookSender {
   /** How often each token is out: accepted and not reported. */
   readonly #out = new Map<string, number>();
   #outgoing: Send[] = [];
-  #postDue: NodeJS.Immediate | undefined;
+  readonly #schedulePost = onceATurn(() => this.#post());
   #worker: Worker | null = null;
   #startedAt = 0;
   #restartMs = RESTART_MIN_MS;
@@ -57,7 +58,7 @@ export class ThreadSender implements WebhookSender {
       this.#outgoing.push(item);
     }
     this.#inFlight += items.length;
-    this.#postDue ??= setImmediate(() => this.#post());
+    this.#schedulePost();
   }
 
   onResults(listener: (results: SendResult[]) => void): void {
@@ -71,7 +72,6 @@ export class ThreadSender implements WebhookSender {
 
   async #close(): Promise<void> {
     clearTimeout(this.#restart);
-    clearImmediate(this.#postDue);
     const worker = this.#worker;
     if (worker !== null) {
       const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
@@ -109,7 +109,7 @@ export class ThreadSender implements WebhookSender {
   }
 
   #post(): void {
-    this.#postDue = undefined;
+    if (this.#closed !== null) return;
     const items = this.#outgoing;
     this.#outgoing = [];
     if (this.#worker === null) this.#putOffAll();
