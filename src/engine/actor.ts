@@ -57,7 +57,8 @@ export interface ActorHost {
   /** Whether fresh work may be claimed with the batch that makes it due. */
   claimsFreshWork(): boolean;
   committed(batch: Committed): void;
-  quarantined(account: string, answer: Answer & { kind: 'quarantined' }): Promise<void>;
+  /** Transactions whose snapshots can't be read; nobody waits until ops have been told. */
+  quarantined(answers: readonly Quarantined[]): void;
   /** A write takes longer than it may (true), or came to its end after all (false). */
   stalled(account: string, stalled: boolean): void;
 }
@@ -68,6 +69,12 @@ const BATCH_WEIGHT = 2 * 1024 * 1024;
 const STALE_TRIES = 12;
 const WRITE_TIMEOUT_MS = 5_000;
 const NOTHING_READ: Reads = { transactions: [], lookups: [] };
+
+type Quarantined = Answer & { kind: 'quarantined' };
+
+function isQuarantined(answer: Answer | Error): answer is Quarantined {
+  return !(answer instanceof Error) && answer.kind === 'quarantined';
+}
 
 interface Decided {
   append: Append | null;
@@ -158,7 +165,7 @@ export class AccountActor {
           continue;
         }
         this.#head = head;
-        await this.#answer(tickets, decided);
+        this.#answer(tickets, decided);
         return;
       }
       const result = await this.#append(decided.append);
@@ -168,7 +175,7 @@ export class AccountActor {
       }
       const { seq, at, balances, hash } = decided.append.batch;
       this.#head = { seq, at, balances, hash };
-      await this.#answer(tickets, decided);
+      this.#answer(tickets, decided);
       this.#host.committed({ account: this.#account, taken: decided.taken, claims: result.claims });
       return;
     }
@@ -245,11 +252,9 @@ export class AccountActor {
     }
   }
 
-  async #answer(tickets: readonly Ticket[], { answers }: Decided): Promise<void> {
-    for (const answer of answers) {
-      if (!(answer instanceof Error) && answer.kind === 'quarantined')
-        await this.#host.quarantined(this.#account, answer);
-    }
+  #answer(tickets: readonly Ticket[], { answers }: Decided): void {
+    const quarantined = answers.filter(isQuarantined);
+    if (quarantined.length > 0) this.#host.quarantined(quarantined);
     tickets.forEach((ticket, index) => {
       const answer = answers[index];
       if (answer instanceof Error) ticket.reject(answer);

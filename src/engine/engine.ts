@@ -34,6 +34,7 @@ export interface FreshWork {
 }
 
 const IDLE_MS = 60_000;
+const MOST_TOLD = 10_000;
 const NEVER = (): boolean => false;
 
 export class Engine {
@@ -43,6 +44,9 @@ export class Engine {
   readonly #stalled = new Set<string>();
   #fresh: FreshWork | null = null;
   #attention: ((note: AttentionNote) => void) | null = null;
+  #trouble: ((error: unknown) => void) | null = null;
+  /** Items that the listener has heard of, by kind and id. */
+  readonly #told = new Set<string>();
   #closed = false;
 
   constructor(options: EngineOptions) {
@@ -55,7 +59,7 @@ export class Engine {
       settings: options.settings,
       claimsFreshWork: () => this.#fresh?.hasRoom() ?? false,
       committed: (batch) => this.#committed(batch),
-      quarantined: (_account, answer) => this.#quarantine(answer),
+      quarantined: (answers) => void this.#quarantine(answers),
       stalled: (account, stalled) => {
         if (stalled) this.#stalled.add(account);
         else this.#stalled.delete(account);
@@ -73,8 +77,13 @@ export class Engine {
     this.#attention = listener;
   }
 
+  /** The listener hears of errors that nobody waits for; what they were about is tried again. */
+  onTrouble(listener: (error: unknown) => void): void {
+    this.#trouble = listener;
+  }
+
   #committed(batch: Committed): void {
-    for (const { entry } of batch.taken) if (entry.attention !== null) this.#attention?.(entry.attention);
+    for (const { entry } of batch.taken) if (entry.attention !== null) this.tell(entry.attention);
     this.#fresh?.takeUp(batch);
   }
 
@@ -131,22 +140,43 @@ export class Engine {
     }
   }
 
-  /** Notes what needs a person; an item that is known stays as it is. */
-  note(items: AttentionItem[]): Promise<void> {
-    return this.#options.store.attention.note(items);
+  /**
+   * Notes what needs a person; an item that is known stays as it is. The listener hears of each item once in this
+   * process's life, however often it comes again.
+   */
+  async note(items: AttentionItem[]): Promise<void> {
+    for (const item of items) {
+      const key = `${item.kind}:${item.id}`;
+      if (this.#told.has(key)) continue;
+      if (this.#told.size >= MOST_TOLD) this.#told.clear();
+      this.#told.add(key);
+      this.tell(item);
+    }
+    await this.#options.store.attention.note(items);
   }
 
-  #quarantine(answer: Answer & { kind: 'quarantined' }): Promise<void> {
-    const { transaction, reason } = answer;
-    return this.note([
-      {
+  /** Tells the listener of an item that is stored by other means: with a batch, or with a delivery's progress. */
+  tell(note: AttentionNote): void {
+    this.#attention?.(note);
+  }
+
+  /** What can't be noted now is noted when its messages and timers come again: they wait. */
+  async #quarantine(answers: readonly (Answer & { kind: 'quarantined' })[]): Promise<void> {
+    const since = new Date(this.#options.now()).toISOString();
+    const items = answers.map(
+      ({ transaction, reason }): AttentionItem => ({
         kind: 'quarantined',
         id: transaction,
-        since: new Date(this.#options.now()).toISOString(),
+        since,
         what: `the snapshot of ${transaction} can't be read: ${reason}`,
         next: 'deploy a statechart or a migration that reads it, then restart: its messages and timers go on',
-      },
-    ]);
+      }),
+    );
+    try {
+      await this.note(items);
+    } catch (error) {
+      this.#trouble?.(error);
+    }
   }
 
   /** Takes nothing more and waits, at most `timeoutMs`, for what is in the mailboxes. */

@@ -7,11 +7,13 @@ import type { Core } from '../core.ts';
 import { Overloaded } from '../engine/actor.ts';
 import { attentionList } from '../engine/attention.ts';
 import { BankRefused } from '../engine/bank.ts';
+import type { AttentionNote } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { bind, listen, type RunningServer } from './http.ts';
 import { Metrics } from './metrics.ts';
 
-const REFUSALS_EVERY_MS = 1_000;
+/** What comes in thousands is told so often. */
+const TOLD_EVERY_MS = 1_000;
 
 /** The metrics of a server, whose alarms are told in the log as well. */
 export function openMetrics({ config, engine, store, now: storeNow }: Core, log: pino.Logger): Metrics {
@@ -24,13 +26,26 @@ export function openMetrics({ config, engine, store, now: storeNow }: Core, log:
       return counts;
     },
   });
-  engine.onAttention(({ kind, id, what }) => {
-    metrics.alarm(kind);
-    // An item that needs a person is told at once; where money is missing, loudly.
-    if (what.includes('ALARM')) log.error({ kind, id }, what);
-    else log.warn({ kind, id }, 'needs a person: see pixstate attention');
-  });
+  engine.onAttention(attentionLog(log, (kind) => metrics.alarm(kind)));
+  engine.onTrouble((error) => log.warn({ err: error }, 'will be tried again'));
   return metrics;
+}
+
+/** Counts every item that needs a person. The log tells at once, of one kind once a second: they come in thousands. */
+function attentionLog(log: pino.Logger, count: (kind: string) => void): (note: AttentionNote) => void {
+  const silent = new Map<string, { until: number; more: number }>();
+  return ({ kind, id, what }) => {
+    count(kind);
+    // Where money is missing it is told loudly, each time.
+    if (what.includes('ALARM')) return log.error({ kind, id }, what);
+    const known = silent.get(kind);
+    if (known !== undefined && now() < known.until) {
+      known.more += 1;
+      return;
+    }
+    log.warn({ kind, id, more: known?.more ?? 0 }, 'needs a person: see pixstate attention');
+    silent.set(kind, { until: now() + TOLD_EVERY_MS, more: 0 });
+  };
 }
 
 /** A failure is told whole; an absent store once a second, with the number of requests that it cost. */
@@ -48,7 +63,7 @@ function failureLog(log: pino.Logger): (error: unknown, requestId: string, path:
       return;
     }
     refused += 1;
-    if (now() - toldAt < REFUSALS_EVERY_MS) return;
+    if (now() - toldAt < TOLD_EVERY_MS) return;
     log.warn({ refused, reason: error.message }, 'requests are refused');
     refused = 0;
     toldAt = now();

@@ -46,6 +46,7 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     retryScale: config.webhookRetryScale,
     onTrouble,
     onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
+    onDead: (item) => engine.tell(item),
   });
   const onOrderTrouble = (error: unknown, about: Due): void => onTrouble(error, { due: about });
   const desk = new Desk({ engine, payments, journal, due, bank, now: storeNow, onTrouble: onOrderTrouble });

@@ -12,7 +12,15 @@ import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actor.ts';
 import { BatchReader, deliveriesOf, historyOf } from '../engine/history.ts';
 import { settleSurely } from '../engine/settle.ts';
-import type { ClaimOf, DeliveryRecord, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
+import type {
+  AttentionItem,
+  ClaimOf,
+  DeliveryRecord,
+  Due,
+  DueIndex,
+  JournalReads,
+  Settlement,
+} from '../engine/store.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import { deadLetter, type InHand, inHand, sendOf } from './in-hand.ts';
 import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
@@ -28,6 +36,8 @@ export interface DispatcherOptions {
   /** Something went wrong; what it was about is found again. */
   onTrouble(error: unknown): void;
   onAttempt?(record: DeliveryRecord, durationMs: number): void;
+  /** A delivery is dead: its item is stored with its record. */
+  onDead?(item: AttentionItem): void;
 }
 
 const MAX_IN_HAND = 4_096;
@@ -252,6 +262,8 @@ export class Dispatcher {
       this.#settlements = [];
       try {
         await settleSurely(this.#options.due, settlements, []);
+        for (const { attention } of settlements)
+          if (attention !== undefined) this.#options.onDead?.(attention);
       } catch (error) {
         // The claims stay in the store: whoever comes next attempts again, at least once.
         this.#options.onTrouble(error);

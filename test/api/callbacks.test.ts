@@ -6,9 +6,11 @@ import { expectError, expectInvalid, expectStatus, unknownId } from '../support/
 import { fixtureSuite } from '../support/fixture.ts';
 import { charge, events, newEndToEndId, shown, told, transfer, validCpf } from '../support/flows.ts';
 import { at, isObject, type Json, type JsonObject, keys, list, object, text } from '../support/json.ts';
+import { freePort } from '../support/process.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { callbackSecret, sign } from '../support/signature.ts';
+import { until } from '../support/wait.ts';
 
 const { test, run } = fixtureSuite('callbacks', async (defer) => {
   const receiver = await startReceiver();
@@ -460,6 +462,32 @@ test('the books are right in the end', async ({ server }) => {
   const verified = await cliJson(server, ['verify', '--decide']);
   assert.is(at(verified, 'ok'), true);
   assert.is(list(verified, 'differences').length, 0);
+});
+
+test('what needs a person is logged and counted, whatever it is: an unknown message, a dead delivery', async () => {
+  const env = { LOG_LEVEL: 'warn', BANK_CALLBACK_SECRET: callbackSecret, WEBHOOK_RETRY_SCALE: '0.0001' };
+  const server = await startServer({ env });
+  try {
+    // Nobody listens there: five attempts, and the delivery is dead.
+    const client = await merchant(server, ['--webhook-url', `http://127.0.0.1:${await freePort()}/`]);
+    const lost = message(unknownId, 'PAY', payment());
+    assert.equal(await outcomes(server, [lost]), ['unknown']);
+    assert.equal(await outcomes(server, [lost]), ['unknown'], 'the same item');
+    await newCharge(client);
+    const logged = (): string[] =>
+      server
+        .stderr()
+        .split('\n')
+        .filter((line) => line.includes('needs a person'))
+        .map((line) => text(JSON.parse(line) as Json, 'kind'));
+    await until(() => logged().includes('dead'), 20_000, 'a word on the dead delivery');
+    assert.equal(logged().sort(), ['dead', 'unknown']);
+    const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
+    assert.match(metrics, 'pixstate_alarms_total{kind="unknown"} 1');
+    assert.match(metrics, 'pixstate_alarms_total{kind="dead"} 1');
+  } finally {
+    await server.stop();
+  }
 });
 
 test('a refusal of the bank is no error in the log', async () => {

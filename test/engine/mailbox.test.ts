@@ -3,11 +3,29 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MAILBOX_SIZE, Overloaded } from '../../src/engine/actor.ts';
 import { Engine } from '../../src/engine/engine.ts';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
+import { contentOf, type Head, sha256 } from '../../src/engine/journal.ts';
 import { adjust } from '../../src/engine/payments.ts';
+import type { Append } from '../../src/engine/store.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
+import { until } from '../support/wait.ts';
+import { charge, message, uuid } from './support.ts';
 
 const s = suite('mailbox');
+
+const CHARGE = uuid(1);
+
+/** A batch without entries that replaces a record: what no chart of today has written. */
+function appendOf(head: Head, record: TransactionRecord): Append {
+  const unhashed = {
+    ...{ account: ACCOUNT, seq: head.seq + 1, id: 'planted', at: new Date(now()).toISOString() },
+    ...{ entries: [], balances: head.balances, previous: head.hash },
+  };
+  const content = contentOf(unhashed);
+  const batch = { ...unhashed, hash: sha256(content) };
+  return { batch, content, records: [record], lookups: [], due: [], attention: [], claimUntil: 0 };
+}
 
 const ACCOUNT = 'acc_1';
 const now = (): number => 1_800_000_000_000;
@@ -70,6 +88,57 @@ s('a failure in one command fails nobody else in its batch', async () => {
     ['fulfilled', 'rejected', 'fulfilled'],
   );
   assert.is((await store.journal.head(ACCOUNT)).balances.available, 2);
+});
+
+/** A charge whose snapshot no chart can read, beside an engine. */
+async function withUnreadable() {
+  const scene = opened();
+  const { engine, store } = scene;
+  await engine.send(ACCOUNT, charge(CHARGE));
+  const head = await store.journal.head(ACCOUNT);
+  const record = await store.journal.transaction(CHARGE);
+  if (record === null) throw new Error('the charge is there');
+  const unreadable = { ...record, snapshot: { ...record.snapshot, value: 'lost' } } as TransactionRecord;
+  await store.journal.append(appendOf(head, unreadable));
+  return scene;
+}
+
+s('who is told of an unreadable snapshot keeps nobody waiting, and is told once', async () => {
+  const { engine, faults, store } = await withUnreadable();
+  const told: string[] = [];
+  engine.onAttention(({ kind, id }) => told.push(`${kind} ${id}`));
+  const release = faults.hang('note');
+  const [quarantined, adjusted] = await Promise.all([
+    engine.send(ACCOUNT, message(CHARGE, 'CANCEL')),
+    adjust(engine, ACCOUNT, deposit(1)),
+  ]);
+  assert.equal([quarantined.kind, adjusted.kind], ['quarantined', 'adjusted']);
+  release();
+  await engine.send(ACCOUNT, message(CHARGE, 'CANCEL'));
+  assert.equal(told, [`quarantined ${CHARGE}`]);
+  await until(async () => (await store.attention.list()).length === 1, 5_000);
+});
+
+s('what a batch made due is handed on though ops can not be told of what else was in it', async () => {
+  const { engine, faults } = await withUnreadable();
+  const committed: string[] = [];
+  const troubles: unknown[] = [];
+  engine.onTrouble((error) => troubles.push(error));
+  engine.handFreshWorkTo({
+    hasRoom: () => true,
+    takeUp: ({ taken }) => committed.push(...taken.map(({ entry }) => entry.message.type)),
+  });
+  faults.fail('note');
+  const answers = await Promise.all([
+    engine.send(ACCOUNT, message(CHARGE, 'CANCEL')),
+    adjust(engine, ACCOUNT, deposit(1)),
+  ]);
+  assert.equal(
+    answers.map(({ kind }) => kind),
+    ['quarantined', 'adjusted'],
+  );
+  assert.equal(committed, ['ADJUST']);
+  await until(() => troubles.length === 1, 5_000);
 });
 
 s.run();
