@@ -56,7 +56,8 @@ export class MongoAccounts implements AccountTable {
 
   async isEmpty(): Promise<boolean> {
     this.#connection.check();
-    const options = { projection: { _id: 1 }, limit: 1 };
+    // By the index of ids: a look without an order would scan the collection, though only to its first document.
+    const options = { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1 };
     return (await this.#reads.find<AccountDocument>('accounts', {}, options)).length === 0;
   }
 
