@@ -22,7 +22,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * - `faults/quarantine`: rewrites records in LMDB's tables;
  * - `faults/disk`, `flush`, `frozen*`: full or broken disks and stopped writers of LMDB's own file;
  * - `faults/folder-holder`: who has a data folder; a database is any number's;
- * - `engine/verify`, `engine/several-processes`: open the embedded or the memory store themselves.
+ * - `audit/verify`, `engine/several-processes`: open the embedded or the memory store themselves.
  * `machines/` walks the charts without any store; `mongodb/paths` walks the same paths through an engine on one.
  */
 const ON_MONGODB = [
@@ -117,7 +117,7 @@ function run(file) {
 
 const pattern = new RegExp(option('--only', '.'));
 // The longest first, so that none of them is left over at the end.
-const first = ['api/webhooks', 'api/cli', 'api/sandbox', 'kill', 'simulation', 'api/'];
+const first = ['cli/', 'api/edges', 'api/webhooks', 'api/sandbox', 'kill', 'folder-holder', 'frozen', 'api/'];
 const rank = (file) => {
   const index = first.findIndex((part) => file.includes(part));
   return index < 0 ? first.length : index;
