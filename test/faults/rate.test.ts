@@ -1,13 +1,9 @@
 /** The rate limit to the request: the real application on a clock that stands still. */
-import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts, type IssuedAccount, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
-import { createApp } from '../../src/api/app.ts';
-import { listen } from '../../src/server/http.ts';
-import { MemoryState } from '../support/memory-store/state.ts';
-import { openProcess, type Process, type SetClock, seal, TestBank } from './in-process.ts';
+import { type Process, type SetClock, seal } from './in-process.ts';
+import { withApp } from './in-process-app.ts';
 import { type Answer, pipelined, requestText } from './pipeline.ts';
 
 const test = suite('rate');
@@ -17,34 +13,6 @@ const PER_MS = 10;
 
 async function newAccount({ store }: Process, clock: SetClock): Promise<IssuedAccount> {
   return new Accounts(store.accounts, seal(), () => clock.ms).create({ ...PLAIN_ACCOUNT, name: 'Merchant' });
-}
-
-async function withApp(
-  body: (port: number, process: Process, clock: SetClock) => Promise<void>,
-): Promise<void> {
-  const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
-  const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank() });
-  const now = (): number => clock.ms;
-  const failures: unknown[] = [];
-  const app = createApp({
-    journal: process.store.journal,
-    payments: process.payments,
-    directory: new Directory(process.store.accounts, seal(), now),
-    now,
-    newRequestId: randomUUID,
-    trustedProxyHops: 0,
-    sandbox: false,
-    bankCallbackSecret: null,
-    state: { closing: false, draining: false, notReady: async () => null },
-    onFailure: (error) => failures.push(error),
-  });
-  const server = await listen(app.callback(), '127.0.0.1', 0);
-  try {
-    await body(server.port, process, clock);
-    assert.equal(failures, []);
-  } finally {
-    await server.drain(1_000);
-  }
 }
 
 function burst(port: number, account: IssuedAccount, count: number): Promise<Answer[]> {
@@ -61,7 +29,7 @@ function count(answers: readonly Answer[], status: number): number {
 }
 
 test('a burst of 5,000 passes, what is more gets 429, and time lets as many more pass as the rate says', async () => {
-  await withApp(async (port, process, clock) => {
+  await withApp(null, async ({ port, process, clock, failures }) => {
     const [account, other] = await Promise.all([newAccount(process, clock), newAccount(process, clock)]);
     const first = await burst(port, account, BURST + 700);
     assert.is(count(first, 200), BURST);
@@ -81,6 +49,7 @@ test('a burst of 5,000 passes, what is more gets 429, and time lets as many more
     clock.ms += 3_600_000;
     const third = await burst(port, account, BURST + 100);
     assert.is(count(third, 200), BURST, 'more was saved up than the burst');
+    assert.equal(failures, []);
   });
 });
 

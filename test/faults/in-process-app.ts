@@ -1,0 +1,44 @@
+/** The real application over HTTP, on one process in memory whose clock stands still until a test moves it. */
+import { randomUUID } from 'node:crypto';
+import { Directory } from '../../src/accounts/directory.ts';
+import { createApp } from '../../src/api/app.ts';
+import { listen } from '../../src/server/http.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
+import { openProcess, type Process, type SetClock, seal, TestBank } from './in-process.ts';
+
+export interface AppScene {
+  port: number;
+  process: Process;
+  clock: SetClock;
+  /** What requests failed with. */
+  failures: unknown[];
+}
+
+/** Serves while the body runs; with a secret the bank's messages come in, too. */
+export async function withApp(
+  bankCallbackSecret: string | null,
+  body: (scene: AppScene) => Promise<void>,
+): Promise<void> {
+  const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
+  const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank() });
+  const now = (): number => clock.ms;
+  const failures: unknown[] = [];
+  const app = createApp({
+    journal: process.store.journal,
+    payments: process.payments,
+    directory: new Directory(process.store.accounts, seal(), now),
+    now,
+    newRequestId: randomUUID,
+    trustedProxyHops: 0,
+    sandbox: false,
+    bankCallbackSecret,
+    state: { closing: false, draining: false, notReady: async () => null },
+    onFailure: (error) => failures.push(error),
+  });
+  const server = await listen(app.callback(), '127.0.0.1', 0);
+  try {
+    await body({ port: server.port, process, clock, failures });
+  } finally {
+    await server.drain(1_000);
+  }
+}
