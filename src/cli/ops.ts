@@ -21,7 +21,9 @@ function ruleOf(config: Config): StuckRule {
   return { now: now(), stuckAfterMs: config.stuckAfterS * 1000 };
 }
 
-function itemText({ kind, id, since, what, next }: AttentionItem): string {
+type ListedItem = Pick<AttentionItem, 'kind' | 'id' | 'since' | 'what' | 'next'>;
+
+function itemText({ kind, id, since, what, next }: ListedItem): string {
   return `${since}  ${kind}  ${id}\n  ${what}\n  next: ${next}`;
 }
 

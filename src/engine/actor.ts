@@ -58,7 +58,7 @@ export interface ActorHost {
   claimsFreshWork(): boolean;
   committed(batch: Committed): void;
   /** Transactions whose snapshots can't be read; nobody waits until ops have been told. */
-  quarantined(answers: readonly Quarantined[]): void;
+  quarantined(account: string, answers: readonly Quarantined[]): void;
   /** A write takes longer than it may (true), or came to its end after all (false). */
   stalled(account: string, stalled: boolean): void;
 }
@@ -228,7 +228,7 @@ export class AccountActor {
       records: [...workspace.changed.values()],
       lookups: workspace.addedLookups,
       due: entries.flatMap((entry) => dueOf(this.#account, entry)),
-      attention: entries.flatMap(attentionItems),
+      attention: taken.flatMap(({ entry, record }) => attentionItems(this.#account, entry, record)),
       claimUntil: this.#host.claimsFreshWork() ? now : 0,
     };
   }
@@ -254,7 +254,7 @@ export class AccountActor {
 
   #answer(tickets: readonly Ticket[], { answers }: Decided): void {
     const quarantined = answers.filter(isQuarantined);
-    if (quarantined.length > 0) this.#host.quarantined(quarantined);
+    if (quarantined.length > 0) this.#host.quarantined(this.#account, quarantined);
     tickets.forEach((ticket, index) => {
       const answer = answers[index];
       if (answer instanceof Error) ticket.reject(answer);

@@ -5,7 +5,7 @@
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { upToDate } from './chart.ts';
 import type { TransactionRecord } from './journal.ts';
-import type { AttentionItem, Store } from './store.ts';
+import { type AttentionItem, itemOf, type Store } from './store.ts';
 
 /** The roles of the store that the list is made of. */
 type Sources = Pick<Store, 'journal' | 'attention'>;
@@ -25,13 +25,11 @@ export function stuckMark(record: TransactionRecord): string {
 }
 
 function stuckItem(record: TransactionRecord): AttentionItem {
-  return {
-    kind: 'stuck',
-    id: record.id,
-    since: record.updatedAt,
-    what: `cashout ${record.id} has been ${record.snapshot.value} since ${record.updatedAt}: its outcome is not known`,
-    next: `ask the bank, then npx pixstate send ${record.id} SETTLE or FAIL; npx pixstate inspect ${record.id} shows it`,
-  };
+  const { id, account, snapshot, updatedAt } = record;
+  const what = `cashout ${id} has been ${snapshot.value} since ${updatedAt}: its outcome is not known`;
+  const next = `ask the bank, then npx pixstate send ${id} SETTLE or FAIL; npx pixstate inspect ${id} shows it`;
+  const about = { account, transaction: id };
+  return itemOf({ kind: 'stuck', id, what, next }, updatedAt, about, snapshot.context.amount);
 }
 
 async function stuckItems(store: Sources, { now, stuckAfterMs }: StuckRule): Promise<AttentionItem[]> {

@@ -8,7 +8,7 @@ import { pause } from '../waiting.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
 import type { AttentionNote } from './journal.ts';
-import type { AttentionItem, Store } from './store.ts';
+import { type AttentionItem, itemOf, type Store } from './store.ts';
 
 export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
@@ -59,7 +59,7 @@ export class Engine {
       settings: options.settings,
       claimsFreshWork: () => this.#fresh?.hasRoom() ?? false,
       committed: (batch) => this.#committed(batch),
-      quarantined: (answers) => void this.#quarantine(answers),
+      quarantined: (account, answers) => void this.#quarantine(account, answers),
       stalled: (account, stalled) => {
         if (stalled) this.#stalled.add(account);
         else this.#stalled.delete(account);
@@ -161,17 +161,14 @@ export class Engine {
   }
 
   /** What can't be noted now is noted when its messages and timers come again: they wait. */
-  async #quarantine(answers: readonly (Answer & { kind: 'quarantined' })[]): Promise<void> {
+  async #quarantine(account: string, answers: readonly (Answer & { kind: 'quarantined' })[]): Promise<void> {
     const since = new Date(this.#options.now()).toISOString();
-    const items = answers.map(
-      ({ transaction, reason }): AttentionItem => ({
-        kind: 'quarantined',
-        id: transaction,
-        since,
-        what: `the snapshot of ${transaction} can't be read: ${reason}`,
-        next: 'deploy a statechart or a migration that reads it, then restart: its messages and timers go on',
-      }),
-    );
+    const items = answers.map(({ transaction, reason }): AttentionItem => {
+      const what = `the snapshot of ${transaction} can't be read: ${reason}`;
+      const next =
+        'deploy a statechart or a migration that reads it, then restart: its messages and timers go on';
+      return itemOf({ kind: 'quarantined', id: transaction, what, next }, since, { account, transaction });
+    });
     try {
       await this.note(items);
     } catch (error) {

@@ -44,7 +44,20 @@ export interface Timer {
 }
 
 /** The kinds of items that ops must look at. */
-export type AttentionKind = 'stuck' | 'refused' | 'invalid' | 'unknown' | 'return' | 'quarantined' | 'dead';
+export type AttentionKind =
+  | 'stuck'
+  | 'refused'
+  | 'invalid'
+  | 'unknown'
+  | 'return'
+  | 'quarantined'
+  | 'dead'
+  /** A committed batch that can't be projected. */
+  | 'projection'
+  /** An account's head that lies more than a minute ahead of the clock. */
+  | 'clock'
+  /** A URL behind which more than 1,000 deliveries wait. */
+  | 'hanging';
 
 export interface AttentionNote {
   kind: AttentionKind;

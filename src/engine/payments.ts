@@ -14,7 +14,7 @@ import type { Answer } from './commands.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import { type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
 import { lookUp } from './lookups.ts';
-import type { JournalReads } from './store.ts';
+import { itemOf, type JournalReads } from './store.ts';
 
 export interface ChargeRequest {
   amount: number;
@@ -130,31 +130,33 @@ export class Payments {
   /** A message to a transaction that nobody knows: money in it is a person's case. */
   noteUnknown(message: UnknownMessage): Promise<void> {
     const { id, transactionId, type } = message;
-    return this.#note('unknown', message, {
-      what: `${type} (${id}) to ${transactionId}, which is no transaction`,
-      next: 'ask the bank what it was about: money may be in it',
-    });
+    const what = `${type} (${id}) to ${transactionId}, which is no transaction`;
+    return this.#note('unknown', message, what, 'ask the bank what it was about: money may be in it');
   }
 
   /** A message of the bank's that could not be decided, for a reason that lies with us. */
-  noteUndecided(message: UnknownMessage, reason: string): Promise<void> {
+  async noteUndecided(message: UnknownMessage, reason: string): Promise<void> {
     const { id, transactionId, type } = message;
-    return this.#note('invalid', message, {
-      what: `${type} (${id}) to ${transactionId} can't be decided (${reason})`,
-      next: `the bank is told to send it again; npx pixstate inspect ${transactionId}`,
-    });
+    const what = `${type} (${id}) to ${transactionId} can't be decided (${reason})`;
+    const next = `the bank is told to send it again; npx pixstate inspect ${transactionId}`;
+    const record = await this.#options.journal.transaction(transactionId.toLowerCase());
+    await this.#note('invalid', message, what, next, record);
   }
 
   #note(
     kind: 'unknown' | 'invalid',
     { id, transactionId, type, data }: UnknownMessage,
-    { what, next }: { what: string; next: string },
+    what: string,
+    next: string,
+    record: TransactionRecord | null = null,
   ): Promise<void> {
     const { engine, now } = this.#options;
     const key = sha256(JSON.stringify([id, transactionId, digestOf(type, data)])).slice(0, 24);
     const whole = `${what}: ${JSON.stringify(data)}`.slice(0, LONGEST_WHAT);
     const since = new Date(now()).toISOString();
-    return engine.note([{ kind, id: `msg_${key}`, since, what: whole, next }]);
+    const about = record === null ? {} : { account: record.account, transaction: record.id };
+    const amount = record?.snapshot.context.amount ?? null;
+    return engine.note([itemOf({ kind, id: `msg_${key}`, what: whole, next }, since, about, amount)]);
   }
 
   /**

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { isFinal } from './chart.ts';
 import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
-import type { AttentionItem, Due } from './store.ts';
+import { type AttentionItem, type Due, itemOf } from './store.ts';
 
 /** The changed parts of a context, at its first level: an entry after the first one stores these. */
 export function changedParts(before: object, after: object): object {
@@ -88,8 +88,20 @@ export function dueOf(account: string, entry: Entry): Due[] {
   return rows;
 }
 
-/** The item for ops that an entry calls for. */
-export function attentionItems(entry: Entry): AttentionItem[] {
+/** The amount that an item of an entry is about: what is given back, else the transaction's. */
+function amountAbout(entry: Entry, record: TransactionRecord | null): number | null {
+  for (const order of entry.orders) if (order.kind === 'return') return order.amount;
+  return record?.snapshot.context.amount ?? null;
+}
+
+/** The item for ops that an entry calls for; `record` is its transaction's, null where it has none. */
+export function attentionItems(
+  account: string,
+  entry: Entry,
+  record: TransactionRecord | null,
+): AttentionItem[] {
   const note: AttentionNote | null = entry.attention;
-  return note === null ? [] : [{ ...note, since: entry.at }];
+  if (note === null) return [];
+  const about = { account, transaction: entry.transaction };
+  return [itemOf(note, entry.at, about, amountAbout(entry, record))];
 }

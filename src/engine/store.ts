@@ -96,8 +96,30 @@ export interface DeliveryRecord {
   deliveredAt: string | null;
 }
 
+/** What an item is about; null where it is about none. */
+export interface About {
+  account: string | null;
+  transaction: string | null;
+  delivery: string | null;
+  url: string | null;
+}
+
 export interface AttentionItem extends AttentionNote {
   since: string;
+  /** Cents; null where there is no amount. */
+  amount: number | null;
+  about: About;
+}
+
+/** An item of a note, for the list. */
+export function itemOf(
+  note: AttentionNote,
+  since: string,
+  about: Partial<About> = {},
+  amount: number | null = null,
+): AttentionItem {
+  const nothing = { account: null, transaction: null, delivery: null, url: null };
+  return { ...note, since, amount, about: { ...nothing, ...about } };
 }
 
 /** One account's batch and what it changes in the projections. */

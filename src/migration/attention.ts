@@ -1,7 +1,7 @@
 /** Moves what needs a person: open items, and which stuck cashouts ops were done with. */
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { MAX_STUCK, stuckMark } from '../engine/attention.ts';
-import type { AttentionItem, Store } from '../engine/store.ts';
+import { type AttentionItem, itemOf, type Store } from '../engine/store.ts';
 import { journalOf, type Stores } from './stores.ts';
 
 /** The transaction that an item's id names; null where it names none. */
@@ -58,7 +58,7 @@ async function moveMarks(
   ]);
   for (const id of marks.filter((_, index) => here[index] === true && there[index] !== true)) {
     const what = 'a stuck cashout that ops were done with before it was moved';
-    await target.attention.note([{ kind: 'stuck', id, since: at, what, next: 'nothing' }]);
+    await target.attention.note([itemOf({ kind: 'stuck', id, what, next: 'nothing' }, at)]);
     await target.attention.dismiss(id);
   }
 }

@@ -1,6 +1,6 @@
 /** A delivery in hand: between its claim and the record of its attempt. */
 import type { NamedDelivery } from '../engine/history.ts';
-import type { AttentionItem, ClaimOf, DeliveryRecord } from '../engine/store.ts';
+import { type AttentionItem, type ClaimOf, type DeliveryRecord, itemOf } from '../engine/store.ts';
 import type { Send } from './sender/port.ts';
 
 export interface InHand {
@@ -30,12 +30,9 @@ export function sendOf({ claim, url, event, body }: InHand, secrets: readonly st
 
 /** The item for ops about a delivery whose last attempt has failed; `now` is in ms. */
 export function deadLetter({ event, url }: InHand, record: DeliveryRecord, now: number): AttentionItem {
-  const last = record.attempts.at(-1);
-  return {
-    kind: 'dead',
-    id: record.id,
-    since: new Date(now).toISOString(),
-    what: `${event.name} of ${record.transaction} to ${url} is dead: ${last?.error ?? last?.statusCode ?? 'the URL is off the account'}`,
-    next: `npx pixstate deliveries retry ${record.id}`,
-  };
+  const { id, account, transaction, attempts } = record;
+  const last = attempts.at(-1);
+  const what = `${event.name} of ${transaction} to ${url} is dead: ${last?.error ?? last?.statusCode ?? 'the URL is off the account'}`;
+  const note = { kind: 'dead', id, what, next: `npx pixstate deliveries retry ${id}` } as const;
+  return itemOf(note, new Date(now).toISOString(), { account, transaction, delivery: id, url });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { DeliveryRecord } from '../../src/engine/store.ts';
+import { type DeliveryRecord, itemOf } from '../../src/engine/store.ts';
 import { at, keys, list, text } from '../support/json.ts';
 import { Folder } from './support.ts';
 
@@ -85,7 +85,7 @@ function end(id: string, status: DeliveryRecord['status']): Promise<string[]> {
       deliveredAt: null,
     };
     for (const delivery of ids) {
-      const attention = { kind: 'dead' as const, id: delivery, what: 'x', next: 'y', since: attempt.at };
+      const attention = itemOf({ kind: 'dead', id: delivery, what: 'x', next: 'y' }, attempt.at);
       await store.due.settle([{ claim: null, next: null, record: { id: delivery, ...parts }, attention }]);
     }
     return ids;
@@ -146,7 +146,7 @@ test('a stuck cashout is listed until it is done or changes, and again once it i
 
 test('a quarantined item goes once its transaction reads again', async () => {
   const id = await folder.charge(account);
-  const item = { kind: 'quarantined' as const, id, since: new Date().toISOString(), what: 'x', next: 'y' };
+  const item = itemOf({ kind: 'quarantined', id, what: 'x', next: 'y' }, new Date().toISOString());
   await folder.withCore(({ store }) => store.attention.note([item, { ...item, id: 'unknown' }]));
   assert.is(await listed(id), false);
   assert.is(await listed('unknown'), true);

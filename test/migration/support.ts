@@ -12,6 +12,7 @@ import {
   type DeliveryRecord,
   type Due,
   type DueKind,
+  itemOf,
   type Store,
   StoreUnavailable,
 } from '../../src/engine/store.ts';
@@ -167,13 +168,9 @@ async function attempt(store: Store, account: string): Promise<void> {
       deliveredAt: status === 'delivered' ? iso(START) : null,
     };
     const next = nextAttemptAt === null ? null : { ...due, at: Date.parse(nextAttemptAt), tries: 1 };
-    const attention = {
-      kind: 'dead' as const,
-      id: due.delivery,
-      since: iso(START),
-      what: 'a delivery is dead',
-      next: `npx pixstate deliveries retry ${due.delivery}`,
-    };
+    const command = `npx pixstate deliveries retry ${due.delivery}`;
+    const note = { kind: 'dead', id: due.delivery, what: 'a delivery is dead', next: command } as const;
+    const attention = itemOf(note, iso(START), { account: due.account, delivery: due.delivery });
     await store.due.settle([{ claim, next, record, ...(status === 'dead' ? { attention } : {}) }]);
   }
 }
@@ -217,12 +214,12 @@ async function fill(running: Process, account: string): Promise<void> {
   await attempt(store, account);
   await parkSome(store, account);
   await store.attention.note([
-    { kind: 'quarantined', id: third, since: iso(START), what: 'can not be read', next: 'deploy' },
+    itemOf({ kind: 'quarantined', id: third, what: 'can not be read', next: 'deploy' }, iso(START)),
   ]);
   const openCashout = await store.journal.transaction(stuck);
   // Ops were done with one of the stuck cashouts.
   const mark = `${stuck}@${openCashout?.updatedAt}`;
-  await store.attention.note([{ kind: 'stuck', id: mark, since: iso(START), what: 'stuck', next: 'ask' }]);
+  await store.attention.note([itemOf({ kind: 'stuck', id: mark, what: 'stuck', next: 'ask' }, iso(START))]);
   await store.attention.dismiss(mark);
 }
 
@@ -233,7 +230,7 @@ export async function fillScene(store: Store): Promise<void> {
   await fill(new Process(store, 'aa'), A);
   await fill(new Process(store, 'bb'), B);
   await store.attention.note([
-    { kind: 'unknown', id: 'msg_of_nobody', since: iso(START), what: 'PAY', next: 'ask' },
+    itemOf({ kind: 'unknown', id: 'msg_of_nobody', what: 'PAY', next: 'ask' }, iso(START)),
   ]);
 }
 

@@ -1,15 +1,21 @@
 /** Items for a person to look at, in the embedded store: an item stays, marked, once somebody is done with it. */
-import type { Attention, AttentionItem } from '../../engine/store.ts';
+import type { AttentionNote } from '../../engine/journal.ts';
+import { type Attention, type AttentionItem, itemOf } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
 import { type AttentionKey, fitsKey } from './tables.ts';
 
+/** Items of former builds have neither amount nor what they are about. */
 interface Noted {
-  item: AttentionItem;
+  item: AttentionNote & { since: string } & Partial<AttentionItem>;
   done: boolean;
 }
 
 export function attentionKey({ id, kind }: AttentionItem): AttentionKey {
   return [id, kind];
+}
+
+function whole({ kind, id, what, next, since, about, amount }: Noted['item']): AttentionItem {
+  return itemOf({ kind, id, what, next }, since, about, amount);
 }
 
 /** An item as it is stored. */
@@ -28,7 +34,7 @@ export class LmdbAttention implements Attention {
     const items: AttentionItem[] = [];
     for (const { value } of this.#environment.fresh().attention.getRange()) {
       const { item, done }: Noted = JSON.parse(value);
-      if (!done) items.push(item);
+      if (!done) items.push(whole(item));
     }
     return items.sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
   }
@@ -62,7 +68,7 @@ export class LmdbAttention implements Attention {
         if (key[0] !== id) break;
         const { item, done }: Noted = JSON.parse(value);
         found ||= !done;
-        void attention.put(key, attentionValue(item, true));
+        void attention.put(key, attentionValue(whole(item), true));
       }
       return found;
     });

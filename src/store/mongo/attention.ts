@@ -1,5 +1,5 @@
 /** What was noted for a person to look at, on MongoDB: an item stays, marked, once somebody is done with it. */
-import type { Attention, AttentionItem } from '../../engine/store.ts';
+import { type About, type Attention, type AttentionItem, itemOf } from '../../engine/store.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import { type Plain, toBson, toIso } from './documents.ts';
 import type { MongoReads } from './reads.ts';
@@ -14,14 +14,18 @@ export interface AttentionDocument extends Plain {
   next: string;
   since: Date | string;
   done: boolean;
+  /** Absent in items of former builds. */
+  amount?: number | null;
+  about?: About;
 }
 
 function attentionDocument(item: AttentionItem): AttentionDocument {
   return toBson({ _id: `${item.kind}:${item.id}`, ...item, done: false }) as AttentionDocument;
 }
 
-function attentionFromDocument({ kind, id, what, next, since }: AttentionDocument): AttentionItem {
-  return { kind, id, what, next, since: toIso(since) };
+function attentionFromDocument(document: AttentionDocument): AttentionItem {
+  const { kind, id, what, next, since, about, amount = null } = document;
+  return itemOf({ kind, id, what, next }, toIso(since), about, amount);
 }
 
 /** The statement that puts an item in the place of the one before, done or not: news again. */

@@ -253,7 +253,10 @@ export function missingOf(
   // Positions stay those of the whole batch: they name what is due, and order what is looked up.
   const lookups = batch.entries.flatMap(lookupsOf);
   const due = batch.entries.flatMap((entry) => dueOf(batch.account, entry));
-  const attention = batch.entries.flatMap(attentionItems);
+  const attention = batch.entries.flatMap((entry) => {
+    const known = records.get(entry.transaction ?? '') ?? null;
+    return attentionItems(batch.account, entry, known);
+  });
   return { batch, records: [...records.values()], lookups, due, attention, claimUntil: 0 };
 }
 

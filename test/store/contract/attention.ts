@@ -1,12 +1,13 @@
 /** What was noted for a person to look at: listed, known, done with. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { AttentionItem } from '../../../src/engine/store.ts';
+import { type AttentionItem, itemOf } from '../../../src/engine/store.ts';
 import { chargeCreated, grow, iso } from './builders.ts';
 import { type ContractContext, contractPart, same, sameSet } from './harness.ts';
 
 function item(id: string, since: number, what = 'it hangs'): AttentionItem {
-  return { kind: 'stuck', id, what, next: `pixstate inspect ${id}`, since: iso(since) };
+  const note = { kind: 'stuck', id, what, next: `pixstate inspect ${id}` } as const;
+  return itemOf(note, iso(since), { account: 'an account', transaction: id }, 1_250);
 }
 
 export function attentionContract(context: ContractContext): void {
@@ -63,10 +64,15 @@ export function attentionContract(context: ContractContext): void {
     test('appends and settlements note, too', async ({ open, now }) => {
       const store = await open('a');
       const note = { kind: 'return' as const, id: 'E1', what: 'given back', next: 'look' };
-      await grow(store, randomUUID(), [chargeCreated(now(), { attention: note })]);
+      const account = randomUUID();
+      const entry = chargeCreated(now(), { attention: note });
+      await grow(store, account, [entry]);
       const dead = item('dlv_1', now() + 1);
       same(await store.due.settle([{ claim: null, next: null, attention: dead }]), [true]);
-      same(await store.attention.list(), [{ ...note, since: iso(now()) }, dead]);
+      same(await store.attention.list(), [
+        itemOf(note, iso(now()), { account, transaction: entry.transaction }, 10_000),
+        dead,
+      ]);
       const again = { ...dead, what: 'later' };
       await store.due.settle([{ claim: null, next: null, attention: again }]);
       same((await store.attention.list())[1], again, 'what happens again is news again');

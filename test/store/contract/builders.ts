@@ -236,7 +236,9 @@ export function appendAfter(account: string, head: Head, entries: Entry[], parts
     records: [...changed.values()],
     lookups: entries.flatMap(lookupsOf),
     due: entries.flatMap((entry) => dueOf(account, entry)),
-    attention: entries.flatMap(attentionItems),
+    attention: entries.flatMap((entry) =>
+      attentionItems(account, entry, changed.get(entry.transaction ?? '') ?? null),
+    ),
     claimUntil: parts.claimUntil ?? 0,
   };
 }

@@ -5,6 +5,7 @@ import {
   type AccountTable,
   type Attention,
   type DueIndex,
+  itemOf,
   type Journal,
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
@@ -26,7 +27,7 @@ async function unavailable(what: string, operation: () => Promise<unknown>): Pro
 }
 
 function attention(at: number) {
-  return { kind: 'dead' as const, id: 'x', what: 'w', next: 'n', since: new Date(at).toISOString() };
+  return itemOf({ kind: 'dead', id: 'x', what: 'w', next: 'n' }, new Date(at).toISOString());
 }
 
 function timer(account: string, at: number) {

@@ -1,7 +1,7 @@
 /** Claims belong to an incarnation: living ones keep theirs, silent ones lose them, late results don't count. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Claim, Store } from '../../../../src/engine/store.ts';
+import { type Claim, itemOf, type Store } from '../../../../src/engine/store.ts';
 import { chargeCreated, deliveryRecord, grow, iso } from '../builders.ts';
 import {
   type ContractContext,
@@ -108,13 +108,7 @@ export function claimsContract(context: ContractContext): void {
       const { holder, heir, account, lost, taken } = await takenOver(harness, silentAfterMs);
       const claim = first(lost);
       const record = deliveryRecord(account, claim.due.transaction, harness.now());
-      const attention = {
-        kind: 'dead' as const,
-        id: 'late',
-        what: 'w',
-        next: 'n',
-        since: iso(harness.now()),
-      };
+      const attention = itemOf({ kind: 'dead', id: 'late', what: 'w', next: 'n' }, iso(harness.now()));
       await beats(harness, holder);
       const late = { claim, next: { ...claim.due, at: harness.now() + 1_000, tries: 9 }, record, attention };
       same(await holder.due.settle([late]), [false]);

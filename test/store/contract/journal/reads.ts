@@ -1,7 +1,7 @@
 /** Reading: by id, lookup, sequence number and page; what was answered outlives the process. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Append, Lookup } from '../../../../src/engine/store.ts';
+import { type Append, itemOf, type Lookup } from '../../../../src/engine/store.ts';
 import {
   adjusted,
   appendAfter,
@@ -206,7 +206,7 @@ export function readsContract(context: ContractContext): void {
       const record = deliveryRecord(account, done.due.transaction, now());
       same(await before.due.settle([{ claim: done, next: null, record }]), [true]);
       await before.due.park([parked]);
-      const item = { kind: 'dead' as const, id: 'dlv_1', what: 'w', next: 'n', since: iso(now()) };
+      const item = itemOf({ kind: 'dead', id: 'dlv_1', what: 'w', next: 'n' }, iso(now()));
       await before.attention.note([item, { ...item, id: 'dlv_2' }]);
       await before.attention.dismiss('dlv_2');
 
