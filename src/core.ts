@@ -66,6 +66,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
     everyDoorSpeaks: bank.everyDoorSpeaks,
     now: storeNow,
     newBatchId: batchIds(incarnation),
+    stuckAfterMs: config.stuckAfterS * 1000,
     settings,
   });
   const payments = new Payments({

@@ -28,9 +28,10 @@ let bareRate = 0;
 /** Keys in the store, and the bytes of their values. */
 async function contents(folder: string): Promise<{ keys: number; bytes: number }> {
   const opened = await openTables(folder);
-  const { root: _root, gate: _gate, ...tables } = opened;
+  const { root: _root, gate: _gate, listed, ...others } = opened;
+  const tables = [...Object.values(listed), ...Object.values(others)];
   const sum = { keys: 0, bytes: 0 };
-  for (const table of Object.values(tables)) {
+  for (const table of tables) {
     for (const { value } of table.getRange()) {
       sum.keys += 1;
       sum.bytes += String(value).length;

@@ -100,6 +100,7 @@ export class Process {
       store: this.store,
       everyDoorSpeaks: true,
       now,
+      stuckAfterMs: 300_000,
       newBatchId: () => world.random.uuid(),
       settings: async () => account,
     });

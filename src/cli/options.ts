@@ -4,7 +4,7 @@ import { MAX_WEBHOOKS, type WebhookTarget } from '../accounts/manage.ts';
 import type { Config } from '../config.ts';
 import { EVENT_FILTERS } from '../domain/events.ts';
 import { type FeePolicy, parseFeePolicy } from '../domain/fees.ts';
-import type { FieldError } from '../domain/message-data.ts';
+import { type FieldError, normalizeTime } from '../domain/message-data.ts';
 import { detectPixKeyType, normalizePixKey } from '../domain/pix-key.ts';
 import { codePoints, isPrintable } from '../domain/text.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';
@@ -47,6 +47,13 @@ export class Values {
       this.wrong(field, `must be 1 to ${max} printable characters`);
     }
     return text;
+  }
+
+  /** A time in RFC 3339, as it is stored. */
+  time(field: string, text: string): string {
+    const time = normalizeTime(text);
+    if (time === null) this.wrong(field, `must be a time such as 2026-01-31T12:00:00Z, not "${text}"`);
+    return time ?? '';
   }
 
   choice<Choice extends string>(

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { addAccountCommands } from './account.ts';
+import { addAttentionCommands } from './attention.ts';
 import { wrongUsage } from './failure.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addOpsCommands } from './ops.ts';
@@ -70,6 +71,7 @@ function programOf(shell: Shell): Command {
   serverCommands(program, shell);
   addAccountCommands(program, shell);
   addTransactionCommands(program, shell);
+  addAttentionCommands(program, shell);
   addOpsCommands(program, shell);
   addMigrateCommand(program, shell);
   addJson(program);

@@ -8,13 +8,14 @@ import { deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import type { JournalReads } from '../engine/store.ts';
-import { retryDeliveries } from '../webhooks/retry.ts';
-import { Failure, invalidValues, transactionNotFound } from './failure.ts';
+import { type Retried, type RetryFilter, retryAll, retryDeliveries } from '../webhooks/retry.ts';
+import { Failure, invalidValues, transactionNotFound, wrongUsage } from './failure.ts';
 import { transactionId, Values } from './options.ts';
 import { labelled, type Outcome, reais } from './output.ts';
 import type { Shell } from './shell.ts';
 
 const MAX_MESSAGE_ID = 255;
+const MAX_TEXT = 2_048;
 const ALL_TYPES: readonly string[] = [...new Set([...MESSAGE_TYPES['pix-in'], ...MESSAGE_TYPES.cashout])];
 
 interface SendOptions {
@@ -138,31 +139,59 @@ async function send(shell: Shell, given: string, type: string, options: SendOpti
   });
 }
 
-async function retry(shell: Shell, given: string): Promise<Outcome> {
-  const id = parseEventOrDeliveryId(given) === null ? transactionId(given) : given;
-  if (id === null) throw transactionNotFound(given);
-  const outcome = await shell.withCore(shell.config(), ({ store }) => retryDeliveries(store, id, now()));
+interface RetryOptions {
+  account?: string;
+  url?: string;
+  since?: string;
+}
+
+function retryFilter({ account, url, since }: RetryOptions): RetryFilter {
+  const values = new Values();
+  const filter: RetryFilter = {};
+  if (account !== undefined) filter.account = values.text('--account', account, MAX_TEXT);
+  if (url !== undefined) filter.url = values.text('--url', url, MAX_TEXT);
+  if (since !== undefined) filter.since = values.time('--since', since);
+  values.check();
+  return filter;
+}
+
+/** The deliveries that start anew. @throws Failure where an id is nothing; nothing is changed then */
+function retriedOf(outcome: Retried): string[] {
   switch (outcome.kind) {
     case 'noTransaction':
-      throw transactionNotFound(given);
+      throw transactionNotFound(outcome.id);
     case 'noDelivery':
-      throw new Failure('DELIVERY_NOT_FOUND', `no delivery ${given}`);
+      throw new Failure('DELIVERY_NOT_FOUND', `no delivery ${outcome.id}`);
     case 'noEvent':
-      throw new Failure('EVENT_NOT_FOUND', `no event ${given}`);
+      throw new Failure('EVENT_NOT_FOUND', `no event ${outcome.id}`);
     case 'notDead': {
-      const { status } = outcome;
-      const message = `delivery ${given} is ${status}: only a dead or rejected one is tried again`;
+      const { id, status } = outcome;
+      const message = `delivery ${id} is ${status}: only a dead or rejected one is tried again`;
       throw new Failure('DELIVERY_NOT_DEAD', message, { status });
     }
-    case 'retried': {
-      const retried = outcome.deliveries;
-      const text =
-        retried.length === 0
-          ? `nothing of ${given} is dead or rejected`
-          : `tried again: ${retried.join(', ')}`;
-      return { document: { retried }, text };
-    }
+    case 'retried':
+      return outcome.deliveries;
   }
+}
+
+async function retry(shell: Shell, given: readonly string[], options: RetryOptions): Promise<Outcome> {
+  const filter = retryFilter(options);
+  if (given.length === 0 && Object.keys(filter).length === 0)
+    throw wrongUsage('name deliveries by ids, or by --account, --url or --since');
+  const ids = given.map((text) => {
+    const id = parseEventOrDeliveryId(text) === null ? transactionId(text) : text;
+    if (id === null) throw transactionNotFound(text);
+    return id;
+  });
+  const retried = await shell.withCore(shell.config(), async ({ store }) =>
+    ids.length === 0
+      ? retryAll(store, filter, now())
+      : retriedOf(await retryDeliveries(store, ids, filter, now())),
+  );
+  const what = given.length === 0 ? 'that fits' : `of ${given.join(', ')}`;
+  const text =
+    retried.length === 0 ? `nothing ${what} is dead or rejected` : `tried again: ${retried.join(', ')}`;
+  return { document: { retried }, text };
 }
 
 /** Adds `inspect`, `send` and `deliveries`. */
@@ -182,9 +211,12 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
   program
     .command('deliveries')
     .description('webhook deliveries')
-    .command('retry <id>')
+    .command('retry [ids...]')
     .description(
-      'a dead or rejected delivery again (dlv_...), or all such of an event (evt_...) or a transaction (UUID)',
+      'dead or rejected deliveries again: a delivery (dlv_...), or all such of an event (evt_...), a transaction (UUID)',
     )
-    .action(async (id: string) => shell.say(await retry(shell, id)));
+    .option('--account <id>', 'all such of this account')
+    .option('--url <url>', 'all such to this URL')
+    .option('--since <time>', 'all such whose last attempt was at this time or later (RFC 3339)')
+    .action(async (ids: string[], options: RetryOptions) => shell.say(await retry(shell, ids, options)));
 }

@@ -12,6 +12,7 @@
 import type { Account } from '../domain/account.ts';
 import { asError } from '../errors.ts';
 import { pause } from '../waiting.ts';
+import { stuckAfter, stuckKeys, waitOf } from './attention.ts';
 import type { Answer, Command } from './commands.ts';
 import { decide } from './decide.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
@@ -19,6 +20,7 @@ import { attentionItems, dueOf } from './project.ts';
 import {
   type Append,
   type AppendResult,
+  type AttentionKey,
   type Claim,
   type Journal,
   type Reads,
@@ -56,6 +58,8 @@ export interface ActorHost {
   settings(account: string): Promise<Account | null>;
   /** Whether fresh work may be claimed with the batch that makes it due. */
   claimsFreshWork(): boolean;
+  /** A transaction that waits for the bank is stuck after so many ms. */
+  readonly stuckAfterMs: number;
   committed(batch: Committed): void;
   /** Transactions whose snapshots can't be read; nobody waits until ops have been told. */
   quarantined(account: string, answers: readonly Quarantined[]): void;
@@ -205,11 +209,20 @@ export class AccountActor {
         decided.answers.push(asError(error));
       }
     }
-    if (decided.taken.length > 0) decided.append = this.#appendOf(head, workspace, decided.taken, at, now);
+    if (decided.taken.length > 0)
+      decided.append = this.#appendOf(head, reads, workspace, decided.taken, at, now);
     return decided;
   }
 
-  #appendOf(head: Head, workspace: Workspace, taken: Committed['taken'], at: string, now: number): Append {
+  #appendOf(
+    head: Head,
+    reads: Reads,
+    workspace: Workspace,
+    taken: Committed['taken'],
+    at: string,
+    now: number,
+  ): Append {
+    const before = reads.transactions.filter((record) => record !== null);
     const entries = taken.map(({ entry }) => entry);
     const unhashed = {
       account: this.#account,
@@ -229,8 +242,18 @@ export class AccountActor {
       lookups: workspace.addedLookups,
       due: entries.flatMap((entry) => dueOf(this.#account, entry)),
       attention: taken.flatMap(({ entry, record }) => attentionItems(this.#account, entry, record)),
+      withdrawn: before.flatMap((record) => this.#noMoreStuck(record, workspace, now)),
       claimUntil: this.#host.claimsFreshWork() ? now : 0,
     };
+  }
+
+  /** The items about a transaction that may have been stuck, and changes now. */
+  #noMoreStuck(record: TransactionRecord, { changed }: Workspace, now: number): AttentionKey[] {
+    const wait = waitOf(record);
+    const after = changed.get(record.id);
+    if (wait === null || after === undefined || after.updatedAt === record.updatedAt) return [];
+    const mayBeStuck = Date.parse(record.updatedAt) <= now - stuckAfter(wait, this.#host.stuckAfterMs);
+    return mayBeStuck ? stuckKeys(record) : [];
   }
 
   async #append(append: Append): Promise<AppendResult> {

@@ -16,6 +16,8 @@ export interface EngineOptions {
   everyDoorSpeaks: boolean;
   now(): number;
   newBatchId(): string;
+  /** A cashout that has not changed for so many ms is stuck. */
+  stuckAfterMs: number;
   settings(account: string): Promise<Account | null>;
 }
 
@@ -57,6 +59,7 @@ export class Engine {
       now: options.now,
       newBatchId: options.newBatchId,
       settings: options.settings,
+      stuckAfterMs: options.stuckAfterMs,
       claimsFreshWork: () => this.#fresh?.hasRoom() ?? false,
       committed: (batch) => this.#committed(batch),
       quarantined: (account, answers) => void this.#quarantine(account, answers),

@@ -43,21 +43,25 @@ export interface Timer {
   at: string;
 }
 
-/** The kinds of items that ops must look at. */
-export type AttentionKind =
-  | 'stuck'
-  | 'refused'
-  | 'invalid'
-  | 'unknown'
-  | 'return'
-  | 'quarantined'
-  | 'dead'
-  /** A committed batch that can't be projected. */
-  | 'projection'
-  /** An account's head that lies more than a minute ahead of the clock. */
-  | 'clock'
-  /** A URL behind which more than 1,000 deliveries wait. */
-  | 'hanging';
+/**
+ * The kinds of items that ops must look at. `projection`: a committed batch that can't be projected; `clock`: an
+ * account's head that lies more than a minute ahead of the clock; `hanging`: a URL behind which more than 1,000
+ * deliveries wait.
+ */
+export const ATTENTION_KINDS = [
+  'clock',
+  'dead',
+  'hanging',
+  'invalid',
+  'projection',
+  'quarantined',
+  'refused',
+  'return',
+  'stuck',
+  'unknown',
+] as const;
+
+export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
 export interface AttentionNote {
   kind: AttentionKind;

@@ -12,7 +12,7 @@
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
 import type { Account } from '../domain/account.ts';
-import type { AttentionNote, BankOrder, Batch, Head, TransactionRecord } from './journal.ts';
+import type { AttentionKind, AttentionNote, BankOrder, Batch, Head, TransactionRecord } from './journal.ts';
 
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
@@ -83,6 +83,11 @@ export interface DeliveryAttempt {
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'retrying' | 'dead' | 'rejected';
 
+/** Whether a delivery is at an end without having been delivered: ops may have it tried again. */
+export function hasFailed({ status }: DeliveryRecord): boolean {
+  return status === 'dead' || status === 'rejected';
+}
+
 /** The progress of a delivery, outside the journal: a rebuild never resends. */
 export interface DeliveryRecord {
   id: string;
@@ -132,6 +137,8 @@ export interface Append {
   lookups: LookupRow[];
   due: Due[];
   attention: AttentionItem[];
+  /** Items whose cause is gone with the batch. */
+  withdrawn: AttentionKey[];
   /** Claim at once what is due by this time (ms); 0 claims nothing. */
   claimUntil: number;
 }
@@ -159,6 +166,12 @@ export interface Reads {
   lookups: (string | null)[];
 }
 
+/** What is waited for at the bank: the outcome of a cashout, or of the analysis of a charge's payment. */
+export type BankWait = 'cashout' | 'analysis';
+
+/** A place among transactions in the order of their last changes. */
+export type ChangePlace = Pick<TransactionRecord, 'updatedAt' | 'id'>;
+
 /** Journals and their projections, to read. Doors get this and no more. */
 export interface JournalReads {
   /** Sequence number 0 for an account without a batch. */
@@ -178,8 +191,15 @@ export interface JournalReads {
   lookups(account: string): Promise<LookupRow[]>;
   /** Progress of a transaction's deliveries; one without an attempt has none. */
   deliveries(transaction: string): Promise<DeliveryRecord[]>;
-  /** Cashouts that aren't final and changed last before this time (ISO). */
-  openCashouts(before: string, limit: number): Promise<TransactionRecord[]>;
+  /** Transactions that wait for the bank and changed last before this time (ISO), behind a place, oldest change first. */
+  waiting(
+    wait: BankWait,
+    after: ChangePlace | null,
+    before: string,
+    limit: number,
+  ): Promise<TransactionRecord[]>;
+  /** Dead and rejected deliveries of all accounts, behind one of them (null: from the first), in an order of the store's. */
+  failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]>;
 }
 
 export interface Journal extends JournalReads {
@@ -203,14 +223,37 @@ export interface DueIndex {
   tidy(now: number): Promise<void>;
 }
 
-/** The items noted for a person to look at. */
+/** Which items are meant; an option that is left out fits all. */
+export interface AttentionFilter {
+  kind?: AttentionKind;
+  account?: string;
+  url?: string;
+  /** Items of this time (ISO) or later. */
+  since?: string;
+}
+
+/** Names an item. */
+export type AttentionKey = Pick<AttentionItem, 'kind' | 'id'>;
+
+/** A place in the list, which is in the order of time, then kind, then id. */
+export type AttentionPlace = Pick<AttentionItem, 'since' | 'kind' | 'id'>;
+
+/** The items noted for a person to look at. An item is on the list until somebody is done with it, or its cause is gone. */
 export interface Attention {
-  /** Oldest first, without what is done. */
-  list(): Promise<AttentionItem[]>;
+  /** Items on the list behind a place (null: from its beginning), oldest first. */
+  page(filter: AttentionFilter, after: AttentionPlace | null, limit: number): Promise<AttentionItem[]>;
+  /** How many items on the list fit, behind a place. */
+  count(filter: AttentionFilter, after: AttentionPlace | null): Promise<number>;
+  /** How many items are on the list, by kind; costs the same however many there are. */
+  counts(): Promise<Partial<Record<AttentionKind, number>>>;
+  /** The items on the list that have an id: one of a kind. */
+  find(id: string): Promise<AttentionItem[]>;
   /** Adds items; one that is known, done or not, stays as it is. */
   note(items: AttentionItem[]): Promise<void>;
-  /** False where there is no such item. */
-  dismiss(id: string): Promise<boolean>;
+  /** Takes items off the list. They stay known: noted again they stay off. */
+  dismiss(items: readonly AttentionKey[]): Promise<void>;
+  /** Forgets items, on the list or not, since their cause is gone. */
+  withdraw(items: readonly AttentionKey[]): Promise<void>;
   /** In the order of the ids: whether its items were dismissed; false for one without items. */
   dismissed(ids: readonly string[]): Promise<boolean[]>;
 }

@@ -1,7 +1,8 @@
 /** Moves what needs a person: open items, and which stuck cashouts ops were done with. */
 import { parseEventOrDeliveryId } from '../domain/events.ts';
-import { MAX_STUCK, stuckMark } from '../engine/attention.ts';
-import { type AttentionItem, itemOf, type Store } from '../engine/store.ts';
+import { BANK_WAITS, stuckMark } from '../engine/attention.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import { type AttentionItem, type AttentionPlace, itemOf, type Store } from '../engine/store.ts';
 import { journalOf, type Stores } from './stores.ts';
 
 /** The transaction that an item's id names; null where it names none. */
@@ -29,37 +30,65 @@ async function notedBy(
   return items.filter(({ id }) => found.has(id));
 }
 
-/** The open items of some accounts. */
-async function itemsOf(source: Store, accounts: readonly string[]): Promise<AttentionItem[]> {
+const PAGE = 500;
+
+/** The items on a list, in pages: one page may be taken off the list before the next is read. */
+async function* pagesOf({ attention }: Store): AsyncGenerator<AttentionItem[]> {
+  let after: AttentionPlace | null = null;
+  for (;;) {
+    const page: AttentionItem[] = await attention.page({}, after, PAGE);
+    if (page.length > 0) yield page;
+    if (page.length < PAGE) return;
+    after = page.at(-1) ?? null;
+  }
+}
+
+/** Of some items those of some accounts. Items of former builds don't say whose they are. */
+async function ownOf(
+  source: Store,
+  accounts: readonly string[],
+  items: readonly AttentionItem[],
+): Promise<AttentionItem[]> {
   const own: AttentionItem[] = [];
   const unnamed: AttentionItem[] = [];
   const moved = new Set(accounts);
-  for (const item of await source.attention.list()) {
+  for (const item of items) {
     const transaction = transactionOf(item);
     const record = transaction === null ? null : await source.journal.transaction(transaction);
-    if (record === null) unnamed.push(item);
-    else if (moved.has(record.account)) own.push(item);
+    const account = item.about.account ?? record?.account ?? null;
+    if (account === null) unnamed.push(item);
+    else if (moved.has(account)) own.push(item);
   }
   return [...own, ...(await notedBy(source, accounts, unnamed))];
 }
 
-/** A stuck cashout that ops were done with stays so until it changes. */
+/** A stuck transaction that ops were done with stays so until it changes. */
 async function moveMarks(
   { source, target }: Stores,
   accounts: ReadonlySet<string>,
   now: number,
 ): Promise<void> {
   const at = new Date(now).toISOString();
-  const open = await source.journal.openCashouts(at, MAX_STUCK);
-  const marks = open.filter(({ account }) => accounts.has(account)).map(stuckMark);
-  const [here, there] = await Promise.all([
-    source.attention.dismissed(marks),
-    target.attention.dismissed(marks),
-  ]);
-  for (const id of marks.filter((_, index) => here[index] === true && there[index] !== true)) {
-    const what = 'a stuck cashout that ops were done with before it was moved';
-    await target.attention.note([itemOf({ kind: 'stuck', id, what, next: 'nothing' }, at)]);
-    await target.attention.dismiss(id);
+  for (const wait of BANK_WAITS) {
+    let after: TransactionRecord | null = null;
+    for (;;) {
+      const page: TransactionRecord[] = await source.journal.waiting(wait, after, at, PAGE);
+      const marks = page.filter(({ account }) => accounts.has(account)).map(stuckMark);
+      const [here, there] = await Promise.all([
+        source.attention.dismissed(marks),
+        target.attention.dismissed(marks),
+      ]);
+      const what = 'a stuck transaction that ops were done with before it was moved';
+      const items = marks
+        .filter((_, index) => here[index] === true && there[index] !== true)
+        .map((id) => itemOf({ kind: 'stuck', id, what, next: 'nothing' }, at));
+      if (items.length > 0) {
+        await target.attention.note(items);
+        await target.attention.dismiss(items);
+      }
+      if (page.length < PAGE) break;
+      after = page.at(-1) ?? null;
+    }
   }
 }
 
@@ -75,8 +104,10 @@ export async function moveAttention(
 ): Promise<void> {
   const { source, target } = stores;
   await moveMarks(stores, new Set(accounts), now);
-  const items = all ? await source.attention.list() : await itemsOf(source, accounts);
-  if (items.length === 0) return;
-  await target.attention.note(items);
-  for (const { id } of items) await source.attention.dismiss(id);
+  for await (const page of pagesOf(source)) {
+    const items = all ? page : await ownOf(source, accounts, page);
+    if (items.length === 0) continue;
+    await target.attention.note(items);
+    await source.attention.withdraw(items);
+  }
 }

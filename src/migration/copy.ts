@@ -51,6 +51,7 @@ class JournalCopy {
       lookups: batch.entries.flatMap(lookupsOf),
       due: [],
       attention: [],
+      withdrawn: [],
       claimUntil: 0,
     });
     if (outcome === 'stale') throw otherJournal(this.#account, batch.seq);

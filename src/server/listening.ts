@@ -5,7 +5,6 @@ import { createApp, type ServerState } from '../api/app.ts';
 import { now } from '../clock.ts';
 import type { Core } from '../core.ts';
 import { Overloaded } from '../engine/actor.ts';
-import { attentionList } from '../engine/attention.ts';
 import { BankRefused } from '../engine/bank.ts';
 import type { AttentionNote } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
@@ -16,15 +15,10 @@ import { Metrics } from './metrics.ts';
 const TOLD_EVERY_MS = 1_000;
 
 /** The metrics of a server, whose alarms are told in the log as well. */
-export function openMetrics({ config, engine, store, now: storeNow }: Core, log: pino.Logger): Metrics {
+export function openMetrics({ engine, store }: Core, log: pino.Logger): Metrics {
   const metrics = new Metrics({
     activeAccounts: () => engine.activeAccounts,
-    attention: async () => {
-      const counts: Record<string, number> = {};
-      const items = await attentionList(store, { now: storeNow(), stuckAfterMs: config.stuckAfterS * 1000 });
-      for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
-      return counts;
-    },
+    attention: () => store.attention.counts(),
   });
   engine.onAttention(attentionLog(log, (kind) => metrics.alarm(kind)));
   engine.onTrouble((error) => log.warn({ err: error }, 'will be tried again'));

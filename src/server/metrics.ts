@@ -1,6 +1,7 @@
 /** Metrics for ops, in Prometheus' text form, on a port of their own. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Answered } from '../api/app.ts';
+import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
 import { listen, type RunningServer } from './http.ts';
 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
@@ -9,7 +10,7 @@ const DELIVERY_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10];
 /** Values that are read when somebody asks. */
 export interface Gauges {
   activeAccounts(): number;
-  attention(): Promise<Record<string, number>>;
+  attention(): Promise<Partial<Record<AttentionKind, number>>>;
 }
 
 export class Metrics {
@@ -57,8 +58,8 @@ export class Metrics {
       labelNames: ['kind'],
       registers,
       async collect() {
-        this.reset();
-        for (const [kind, count] of Object.entries(await gauges.attention())) this.set({ kind }, count);
+        const counts = await gauges.attention();
+        for (const kind of ATTENTION_KINDS) this.set({ kind }, counts[kind] ?? 0);
       },
     });
   }

@@ -9,6 +9,7 @@ import { freshWork } from '../jobs/fresh-work.ts';
 import { LocalClock } from '../jobs/local-clock.ts';
 import { MemoryBackend } from '../jobs/memory-backend.ts';
 import { sweeps } from '../jobs/sweeps.ts';
+import { Watch } from '../jobs/watch.ts';
 import { Dispatcher } from '../webhooks/dispatcher.ts';
 import { openWebhookSender } from '../webhooks/sender/open.ts';
 import type { WebhookSender } from '../webhooks/sender/port.ts';
@@ -65,6 +66,13 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     onTrouble: onOrderTrouble,
     ...(shared === null ? {} : { tickMs: shared.SHARED_CLOCK.tickMs }),
   });
+  const watch = new Watch({
+    engine,
+    store: core.store,
+    now: storeNow,
+    stuckAfterMs: config.stuckAfterS * 1000,
+  });
+  jobs.local.push(...watch.jobs);
   return { dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
 }
 

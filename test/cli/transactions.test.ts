@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type DeliveryRecord, itemOf } from '../../src/engine/store.ts';
-import { at, keys, list, text } from '../support/json.ts';
+import { at, keys, list, text, whole } from '../support/json.ts';
 import { Folder } from './support.ts';
 
 const test = suite('transaction commands');
@@ -157,7 +157,9 @@ test('attention done takes an item off; verify stays sound', async () => {
   await folder.fails(['send', id, 'REFUND'], 1, 'MESSAGE_NOT_ACCEPTED');
   const items = list(await folder.json(['attention']), 'items');
   const item = items.find((candidate) => text(candidate, 'what').includes(id)) ?? null;
-  assert.equal(keys(item), ['id', 'kind', 'next', 'since', 'what']);
+  assert.equal(keys(item), ['account', 'amount', 'id', 'kind', 'next', 'since', 'what']);
+  assert.is(text(item, 'account'), account);
+  assert.ok(whole(item, 'amount') > 0);
   const sinces = items.map((each) => text(each, 'since'));
   assert.equal(sinces, [...sinces].sort());
   assert.equal(await folder.json(['attention', 'done', text(item, 'id')]), { done: text(item, 'id') });

@@ -23,7 +23,14 @@ function processOn(
 ): { engine: Engine; payments: Payments; store: MemoryStore } {
   const store = new MemoryStore({ state, incarnation, now, silentAfterMs: 5_000 });
   const newBatchId = (): string => `${incarnation}.${++batches}`;
-  const engine = new Engine({ store, everyDoorSpeaks: true, now, newBatchId, settings: async () => null });
+  const engine = new Engine({
+    store,
+    everyDoorSpeaks: true,
+    now,
+    newBatchId,
+    stuckAfterMs: 300_000,
+    settings: async () => null,
+  });
   let ids = incarnation === 'a' ? 0 : 1_000;
   const newId = (): string => uuid(++ids);
   const bank = new SandboxBank(500);

@@ -241,7 +241,7 @@ test('a payment that can not be credited is given back once, however often the b
   }
   await sweeps(scene, 3, MINUTE_MS);
   assert.is(bank.givenBack.length, 4);
-  const items = (await process.store.attention.list()).filter(({ kind }) => kind === 'return');
+  const items = (await process.store.attention.page({}, null, 1_000)).filter(({ kind }) => kind === 'return');
   assert.is(items.length, 1);
   assert.ok(items[0]?.what.includes(String(second.data.endToEndId)), items[0]?.what);
   assert.is(await balanceOf(scene), BALANCE + 9_900);
@@ -363,7 +363,7 @@ test('a settlement after a refund changes nothing, and a person is told', async 
   assert.is(answer.kind, 'refused');
   assert.is(await statusOf(scene, id), 'rejected');
   assert.is(await balanceOf(scene), BALANCE);
-  assert.ok((await process.store.attention.list()).length > 0, 'nobody is told');
+  assert.ok((await process.store.attention.page({}, null, 1_000)).length > 0, 'nobody is told');
 });
 
 test.run();

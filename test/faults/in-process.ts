@@ -114,7 +114,14 @@ export function openProcess({ state, clock, bank, fresh = false }: ProcessOption
   const store = new MemoryStore({ state, incarnation: randomUUID(), now, silentAfterMs: SILENT_AFTER_MS });
   const settings = (id: string): Promise<Account | null> => store.accounts.get(id);
   const newBatchId = (): string => randomUUID();
-  const engine = new Engine({ store, everyDoorSpeaks: bank.everyDoorSpeaks, now, newBatchId, settings });
+  const engine = new Engine({
+    store,
+    everyDoorSpeaks: bank.everyDoorSpeaks,
+    now,
+    newBatchId,
+    stuckAfterMs: 300_000,
+    settings,
+  });
   const { journal, due } = store;
   const newId = (): string => randomUUID();
   const payments = new Payments({ engine, journal, bank, now, newId, chargeExpiryS: 86_400 });

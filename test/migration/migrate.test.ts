@@ -61,10 +61,10 @@ test('all accounts move, with all that they have', async () => {
     told.map(({ accountId, seq, hash }) => ({ account: accountId, seq, hash })),
     headsBefore,
   );
-  const attention = await before.attention.list();
+  const attention = await before.attention.page({}, null, 1_000);
   assert.ok(attention.length >= 10, `${attention.length} items`);
   same(
-    (await target.attention.list()).map((item) => JSON.stringify(item)).sort(),
+    (await target.attention.page({}, null, 1_000)).map((item) => JSON.stringify(item)).sort(),
     attention.map((item) => JSON.stringify(item)).sort(),
   );
   const due = await drainDue(before, ALL);
@@ -80,7 +80,7 @@ test('all accounts move, with all that they have', async () => {
   assert.is(there.due.length, due.due.length + due.parked.length);
 
   await expectOff(source, ALL);
-  same(await source.attention.list(), []);
+  same(await source.attention.page({}, null, 1_000), []);
   same(await drainDue(source, ALL), { due: [], parked: [] });
   for (const store of [source, before, target]) await store.close();
 });
@@ -101,10 +101,13 @@ test('one account moves, and the others stay as they are', async () => {
     await contentOfAccounts(before, [A, EMPTY], oldKey),
   );
   await expectOff(source, [B]);
-  const [here, there] = [await source.attention.list(), await target.attention.list()];
+  const [here, there] = [
+    await source.attention.page({}, null, 1_000),
+    await target.attention.page({}, null, 1_000),
+  ];
   same(
     [...here, ...there].map(({ id }) => id).sort(),
-    (await before.attention.list()).map(({ id }) => id).sort(),
+    (await before.attention.page({}, null, 1_000)).map(({ id }) => id).sort(),
     'no item is lost, none is in both',
   );
   assert.ok(here.some(({ id }) => id === 'msg_of_nobody'));
@@ -125,7 +128,7 @@ test('what is due of others stays due at its time, what is parked stays parked',
 test('a stuck cashout that ops were done with stays done with', async () => {
   const source = await openFolderStore(await scene.copy());
   const target = openMemory(new MemoryState());
-  const open = await source.journal.openCashouts(iso(NOW), 100);
+  const open = await source.journal.waiting('cashout', null, iso(NOW), 100);
   const marks = open.map(({ id, updatedAt }) => `${id}@${updatedAt}`);
   const dismissed = await source.attention.dismissed(marks);
   assert.is(dismissed.filter((each) => each).length, 2);

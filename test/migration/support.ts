@@ -81,7 +81,14 @@ export class Process {
     const newId = (): string => `${name}000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
     this.store = store;
     const settingsOf = (id: string): Promise<Account | null> => store.accounts.get(id);
-    this.engine = new Engine({ store, everyDoorSpeaks: true, now, newBatchId, settings: settingsOf });
+    this.engine = new Engine({
+      store,
+      everyDoorSpeaks: true,
+      now,
+      newBatchId,
+      stuckAfterMs: 300_000,
+      settings: settingsOf,
+    });
     const bank = new SandboxBank(500);
     this.payments = new Payments({
       engine: this.engine,
@@ -220,7 +227,7 @@ async function fill(running: Process, account: string): Promise<void> {
   // Ops were done with one of the stuck cashouts.
   const mark = `${stuck}@${openCashout?.updatedAt}`;
   await store.attention.note([itemOf({ kind: 'stuck', id: mark, what: 'stuck', next: 'ask' }, iso(START))]);
-  await store.attention.dismiss(mark);
+  await store.attention.dismiss([{ kind: 'stuck', id: mark }]);
 }
 
 /** Fills a store with the accounts of the scene; a note belongs to none of them. */

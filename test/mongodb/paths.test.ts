@@ -66,6 +66,7 @@ async function openEngine(uri: string, incarnation: string, now = START) {
     store,
     everyDoorSpeaks: false,
     now: () => now,
+    stuckAfterMs: 300_000,
     newBatchId: () => {
       batches += 1;
       return `${incarnation}.${batches}`;

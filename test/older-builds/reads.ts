@@ -36,7 +36,12 @@ function answersTheSame({ test }: FixtureSuite<Copy>): void {
   });
 
   test('what needs a person is listed', async (copy) => {
-    assert.equal(inOrder(list(await ask(copy, 'attention'), 'items')), inOrder(copy.kept.attention));
+    // Account and amount were not named by that build.
+    const items = list(await ask(copy, 'attention'), 'items').map((item) => {
+      const { account: _account, amount: _amount, ...kept } = object(item);
+      return kept;
+    });
+    assert.equal(inOrder(items), inOrder(copy.kept.attention));
   });
 
   test('what goes on once it is served stands where it stood', async (copy) => {

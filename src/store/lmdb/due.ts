@@ -12,12 +12,12 @@ import {
   isOf,
   type Settlement,
 } from '../../engine/store.ts';
-import { attentionKey, attentionValue } from './attention.ts';
+import { putAnew } from './attention.ts';
 import type { DueRows } from './due-rows.ts';
 import type { Environment } from './environment.ts';
 import { FENCED, type HeldRows } from './held-rows.ts';
-import type { OpenCashouts } from './open-cashouts.ts';
 import { type DueKey, type DueRow, type Tables, transact } from './tables.ts';
+import type { Waits } from './waits.ts';
 import type { WriteGroup } from './write-queue.ts';
 
 export interface LmdbDueOptions {
@@ -31,15 +31,15 @@ export class LmdbDue implements DueIndex {
   readonly #tables: Tables;
   readonly #rows: DueRows;
   readonly #held: HeldRows;
-  readonly #openCashouts: OpenCashouts;
+  readonly #waits: Waits;
   readonly #options: LmdbDueOptions;
 
-  constructor(environment: Environment, rows: DueRows, openCashouts: OpenCashouts, options: LmdbDueOptions) {
+  constructor(environment: Environment, rows: DueRows, waits: Waits, options: LmdbDueOptions) {
     this.#environment = environment;
     this.#tables = environment.tables;
     this.#rows = rows;
     this.#held = rows.held;
-    this.#openCashouts = openCashouts;
+    this.#waits = waits;
     this.#options = options;
   }
 
@@ -140,10 +140,7 @@ export class LmdbDue implements DueIndex {
       group.promises.push(this.#tables.deliveries.put(key, JSON.stringify(record)));
     }
     // An item that happens again is news again, also where somebody was done with it.
-    if (attention !== undefined) {
-      const key = attentionKey(attention);
-      group.promises.push(this.#tables.attention.put(key, attentionValue(attention)));
-    }
+    if (attention !== undefined) group.promises.push(...putAnew(this.#tables, attention));
     return true;
   }
 
@@ -181,6 +178,6 @@ export class LmdbDue implements DueIndex {
 
   async tidy(now: number): Promise<void> {
     this.#environment.fresh();
-    await this.#environment.watch.bound(this.#openCashouts.tidy(now));
+    await this.#environment.watch.bound(this.#waits.tidy(now));
   }
 }

@@ -11,21 +11,24 @@ import {
   type TransactionRecord,
   ZERO_HASH,
 } from '../../engine/journal.ts';
-import type {
-  Append,
-  AppendResult,
-  DeliveryRecord,
-  Journal,
-  LookupName,
-  LookupRow,
-  Reads,
-  Wants,
+import {
+  type Append,
+  type AppendResult,
+  type BankWait,
+  type ChangePlace,
+  type DeliveryRecord,
+  hasFailed,
+  type Journal,
+  type LookupName,
+  type LookupRow,
+  type Reads,
+  type Wants,
 } from '../../engine/store.ts';
-import { attentionKey, attentionValue } from './attention.ts';
+import { issueAttention } from './attention.ts';
 import type { DueRows, Issued } from './due-rows.ts';
 import type { Environment } from './environment.ts';
-import type { OpenCashouts } from './open-cashouts.ts';
 import { fitsKey, type Tables } from './tables.ts';
+import type { Waits } from './waits.ts';
 
 const LAST = Number.MAX_SAFE_INTEGER;
 const HASH_LENGTH = 64;
@@ -53,15 +56,15 @@ export class LmdbJournal implements Journal {
   /** For what is issued within a group. */
   readonly #tables: Tables;
   readonly #dueRows: DueRows;
-  readonly #openCashouts: OpenCashouts;
+  readonly #waits: Waits;
   /** The last batch of accounts that this process appended. */
   readonly #appended = new Map<string, number>();
 
-  constructor(environment: Environment, dueRows: DueRows, openCashouts: OpenCashouts) {
+  constructor(environment: Environment, dueRows: DueRows, waits: Waits) {
     this.#environment = environment;
     this.#tables = environment.tables;
     this.#dueRows = dueRows;
-    this.#openCashouts = openCashouts;
+    this.#waits = waits;
   }
 
   append(append: Append): Promise<AppendResult> {
@@ -76,7 +79,7 @@ export class LmdbJournal implements Journal {
         issue: (group) => {
           if (this.#wasFirst(append.batch)) return;
           const written = this.#issue(append);
-          this.#openCashouts.issue(append);
+          this.#waits.issue(append);
           issued = this.#dueRows.issue(append.due, append.claimUntil);
           group.promises.push(
             written.then((result) => {
@@ -122,17 +125,13 @@ export class LmdbJournal implements Journal {
 
   /** Issues the batch and its projections, all or nothing; false where the sequence number is taken. */
   #issue(append: Append): Promise<boolean> {
-    const { journal, transactions, lookups, attention } = this.#tables;
+    const { journal, transactions, lookups } = this.#tables;
     const { account, seq } = append.batch;
     return journal.ifNoExists([account, seq], () => {
       void journal.put([account, seq], journalValue(append));
       for (const record of append.records) void transactions.put(record.id, JSON.stringify(record));
       for (const { name, key, value } of append.lookups) void lookups.put([account, name, key], value);
-      // Neither `noOverwrite` nor a condition of its own holds inside a conditional block of lmdb 3.5.6.
-      for (const item of append.attention) {
-        const key = attentionKey(item);
-        if (!attention.doesExist(key)) void attention.put(key, attentionValue(item));
-      }
+      issueAttention(this.#tables, append);
     });
   }
 
@@ -219,8 +218,27 @@ export class LmdbJournal implements Journal {
     return records;
   }
 
-  async openCashouts(before: string, limit: number): Promise<TransactionRecord[]> {
+  async waiting(
+    wait: BankWait,
+    after: ChangePlace | null,
+    before: string,
+    limit: number,
+  ): Promise<TransactionRecord[]> {
     this.#environment.fresh();
-    return this.#openCashouts.find(before, limit);
+    return this.#waits.find(wait, after, before, limit);
+  }
+
+  async failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]> {
+    const { deliveries } = this.#environment.fresh();
+    const failed: DeliveryRecord[] = [];
+    for (const { value } of deliveries.getRange({
+      start: after === null ? ['', ''] : [after.transaction, after.id],
+    })) {
+      const record: DeliveryRecord = JSON.parse(value);
+      if (!hasFailed(record) || record.id === after?.id) continue;
+      failed.push(record);
+      if (failed.length === limit) break;
+    }
+    return failed;
   }
 }

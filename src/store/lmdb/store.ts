@@ -14,8 +14,8 @@ import { LmdbDue } from './due.ts';
 import { DueRows } from './due-rows.ts';
 import { Environment } from './environment.ts';
 import { LmdbJournal } from './journal.ts';
-import { OpenCashouts } from './open-cashouts.ts';
 import { openTables, openToRead } from './tables.ts';
+import { Waits } from './waits.ts';
 
 export interface LmdbStoreOptions {
   /** The data folder; it must exist. */
@@ -36,12 +36,12 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const toRead = options.readOnly === true ? await openToRead(options.folder) : null;
   const tables = toRead ?? (await openTables(options.folder));
   const environment = new Environment(tables, (error) => options.onFatal(error));
-  // A group writes its rows of what is due, then its row of open cashouts: in the order in which they are made here.
+  // A group writes its rows of what is due, then its rows of what waits for the bank: in the order in which they are made here.
   const rows = new DueRows(environment, options.incarnation);
-  const openCashouts = new OpenCashouts(environment, options);
+  const waits = new Waits(environment, options);
   return {
-    journal: new LmdbJournal(environment, rows, openCashouts),
-    due: new LmdbDue(environment, rows, openCashouts, options),
+    journal: new LmdbJournal(environment, rows, waits),
+    due: new LmdbDue(environment, rows, waits, options),
     attention: new LmdbAttention(environment),
     accounts: new LmdbAccounts(environment),
     ping: async () => environment.check(),

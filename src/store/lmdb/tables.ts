@@ -1,7 +1,9 @@
 /** The tables of the embedded store: one LMDB environment in the data folder, values readable as JSON text. */
 import { statSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { type Due, StoreUnavailable } from '../../engine/store.ts';
+import { waitOf } from '../../engine/attention.ts';
+import { ATTENTION_KINDS, type AttentionKind, type TransactionRecord } from '../../engine/journal.ts';
+import { type AttentionPlace, type BankWait, type Due, StoreUnavailable } from '../../engine/store.ts';
 import { FolderGate } from './gate.ts';
 
 /** Things due at one time, in one row: a group of creates costs one row, not one for each. */
@@ -14,10 +16,8 @@ export interface DueRow {
 
 export type DueKey = [kind: string, at: number, id: string];
 
-export type AttentionKey = [id: string, kind: string];
-
-/** [time of creation in ms, id of the row]. */
-export type OpenKey = [at: number, id: string];
+/** [what is waited for, time of the last change in ms, id of the row]. */
+export type WaitKey = [wait: BankWait, at: number, id: string];
 
 export interface Tables {
   root: RootDatabase;
@@ -32,9 +32,14 @@ export interface Tables {
   parked: Database<string, string>;
   /** [transaction, delivery]. */
   deliveries: Database<string, [string, string]>;
-  attention: Database<string, AttentionKey>;
-  /** Ids of cashouts that were open then. */
-  open: Database<string, OpenKey>;
+  /** [id, kind]: items for ops, on the list or done with. */
+  attention: Database<string, [id: string, kind: string]>;
+  /** By kind, [since, id] of what is on the list. */
+  listed: Record<AttentionKind, Database<string, [since: string, id: string]>>;
+  /** Ids of transactions that waited for the bank since then. */
+  waits: Database<string, WaitKey>;
+  /** Ids of open cashouts by time of creation, in former builds; empty from the first opening on. */
+  open: Database<string, [at: number, id: string]>;
   accounts: Database<string, string>;
   clients: Database<string, string>;
   /** Incarnation to its last heartbeat in ms; -1: its claims were taken over. */
@@ -68,7 +73,7 @@ function openRoot(folder: string, readOnly: boolean): RootDatabase {
     path: fileIn(folder),
     readOnly,
     noSubdir: true,
-    maxDbs: 16,
+    maxDbs: 64,
     // With overlapping syncs a failed fsync leaves the write visible; without, a commit is durable once it resolves.
     overlappingSync: false,
     // A group is a batch of its own: the writer needn't wait for the end of our event loop's turn, which under
@@ -91,6 +96,10 @@ async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, '
       parked: root.openDB({ name: 'parked', ...text }),
       deliveries: root.openDB({ name: 'deliveries', ...text }),
       attention: root.openDB({ name: 'attention', ...text }),
+      listed: Object.fromEntries(
+        ATTENTION_KINDS.map((kind) => [kind, root.openDB({ name: `listed ${kind}`, ...text })]),
+      ) as Tables['listed'],
+      waits: root.openDB({ name: 'waits', ...text }),
       open: root.openDB({ name: 'open', ...text }),
       accounts: root.openDB({ name: 'accounts', ...text }),
       clients: root.openDB({ name: 'clients', ...text }),
@@ -104,11 +113,51 @@ async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, '
   }
 }
 
+/** The lists of items that former builds stored without; those that ops were done with go. */
+function listKnown({ attention, listed }: Tables): void {
+  for (const { key, value } of [...attention.getRange()]) {
+    const { item, done }: { item: AttentionPlace; done: boolean } = JSON.parse(value);
+    if (!done) void listed[item.kind].put([item.since, item.id], '');
+    else if (item.kind === 'dead') void attention.remove(key);
+  }
+}
+
+/** What former builds found by its time of creation. */
+function moveOpen({ open, waits, transactions }: Tables): void {
+  for (const { key, value } of [...open.getRange()]) {
+    void open.remove(key);
+    for (const id of JSON.parse(value) as string[]) {
+      const text = transactions.get(id);
+      const record: TransactionRecord | null = text === undefined ? null : JSON.parse(text);
+      const wait = record === null ? null : waitOf(record);
+      if (record === null || wait === null) continue;
+      void waits.put([wait, Date.parse(record.updatedAt), id], JSON.stringify([id]));
+    }
+  }
+}
+
+function isEmpty(table: Pick<Database, 'getStats'>): boolean {
+  return (table.getStats() as { entryCount: number }).entryCount === 0;
+}
+
+/** Makes, once, the rows that former builds did not have. */
+async function bringUpToDate(tables: Tables): Promise<void> {
+  const { open, attention, listed } = tables;
+  const isListed = isEmpty(attention) || !Object.values(listed).every(isEmpty);
+  if (isEmpty(open) && isListed) return;
+  await transact(tables, () => {
+    if (!isListed) listKnown(tables);
+    moveOpen(tables);
+  });
+}
+
 /** Opens the environment in a folder, which must exist, once nobody writes to it. */
 export async function openTables(folder: string): Promise<Tables> {
   const gate = new FolderGate(folder);
   try {
-    return { ...(await gate.alone(() => opened(folder, false))), gate };
+    const tables = { ...(await gate.alone(() => opened(folder, false))), gate };
+    await bringUpToDate(tables);
+    return tables;
   } catch (error) {
     gate.close();
     throw error;
@@ -147,7 +196,8 @@ export async function openToRead(folder: string): Promise<Tables | null> {
     return null;
   }
   // lmdb gives no database, against its types, where there is none.
-  const all: (Database | undefined)[] = Object.values(tables);
+  const { listed, ...others } = tables;
+  const all: (Database | undefined)[] = [...Object.values(listed), ...Object.values(others)];
   if (all.every((table) => table !== undefined)) return { ...tables, gate };
   await closeTables({ ...tables, gate });
   return null;

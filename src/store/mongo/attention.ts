@@ -1,7 +1,17 @@
 /** What was noted for a person to look at, on MongoDB: an item stays, marked, once somebody is done with it. */
-import { type About, type Attention, type AttentionItem, itemOf } from '../../engine/store.ts';
+import type { Document } from 'mongodb';
+import type { AttentionKind } from '../../engine/journal.ts';
+import {
+  type About,
+  type Attention,
+  type AttentionFilter,
+  type AttentionItem,
+  type AttentionKey,
+  type AttentionPlace,
+  itemOf,
+} from '../../engine/store.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
-import { type Plain, toBson, toIso } from './documents.ts';
+import { type Plain, toBson, toDate, toIso } from './documents.ts';
 import type { MongoReads } from './reads.ts';
 import { updateAll } from './writes.ts';
 
@@ -19,8 +29,15 @@ export interface AttentionDocument extends Plain {
   about?: About;
 }
 
+/** How long counts are taken to be still so: they are read by whoever watches, from several processes. */
+const COUNTS_MS = 2_000;
+
+function idOf({ kind, id }: AttentionKey): string {
+  return `${kind}:${id}`;
+}
+
 function attentionDocument(item: AttentionItem): AttentionDocument {
-  return toBson({ _id: `${item.kind}:${item.id}`, ...item, done: false }) as AttentionDocument;
+  return toBson({ _id: idOf(item), ...item, done: false }) as AttentionDocument;
 }
 
 function attentionFromDocument(document: AttentionDocument): AttentionItem {
@@ -43,32 +60,84 @@ export async function noteAll(connection: MongoConnection, items: readonly Atten
   await updateAll(connection, 'attention', statements);
 }
 
+/** Forgets items, on the list or not. */
+export async function withdrawAll(connection: MongoConnection, keys: readonly AttentionKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  const deletes = [{ q: { _id: { $in: keys.map(idOf) } }, limit: 0 }];
+  await connection.surely(() => connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }));
+}
+
+/** What is on the list behind a place; its order is that of time and `_id`. */
+function listed(filter: AttentionFilter, after: AttentionPlace | null): Document {
+  const { kind, account, url, since } = filter;
+  const place = after === null ? null : { since: toDate(after.since), _id: idOf(after) };
+  return {
+    done: false,
+    ...(kind === undefined ? {} : { kind }),
+    ...(account === undefined ? {} : { 'about.account': account }),
+    ...(url === undefined ? {} : { 'about.url': url }),
+    ...(since === undefined ? {} : { since: { $gte: toDate(since) } }),
+    ...(place === null
+      ? {}
+      : { $or: [{ since: { $gt: place.since } }, { since: place.since, _id: { $gt: place._id } }] }),
+  };
+}
+
 export class MongoAttention implements Attention {
   readonly #connection: MongoConnection;
   readonly #reads: MongoReads;
+  #counts: Partial<Record<AttentionKind, number>> = {};
+  #countedAt = Number.NEGATIVE_INFINITY;
 
   constructor(connection: MongoConnection, reads: MongoReads) {
     this.#connection = connection;
     this.#reads = reads;
   }
 
-  async list(): Promise<AttentionItem[]> {
+  async page(filter: AttentionFilter, after: AttentionPlace | null, limit: number): Promise<AttentionItem[]> {
     this.#connection.check();
-    const options = { sort: { since: 1 } };
-    const found = await this.#reads.find<AttentionDocument>('attention', { done: false }, options);
+    const options = { sort: { since: 1, _id: 1 }, limit };
+    const found = await this.#reads.find<AttentionDocument>('attention', listed(filter, after), options);
+    return found.map(attentionFromDocument);
+  }
+
+  async count(filter: AttentionFilter, after: AttentionPlace | null): Promise<number> {
+    this.#connection.check();
+    const pipeline = [{ $match: listed(filter, after) }, { $count: 'count' }];
+    const [found] = await this.#reads.aggregate<{ count: number }>('attention', pipeline);
+    return found?.count ?? 0;
+  }
+
+  async counts(): Promise<Partial<Record<AttentionKind, number>>> {
+    this.#connection.check();
+    if (performance.now() - this.#countedAt < COUNTS_MS) return this.#counts;
+    this.#countedAt = performance.now();
+    const pipeline = [{ $match: { done: false } }, { $group: { _id: '$kind', count: { $sum: 1 } } }];
+    const found = await this.#reads.aggregate<{ _id: AttentionKind; count: number }>('attention', pipeline);
+    this.#counts = Object.fromEntries(found.map(({ _id, count }) => [_id, count]));
+    return this.#counts;
+  }
+
+  async find(id: string): Promise<AttentionItem[]> {
+    this.#connection.check();
+    const found = await this.#reads.find<AttentionDocument>('attention', { id, done: false });
     return found.map(attentionFromDocument);
   }
 
   async note(items: AttentionItem[]): Promise<void> {
     this.#connection.check();
-    await noteAll(this.#connection, items);
+    if (items.length > 0) await noteAll(this.#connection, items);
   }
 
-  async dismiss(id: string): Promise<boolean> {
+  async dismiss(keys: readonly AttentionKey[]): Promise<void> {
     this.#connection.check();
-    const updates = [{ q: { id, done: false }, u: { $set: { done: true } }, multi: true }];
-    const { n } = await this.#connection.command({ update: 'attention', updates, writeConcern: MAJORITY });
-    return n > 0;
+    const updates = keys.map((key) => ({ q: { _id: idOf(key), done: false }, u: { $set: { done: true } } }));
+    if (updates.length > 0) await updateAll(this.#connection, 'attention', updates);
+  }
+
+  async withdraw(keys: readonly AttentionKey[]): Promise<void> {
+    this.#connection.check();
+    await withdrawAll(this.#connection, keys);
   }
 
   async dismissed(ids: readonly string[]): Promise<boolean[]> {

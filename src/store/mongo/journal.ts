@@ -6,6 +6,8 @@ import type { Batch, Head, TransactionRecord } from '../../engine/journal.ts';
 import type {
   Append,
   AppendResult,
+  BankWait,
+  ChangePlace,
   DeliveryRecord,
   Journal,
   Lookup,
@@ -23,6 +25,7 @@ import {
   recordFromDocument,
   type TransactionDocument,
   toDate,
+  WAITS,
 } from './documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from './due-documents.ts';
 import type { Gathered } from './gathering.ts';
@@ -39,6 +42,8 @@ export interface MongoJournalParts {
 /** A lookup of one of many accounts. */
 type AccountLookup = Lookup & { account: string };
 
+/** At an end without having been delivered, in this order. */
+const FAILED = ['dead', 'rejected'] as const;
 const HEAD_MS = 5_000;
 /** How long `close` waits for appends that are under way where the database is away. */
 const CLOSE_MS = 2_000;
@@ -198,9 +203,38 @@ export class MongoJournal implements Journal {
     return this.#findRecords({ _id: { $gt: after } }, { sort: { _id: 1 }, limit });
   }
 
-  async openCashouts(before: string, limit: number): Promise<TransactionRecord[]> {
-    const filter = { open: true, updatedAt: { $lt: toDate(before) } };
-    return this.#findRecords(filter, { sort: { updatedAt: 1 }, limit });
+  async waiting(
+    wait: BankWait,
+    after: ChangePlace | null,
+    before: string,
+    limit: number,
+  ): Promise<TransactionRecord[]> {
+    const until = { $lt: toDate(before) };
+    const since = after === null ? null : toDate(after.updatedAt);
+    const behind =
+      since === null
+        ? {}
+        : { $or: [{ updatedAt: { ...until, $gt: since } }, { updatedAt: since, _id: { $gt: after?.id } }] };
+    const filter = { [WAITS[wait]]: true, updatedAt: until, ...behind };
+    return this.#findRecords(filter, { sort: { updatedAt: 1, _id: 1 }, limit });
+  }
+
+  async failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]> {
+    this.#check();
+    const failed: DeliveryRecord[] = [];
+    // An index over a condition of its own serves a query with that very condition only.
+    for (const status of FAILED) {
+      if (failed.length >= limit || (after !== null && status < after.status)) continue;
+      const behind = after?.status === status ? { _id: { $gt: after.id } } : {};
+      const options = { sort: { _id: 1 }, limit: limit - failed.length };
+      const found = await this.#parts.reads.find<DeliveryDocument>(
+        'deliveries',
+        { status, ...behind },
+        options,
+      );
+      failed.push(...found.map(deliveryFromDocument));
+    }
+    return failed;
   }
 
   async #findRecords(filter: object, options: object): Promise<TransactionRecord[]> {

@@ -11,8 +11,15 @@ import type { Document } from 'mongodb';
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
 import { lookupsOf } from '../../engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../engine/project.ts';
-import { type Append, type AttentionItem, type Claim, claimOn, type Due } from '../../engine/store.ts';
-import { noteAll } from './attention.ts';
+import {
+  type Append,
+  type AttentionItem,
+  type AttentionKey,
+  type Claim,
+  claimOn,
+  type Due,
+} from '../../engine/store.ts';
+import { noteAll, withdrawAll } from './attention.ts';
 import type { MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
@@ -25,6 +32,8 @@ import {
   type TransactionDocument,
   toBson,
   toDate,
+  WAITS,
+  waitMark,
 } from './documents.ts';
 import { claimToken, type DeliveryDocument } from './due-documents.ts';
 import { insertAll, updateAll } from './writes.ts';
@@ -39,6 +48,7 @@ export interface Projection {
   deliveries: DeliveryDocument[];
   adjustments: AdjustmentDocument[];
   attention: AttentionItem[];
+  withdrawn: AttentionKey[];
   claims: Claim[];
 }
 
@@ -46,7 +56,7 @@ export interface Projection {
 export interface Projecting {
   /** The `_id` of the batch's document. */
   document: string;
-  append: Pick<Append, 'batch' | 'records' | 'lookups' | 'due' | 'attention' | 'claimUntil'>;
+  append: Omit<Append, 'content'>;
   /** The incarnation that claims what is due by `claimUntil`. */
   incarnation: string;
 }
@@ -165,7 +175,7 @@ function insertOf(record: TransactionRecord, seq: number, change: Change, held: 
     ...(change.externalRef === null ? {} : { externalRef: change.externalRef }),
     ...(change.lookups.length === 0 ? {} : { lookups: toBson(change.lookups) as LookupElement[] }),
     ...changingParts(record),
-    ...(type === 'cashout' && !record.final ? { open: true as const } : {}),
+    ...waitMark(record),
     timers: timerElements(record, change, held),
     ...(orders.length === 0 ? {} : { orders }),
   };
@@ -179,7 +189,9 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, held: 
   if (change.lookups.length > 0) pushed.lookups = { $each: toBson(change.lookups) };
   if (orders.length > 0) pushed.orders = { $each: orders };
   const gone: Document = parts.exact === undefined ? { exact: '' } : {};
-  if (record.final) gone.open = '';
+  const waits = waitMark(record);
+  for (const mark of Object.values(WAITS)) if (waits[mark] === undefined) gone[mark] = '';
+  Object.assign(parts, waits);
   return {
     q: { _id: record.id, account: record.account, seq: { $lt: seq } },
     u: {
@@ -193,17 +205,11 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, held: 
 /** The writes of a batch. */
 export function projectionOf(projecting: Projecting): Projection {
   const { append, document, incarnation } = projecting;
-  const { batch, records, attention } = append;
+  const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
   const entries = byDelivery(batch);
-  const projection: Projection = {
-    inserts: [],
-    updates: [],
-    deliveries: [],
-    adjustments: [],
-    attention,
-    claims: [],
-  };
+  const own = { inserts: [], updates: [], deliveries: [], adjustments: [], claims: [] };
+  const projection: Projection = { ...own, attention, withdrawn };
   const held = { owner: incarnation, token: document };
   for (const record of records) {
     const change = changes.get(record.id);
@@ -257,7 +263,9 @@ export function missingOf(
     const known = records.get(entry.transaction ?? '') ?? null;
     return attentionItems(batch.account, entry, known);
   });
-  return { batch, records: [...records.values()], lookups, due, attention, claimUntil: 0 };
+  // What was stuck, and went on, is found by the look at the list.
+  const kept = { due, attention, withdrawn: [], claimUntil: 0 };
+  return { batch, records: [...records.values()], lookups, ...kept };
 }
 
 /** Writes projections of many batches together; gives the documents that another process had written. */
@@ -269,26 +277,34 @@ export async function writeProjections(
   const keep = (documents: readonly { _id: string }[]): void => {
     for (const { _id } of documents) taken.add(_id);
   };
+  const all = <Item>(of: (projection: Projection) => Item[]): Item[] => projections.flatMap(of);
   await Promise.all([
     insertAll(
       connection,
       'deliveries',
-      projections.flatMap(({ deliveries }) => deliveries),
+      all(({ deliveries }) => deliveries),
     ).then(keep),
     insertAll(
       connection,
       'adjustments',
-      projections.flatMap(({ adjustments }) => adjustments),
+      all(({ adjustments }) => adjustments),
     ),
     noteAll(
       connection,
-      projections.flatMap(({ attention }) => attention),
+      all(({ attention }) => attention),
+    ),
+    withdrawAll(
+      connection,
+      all(({ withdrawn }) => withdrawn),
     ),
   ]);
-  const inserts = projections.flatMap((projection) => projection.inserts);
-  const updates = projections.flatMap((projection) => projection.updates);
+  const updates = all(({ updates }) => updates);
   const [, found] = await Promise.all([
-    insertAll(connection, 'transactions', inserts).then(keep),
+    insertAll(
+      connection,
+      'transactions',
+      all(({ inserts }) => inserts),
+    ).then(keep),
     updateAll(connection, 'transactions', updates),
   ]);
   // Which of them found theirs is not told: what was claimed in any is looked at again.

@@ -21,6 +21,21 @@ function dueIndex(name: string, owner: string, due: string): Index {
   ];
 }
 
+/** An index over what waits for the bank, in the order of its last change. */
+function waitIndex(name: string, mark: string): Index {
+  return [
+    { updatedAt: 1, _id: 1 },
+    { name, partialFilterExpression: { [mark]: true } },
+  ];
+}
+
+function failedIndex(status: string): Index {
+  return [
+    { status: 1, _id: 1 },
+    { name: status, partialFilterExpression: { status } },
+  ];
+}
+
 const INDEXES: Record<string, readonly Index[]> = {
   journal: [
     [
@@ -36,13 +51,22 @@ const INDEXES: Record<string, readonly Index[]> = {
     ],
     dueIndex('timers', 'timers.owner', 'timers.due'),
     dueIndex('orders', 'orders.owner', 'orders.due'),
-    [{ updatedAt: 1 }, { name: 'open', partialFilterExpression: { open: true } }],
+    waitIndex('open_updatedAt', 'open'),
+    waitIndex('inAnalysis_updatedAt', 'inAnalysis'),
   ],
-  deliveries: [[{ transaction: 1, _id: 1 }, { name: 'transaction' }], dueIndex('due', 'owner', 'due')],
+  deliveries: [
+    [{ transaction: 1, _id: 1 }, { name: 'transaction' }],
+    dueIndex('due', 'owner', 'due'),
+    failedIndex('dead'),
+    failedIndex('rejected'),
+  ],
   adjustments: [],
   attention: [
     [{ id: 1 }, { name: 'id' }],
-    [{ done: 1, since: 1 }, { name: 'open' }],
+    [{ done: 1, since: 1, _id: 1 }, { name: 'list' }],
+    [{ done: 1, kind: 1, since: 1, _id: 1 }, { name: 'kinds' }],
+    [{ done: 1, 'about.account': 1, since: 1, _id: 1 }, { name: 'accounts' }],
+    [{ done: 1, 'about.url': 1, since: 1, _id: 1 }, { name: 'urls' }],
   ],
   accounts: [[{ clientId: 1 }, { name: 'clientId', unique: true }]],
   processes: [],

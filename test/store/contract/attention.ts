@@ -1,7 +1,10 @@
 /** What was noted for a person to look at: listed, known, done with. */
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import * as assert from 'uvu/assert';
-import { type AttentionItem, itemOf } from '../../../src/engine/store.ts';
+import type { AttentionKind } from '../../../src/engine/journal.ts';
+import { type AttentionFilter, type AttentionItem, itemOf, type Store } from '../../../src/engine/store.ts';
+import { pause } from '../../../src/waiting.ts';
 import { chargeCreated, grow, iso } from './builders.ts';
 import { type ContractContext, contractPart, same, sameSet } from './harness.ts';
 
@@ -10,20 +13,27 @@ function item(id: string, since: number, what = 'it hangs'): AttentionItem {
   return itemOf(note, iso(since), { account: 'an account', transaction: id }, 1_250);
 }
 
+/** Where counting costs much, a count may be a few seconds old. */
+async function counted(store: Store, expected: Partial<Record<AttentionKind, number>>): Promise<void> {
+  for (let round = 0; round < 50 && !isDeepStrictEqual(await store.attention.counts(), expected); round++)
+    await pause(100);
+  assert.equal(await store.attention.counts(), expected);
+}
+
 export function attentionContract(context: ContractContext): void {
   contractPart(context, 'attention', (test) => {
     test('attention is listed oldest first', async ({ open, now }) => {
       const store = await open('a');
-      same(await store.attention.list(), []);
+      same(await store.attention.page({}, null, 100), []);
       const items = [5, 1, 9, 3, 7].map((step) => item(`m${step}`, now() + step));
       await store.attention.note(items.slice(0, 2));
       await store.attention.note(items.slice(2));
       await store.attention.note([]);
       same(
-        (await store.attention.list()).map(({ id }) => id),
+        (await store.attention.page({}, null, 100)).map(({ id }) => id),
         ['m1', 'm3', 'm5', 'm7', 'm9'],
       );
-      sameSet(await store.attention.list(), items);
+      sameSet(await store.attention.page({}, null, 100), items);
     });
 
     test('an item that is known stays as it is', async ({ open, now }) => {
@@ -34,18 +44,18 @@ export function attentionContract(context: ContractContext): void {
         item('y', now() + 2),
         item('y', now() + 3),
       ]);
-      same(await a.attention.list(), [item('x', now()), item('y', now() + 2)]);
+      same(await a.attention.page({}, null, 100), [item('x', now()), item('y', now() + 2)]);
       await Promise.all([a, b].map((store, index) => store.attention.note([item('z', now() + 4 + index)])));
-      assert.is((await a.attention.list()).filter(({ id }) => id === 'z').length, 1);
+      assert.is((await a.attention.page({}, null, 100)).filter(({ id }) => id === 'z').length, 1);
     });
 
     test('what is done leaves the list and stays known', async ({ open, now }) => {
       const [a, b] = [await open('a'), await open('b')];
       const odd = 'msg "\u2028" : \\ é';
       await a.attention.note([item(odd, now()), item('other', now() + 1)]);
-      assert.is(await b.attention.dismiss(odd), true);
+      await b.attention.dismiss([{ kind: 'stuck', id: odd }]);
       same(
-        (await a.attention.list()).map(({ id }) => id),
+        (await a.attention.page({}, null, 100)).map(({ id }) => id),
         ['other'],
       );
       await a.attention.note([item(odd, now() + 9)]);
@@ -55,10 +65,11 @@ export function attentionContract(context: ContractContext): void {
       await grow(a, randomUUID(), [entry]);
       await a.due.tidy(now());
       same(
-        (await a.attention.list()).map(({ id }) => id),
+        (await a.attention.page({}, null, 100)).map(({ id }) => id),
         ['other'],
       );
-      assert.is(await a.attention.dismiss('nothing'), false);
+      await a.attention.dismiss([{ kind: 'stuck', id: 'nothing' }]);
+      same(await a.attention.find('nothing'), []);
     });
 
     test('appends and settlements note, too', async ({ open, now }) => {
@@ -69,16 +80,16 @@ export function attentionContract(context: ContractContext): void {
       await grow(store, account, [entry]);
       const dead = item('dlv_1', now() + 1);
       same(await store.due.settle([{ claim: null, next: null, attention: dead }]), [true]);
-      same(await store.attention.list(), [
+      same(await store.attention.page({}, null, 100), [
         itemOf(note, iso(now()), { account, transaction: entry.transaction }, 10_000),
         dead,
       ]);
       const again = { ...dead, what: 'later' };
       await store.due.settle([{ claim: null, next: null, attention: again }]);
-      same((await store.attention.list())[1], again, 'what happens again is news again');
-      assert.is(await store.attention.dismiss('dlv_1'), true);
+      same((await store.attention.page({}, null, 100))[1], again, 'what happens again is news again');
+      await store.attention.dismiss([{ kind: 'stuck', id: 'dlv_1' }]);
       await store.due.settle([{ claim: null, next: null, attention: dead }]);
-      same((await store.attention.list())[1], dead, 'also where somebody was done with it');
+      same((await store.attention.page({}, null, 100))[1], dead, 'also where somebody was done with it');
     });
 
     test('one id may be on the list for two reasons', async ({ open, now }) => {
@@ -86,9 +97,71 @@ export function attentionContract(context: ContractContext): void {
       const [stuck, dead] = [item('x', now()), { ...item('x', now() + 1), kind: 'quarantined' as const }];
       await store.attention.note([stuck]);
       await store.attention.note([dead]);
-      same(await store.attention.list(), [stuck, dead]);
-      assert.is(await store.attention.dismiss('x'), true);
-      same(await store.attention.list(), []);
+      same(await store.attention.page({}, null, 100), [stuck, dead]);
+      sameSet(await store.attention.find('x'), [stuck, dead]);
+      await store.attention.dismiss([stuck]);
+      same(await store.attention.page({}, null, 100), [dead]);
+      same(await store.attention.find('x'), [dead]);
+    });
+
+    test('the list is read in pages, by kind, account, URL and time', async ({ open, now }) => {
+      const store = await open('a');
+      const about = (nth: number) => ({ account: `account ${nth % 2}`, url: `https://u${nth % 3}.test/` });
+      const items = Array.from({ length: 12 }, (_, nth) => {
+        const kind = nth % 2 === 0 ? ('dead' as const) : ('unknown' as const);
+        const note = { kind, id: `i${nth}`, what: 'w', next: 'n' };
+        // Several of one time.
+        return itemOf(note, iso(now() + Math.floor(nth / 4)), about(nth));
+      });
+      await store.attention.note(items);
+      const place = (item: AttentionItem): string => `${item.since} ${item.kind} ${item.id}`;
+      const sorted = [...items].sort((a, b) => (place(a) < place(b) ? -1 : 1));
+      const paged: AttentionItem[] = [];
+      for (let after: AttentionItem | null = null; ; after = paged.at(-1) ?? null) {
+        const page: AttentionItem[] = await store.attention.page({}, after, 5);
+        paged.push(...page);
+        assert.is(await store.attention.count({}, paged.at(-1) ?? null), 12 - paged.length);
+        if (page.length < 5) break;
+      }
+      same(paged, sorted);
+      for (const [filter, fits] of [
+        [{ kind: 'dead' }, ({ kind }) => kind === 'dead'],
+        [{ account: 'account 1' }, (item) => item.about.account === 'account 1'],
+        [{ url: 'https://u2.test/' }, (item) => item.about.url === 'https://u2.test/'],
+        [{ since: iso(now() + 1) }, ({ since }) => since >= iso(now() + 1)],
+        [
+          { kind: 'unknown', url: 'https://u1.test/', since: iso(now() + 1) },
+          (item) =>
+            item.kind === 'unknown' && item.about.url === 'https://u1.test/' && item.since > iso(now()),
+        ],
+      ] as [AttentionFilter, (item: AttentionItem) => boolean][]) {
+        same(await store.attention.page(filter, null, 100), sorted.filter(fits));
+        assert.is(await store.attention.count(filter, null), sorted.filter(fits).length);
+        same(
+          await store.attention.page(filter, sorted[5] ?? null, 2),
+          sorted.slice(6).filter(fits).slice(0, 2),
+        );
+      }
+    });
+
+    test('what is on the list is counted by kind, and forgotten once its cause is gone', async ({
+      open,
+      now,
+    }) => {
+      const store = await open('a');
+      const dead = { ...item('d', now()), kind: 'dead' as const };
+      await store.attention.note([item('a', now()), item('b', now()), item('b', now()), dead]);
+      await counted(store, { stuck: 2, dead: 1 });
+      await store.due.settle([{ claim: null, next: null, attention: { ...dead, since: iso(now() + 5) } }]);
+      await counted(store, { stuck: 2, dead: 1 });
+      await store.attention.dismiss([dead]);
+      await store.attention.withdraw([item('a', now()), { kind: 'stuck', id: 'never noted' }]);
+      await counted(store, { stuck: 1 });
+      const entry = chargeCreated(now(), { attention: null });
+      await grow(store, randomUUID(), [entry], { withdrawn: [{ kind: 'stuck', id: 'b' }] });
+      await counted(store, {});
+      await store.attention.note([item('a', now()), dead]);
+      same(await store.attention.page({}, null, 9), [item('a', now())], 'forgotten is not done');
     });
   });
 }

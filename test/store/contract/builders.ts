@@ -18,7 +18,7 @@ import {
 } from '../../../src/engine/journal.ts';
 import { lookupsOf } from '../../../src/engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../../src/engine/project.ts';
-import type { Append, DeliveryRecord, Store } from '../../../src/engine/store.ts';
+import type { Append, AttentionKey, DeliveryRecord, Store } from '../../../src/engine/store.ts';
 
 /** ISO 8601 with milliseconds. */
 export function iso(ms: number): string {
@@ -172,6 +172,18 @@ export function cashoutMoved(at: number, id: string, from: string, to: string, c
   });
 }
 
+/** A charge's later state, without postings. */
+export function chargeMoved(at: number, id: string, from: string, to: string): Entry {
+  return blank(at, {
+    transaction: id,
+    type: 'pix-in',
+    message: message(to.toUpperCase(), 'bank'),
+    from,
+    to,
+    snapshot: { machine: 'pix-in', version: '1', value: to, context: {} },
+  });
+}
+
 /** A message from the bank that the chart didn't take. */
 export function refused(at: number, id: string, state: string, messageId: string): Entry {
   return blank(at, {
@@ -204,6 +216,7 @@ export interface AppendParts {
   batchId?: string;
   seq?: number;
   claimUntil?: number;
+  withdrawn?: AttentionKey[];
 }
 
 /** The append of these entries after a head: chained, hashed and projected as the engine does it. */
@@ -239,6 +252,7 @@ export function appendAfter(account: string, head: Head, entries: Entry[], parts
     attention: entries.flatMap((entry) =>
       attentionItems(account, entry, changed.get(entry.transaction ?? '') ?? null),
     ),
+    withdrawn: parts.withdrawn ?? [],
     claimUntil: parts.claimUntil ?? 0,
   };
 }

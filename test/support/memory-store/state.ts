@@ -3,17 +3,30 @@
  * settlement is seen whole or not at all.
  */
 import type { Account } from '../../../src/domain/account.ts';
-import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../../src/engine/journal.ts';
-import type {
-  Append,
-  AppendResult,
-  AttentionItem,
-  DeliveryRecord,
-  Lookup,
-  LookupRow,
-  Reads,
-  Settlement,
-  Wants,
+import { waitOf } from '../../../src/engine/attention.ts';
+import {
+  type AttentionKind,
+  type Batch,
+  type Head,
+  type TransactionRecord,
+  ZERO_HASH,
+} from '../../../src/engine/journal.ts';
+import {
+  type Append,
+  type AppendResult,
+  type AttentionFilter,
+  type AttentionItem,
+  type AttentionKey,
+  type AttentionPlace,
+  type BankWait,
+  type ChangePlace,
+  type DeliveryRecord,
+  hasFailed,
+  type Lookup,
+  type LookupRow,
+  type Reads,
+  type Settlement,
+  type Wants,
 } from '../../../src/engine/store.ts';
 import { MemoryDue } from './due.ts';
 
@@ -68,6 +81,7 @@ export class MemoryState {
     for (const record of append.records) this.#records.set(record.id, record);
     this.#putLookups(batch.account, append.lookups);
     this.note(append.attention);
+    this.withdraw(append.withdrawn);
     return {
       outcome: 'appended',
       claims: this.due.append(append.due, source, { incarnation, until: append.claimUntil }),
@@ -116,11 +130,23 @@ export class MemoryState {
     return [...this.#deliveries.values()].filter((record) => record.transaction === transaction);
   }
 
-  attention(): AttentionItem[] {
+  listed(filter: AttentionFilter, after: AttentionPlace | null): AttentionItem[] {
+    const { kind, account, url, since = '' } = filter;
+    const place = (of: AttentionPlace): string => `${of.since} ${of.kind} ${of.id}`;
     return [...this.#attention.values()]
       .filter(({ done }) => !done)
       .map(({ item }) => item)
-      .sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
+      .filter((item) => kind === undefined || item.kind === kind)
+      .filter(({ about }) => account === undefined || about.account === account)
+      .filter((item) => (url === undefined || item.about.url === url) && item.since >= since)
+      .filter((item) => after === null || place(item) > place(after))
+      .sort((a, b) => (place(a) < place(b) ? -1 : 1));
+  }
+
+  counts(): Partial<Record<AttentionKind, number>> {
+    const counts: Partial<Record<AttentionKind, number>> = {};
+    for (const { kind } of this.listed({}, null)) counts[kind] = (counts[kind] ?? 0) + 1;
+    return counts;
   }
 
   note(items: readonly AttentionItem[]): void {
@@ -130,10 +156,15 @@ export class MemoryState {
     }
   }
 
-  dismiss(id: string): boolean {
-    const open = [...this.#attention.values()].filter(({ item, done }) => item.id === id && !done);
-    for (const known of open) known.done = true;
-    return open.length > 0;
+  dismiss(keys: readonly AttentionKey[]): void {
+    for (const { kind, id } of keys) {
+      const known = this.#attention.get(`${kind}:${id}`);
+      if (known !== undefined) known.done = true;
+    }
+  }
+
+  withdraw(keys: readonly AttentionKey[]): void {
+    for (const { kind, id } of keys) this.#attention.delete(`${kind}:${id}`);
   }
 
   dismissed(ids: readonly string[]): boolean[] {
@@ -144,10 +175,19 @@ export class MemoryState {
     });
   }
 
-  openCashouts(before: string, limit: number): TransactionRecord[] {
+  waiting(wait: BankWait, after: ChangePlace | null, before: string, limit: number): TransactionRecord[] {
+    const place = ({ updatedAt, id }: ChangePlace): string => `${updatedAt} ${id}`;
     return [...this.#records.values()]
-      .filter(({ type, final, updatedAt }) => type === 'cashout' && !final && updatedAt < before)
-      .sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))
+      .filter((record) => waitOf(record) === wait && record.updatedAt < before)
+      .filter((record) => after === null || place(record) > place(after))
+      .sort((a, b) => (place(a) < place(b) ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  failedDeliveries(after: DeliveryRecord | null, limit: number): DeliveryRecord[] {
+    return [...this.#deliveries.values()]
+      .filter((record) => hasFailed(record) && (after === null || record.id > after.id))
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
       .slice(0, limit);
   }
 

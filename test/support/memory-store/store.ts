@@ -73,7 +73,8 @@ export class MemoryStore implements Store {
       records: this.#method('records', (after, limit) => state.records(after, limit)),
       lookups: this.#method('lookups', (account) => state.lookups(account)),
       deliveries: this.#method('deliveries', (transaction) => state.deliveries(transaction)),
-      openCashouts: this.#method('openCashouts', (before, limit) => state.openCashouts(before, limit)),
+      waiting: this.#method('waiting', (...page) => state.waiting(...page)),
+      failedDeliveries: this.#method('failedDeliveries', (...page) => state.failedDeliveries(...page)),
     };
   }
 
@@ -98,9 +99,13 @@ export class MemoryStore implements Store {
 
   #attention(state: MemoryState): Attention {
     return {
-      list: this.#method('list', () => state.attention()),
+      page: this.#method('page', (filter, after, limit) => state.listed(filter, after).slice(0, limit)),
+      count: this.#method('count', (filter, after) => state.listed(filter, after).length),
+      counts: this.#method('counts', () => state.counts()),
+      find: this.#method('find', (id) => state.listed({}, null).filter((item) => item.id === id)),
       note: this.#method('note', (items) => state.note(items)),
-      dismiss: this.#method('dismiss', (id) => state.dismiss(id)),
+      dismiss: this.#method('dismiss', (keys) => state.dismiss(keys)),
+      withdraw: this.#method('withdraw', (keys) => state.withdraw(keys)),
       dismissed: this.#method('dismissed', (ids) => state.dismissed(ids)),
     };
   }

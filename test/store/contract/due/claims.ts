@@ -113,7 +113,7 @@ export function claimsContract(context: ContractContext): void {
       const late = { claim, next: { ...claim.due, at: harness.now() + 1_000, tries: 9 }, record, attention };
       same(await holder.due.settle([late]), [false]);
       same(await heir.journal.deliveries(claim.due.transaction), []);
-      same(await heir.attention.list(), []);
+      same(await heir.attention.page({}, null, 1_000), []);
       same(await drain(holder, 'delivery', harness.now() + 1_000), [], 'nothing was scheduled or given up');
       const good = { ...record, status: 'delivered' as const };
       same(await heir.due.settle([{ claim: first(taken), next: null, record: good }]), [true]);

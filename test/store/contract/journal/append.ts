@@ -59,7 +59,7 @@ async function holdsOnly(
   );
   sameSet(await store.journal.lookups(account), [...lookups.values()]);
   sameSet(
-    await store.attention.list(),
+    await store.attention.page({}, null, 1_000),
     appends.flatMap(({ attention }) => attention),
   );
   for (const kind of ['timer', 'bank', 'delivery'] as const) {

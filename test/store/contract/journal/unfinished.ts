@@ -1,7 +1,17 @@
 /** What has not come to its end: the progress of deliveries, open cashouts. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { cashoutCreated, cashoutMoved, chargeCreated, deliveryRecord, grow, iso } from '../builders.ts';
+import type { TransactionRecord } from '../../../../src/engine/journal.ts';
+import type { DeliveryRecord } from '../../../../src/engine/store.ts';
+import {
+  cashoutCreated,
+  cashoutMoved,
+  chargeCreated,
+  chargeMoved,
+  deliveryRecord,
+  grow,
+  iso,
+} from '../builders.ts';
 import { type ContractContext, contractPart, same, sameSet } from '../harness.ts';
 
 export function unfinishedContract(context: ContractContext): void {
@@ -41,7 +51,7 @@ export function unfinishedContract(context: ContractContext): void {
       const store = await open('a');
       const account = randomUUID();
       const ids = async (before: number, limit = 10): Promise<string[]> =>
-        (await store.journal.openCashouts(iso(before), limit)).map(({ id }) => id);
+        (await store.journal.waiting('cashout', null, iso(before), limit)).map(({ id }) => id);
       const start = now();
       const made = [0, 1, 2, 3].map(() => cashoutCreated(start));
       const [pending, processing, completed, cancelled] = made.map(({ transaction }) => transaction);
@@ -61,7 +71,10 @@ export function unfinishedContract(context: ContractContext): void {
       const moved = await grow(store, account, changes, { known: created.append.records });
       const recent = cashoutCreated(now());
       await grow(store, randomUUID(), [recent]);
-      sameSet(await store.journal.openCashouts(iso(now()), 10), created.append.records.slice(0, 1));
+      sameSet(
+        await store.journal.waiting('cashout', null, iso(now()), 10),
+        created.append.records.slice(0, 1),
+      );
       sameSet(await ids(now() + 1_000), [pending, processing, recent.transaction]);
 
       advance(300_000);
@@ -76,6 +89,74 @@ export function unfinishedContract(context: ContractContext): void {
       same(await ids(now()), [recent.transaction]);
       await store.due.tidy(now());
       same(await ids(now()), [recent.transaction]);
+    });
+
+    test('what waits for the bank is read in pages, oldest change first', async ({ open, now, advance }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const made: string[] = [];
+      for (let round = 0; round < 3; round++) {
+        const cashouts = [0, 1, 2].map(() => cashoutCreated(now()));
+        await grow(store, account, cashouts);
+        made.push(...cashouts.map(({ transaction }) => transaction).sort());
+        advance(1_000);
+      }
+      const paged: string[] = [];
+      let after: { updatedAt: string; id: string } | null = null;
+      for (;;) {
+        const page: TransactionRecord[] = await store.journal.waiting('cashout', after, iso(now()), 2);
+        paged.push(...page.map(({ id }) => id));
+        after = page.at(-1) ?? null;
+        if (page.length < 2) break;
+      }
+      same(paged, made);
+      same(await store.journal.waiting('analysis', null, iso(now()), 9), []);
+    });
+
+    test('a charge in analysis waits for the bank until it was decided', async ({ open, now, advance }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const [held, other] = [chargeCreated(now()), chargeCreated(now())];
+      const created = await grow(store, account, [held, other]);
+      const known = created.append.records;
+      same(await store.journal.waiting('analysis', null, iso(now() + 1), 9), []);
+      advance(1_000);
+      const moved = await grow(
+        store,
+        account,
+        [chargeMoved(now(), held.transaction, 'waiting_payment', 'in_analysis')],
+        { known },
+      );
+      const waits = await store.journal.waiting('analysis', null, iso(now() + 1), 9);
+      same(waits, moved.append.records);
+      same(await store.journal.waiting('cashout', null, iso(now() + 1), 9), []);
+      advance(1_000);
+      await grow(store, account, [chargeMoved(now(), held.transaction, 'in_analysis', 'paid')], {
+        known: moved.append.records,
+      });
+      same(await store.journal.waiting('analysis', null, iso(now() + 1), 9), []);
+    });
+
+    test('dead and rejected deliveries are read in pages', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const charges = [0, 1, 2].map(() => chargeCreated(now()));
+      await grow(store, account, charges);
+      const statuses = ['dead', 'delivered', 'rejected', 'retrying', 'dead'] as const;
+      const records = charges.flatMap(({ transaction }) =>
+        statuses.map((status) => ({ ...deliveryRecord(account, transaction, now()), status })),
+      );
+      await store.due.settle(records.map((record) => ({ claim: null, next: null, record })));
+      const paged: DeliveryRecord[] = [];
+      for (;;) {
+        const page = await store.journal.failedDeliveries(paged.at(-1) ?? null, 4);
+        paged.push(...page);
+        if (page.length < 4) break;
+      }
+      sameSet(
+        paged,
+        records.filter(({ status }) => status === 'dead' || status === 'rejected'),
+      );
     });
   });
 }

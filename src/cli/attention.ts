@@ -1,0 +1,169 @@
+/** `attention`, `attention done`: what needs a person. */
+import type { Command } from 'commander';
+import { now } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { Core } from '../core.ts';
+import {
+  attentionPage,
+  dismissAttention,
+  findAttention,
+  type ListedPage,
+  type StuckRule,
+} from '../engine/attention.ts';
+import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
+import type { AttentionFilter, AttentionItem, AttentionPlace } from '../engine/store.ts';
+import { Failure, wrongUsage } from './failure.ts';
+import { Values } from './options.ts';
+import { type Outcome, reais } from './output.ts';
+import type { Shell } from './shell.ts';
+
+/** No item has a longer id, and the store's keys are bounded. */
+const MAX_ID = 400;
+const MAX_TEXT = 2_048;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 10_000;
+/** Items that are taken off the list together. */
+const DONE_TOGETHER = 500;
+
+interface FilterOptions {
+  kind?: string;
+  account?: string;
+  url?: string;
+  since?: string;
+}
+
+interface ListOptions extends FilterOptions {
+  limit?: string;
+  after?: string;
+}
+
+/** An item as it is printed. */
+type ListedItem = Pick<AttentionItem, 'kind' | 'id' | 'since' | 'what' | 'next' | 'amount'> & {
+  account: string | null;
+};
+
+function listed({ kind, id, about, amount, since, what, next }: AttentionItem): ListedItem {
+  return { kind, id, account: about.account, amount, since, what, next };
+}
+
+function ruleOf(config: Config): StuckRule {
+  return { now: now(), stuckAfterMs: config.stuckAfterS * 1000 };
+}
+
+/** The filter that the options name; mistakes are kept in `values`. */
+function filterOf({ kind, account, url, since }: FilterOptions, values: Values): AttentionFilter {
+  const filter: AttentionFilter = {};
+  const [first, ...others] = ATTENTION_KINDS;
+  if (kind !== undefined) filter.kind = values.choice<AttentionKind>('--kind', kind, [first, ...others]);
+  if (account !== undefined) filter.account = values.text('--account', account, MAX_TEXT);
+  if (url !== undefined) filter.url = values.text('--url', url, MAX_TEXT);
+  if (since !== undefined) filter.since = values.time('--since', since);
+  return filter;
+}
+
+function itemText({ kind, id, account, amount, since, what, next }: ListedItem): string {
+  const whose = account === null ? '' : `\n  account ${account}`;
+  const howMuch = amount === null ? '' : `${whose === '' ? '\n ' : ','} ${reais(amount)}`;
+  return `${since}  ${kind}  ${id}${whose}${howMuch}\n  ${what}\n  next: ${next}`;
+}
+
+function notOnList(id: string): Failure {
+  return new Failure('ITEM_NOT_FOUND', `nothing on the list has the id ${id}`);
+}
+
+async function itemsWith(core: Core, rule: StuckRule, id: string): Promise<AttentionItem[]> {
+  const items = id === '' || id.length > MAX_ID ? [] : await findAttention(core.store, rule, id);
+  if (items.length === 0) throw notOnList(id);
+  return items;
+}
+
+async function list(shell: Shell, options: ListOptions): Promise<Outcome> {
+  const config = shell.config();
+  const values = new Values();
+  const filter = filterOf(options, values);
+  const limit =
+    options.limit === undefined ? DEFAULT_LIMIT : values.whole('--limit', options.limit, 1, MAX_LIMIT);
+  values.check();
+  const rule = ruleOf(config);
+  const page = await shell.reading(config, async (core) => {
+    // One id may be on the list for several reasons: the page begins behind the last of them.
+    const after =
+      options.after === undefined ? null : ((await itemsWith(core, rule, options.after)).at(-1) ?? null);
+    return attentionPage(core.store, rule, filter, after, limit);
+  });
+  const items = page.items.map(listed);
+  const lines = items.map(itemText);
+  if (items.length === 0) lines.push('Nothing needs a person.');
+  if (page.more > 0) {
+    lines.push(`and ${page.more} more: --after ${page.last?.id} shows them`);
+  }
+  return { document: { items, more: page.more }, text: lines.join('\n\n') };
+}
+
+function fitsAll(item: AttentionItem, { kind, account, url, since }: AttentionFilter): boolean {
+  return (
+    (kind === undefined || item.kind === kind) &&
+    (account === undefined || item.about.account === account) &&
+    (url === undefined || item.about.url === url) &&
+    (since === undefined || item.since >= since)
+  );
+}
+
+/** Takes off the list all that fits, a page at a time; gives their ids. */
+async function doneByFilter({ store }: Core, rule: StuckRule, filter: AttentionFilter): Promise<string[]> {
+  const done: string[] = [];
+  let after: AttentionPlace | null = null;
+  for (;;) {
+    const page: ListedPage = await attentionPage(store, rule, filter, after, DONE_TOGETHER);
+    await dismissAttention(store, page.items);
+    done.push(...page.items.map(({ id }) => id));
+    after = page.last;
+    if (page.more === 0 || after === null) return done;
+  }
+}
+
+async function done(shell: Shell, ids: readonly string[], options: FilterOptions): Promise<Outcome> {
+  const config = shell.config();
+  const values = new Values();
+  const filter = filterOf(options, values);
+  const isFiltered = Object.keys(filter).length > 0;
+  values.check();
+  if (ids.length === 0 && !isFiltered) throw wrongUsage('name items by their ids, or by an option');
+  const rule = ruleOf(config);
+  const taken = await shell.withCore(config, async (core) => {
+    if (ids.length === 0) return doneByFilter(core, rule, filter);
+    const named = await Promise.all(ids.map((id) => itemsWith(core, rule, id)));
+    const items = named.flat().filter((item) => fitsAll(item, filter));
+    const [first = ''] = ids;
+    if (items.length === 0) throw notOnList(first);
+    await dismissAttention(core.store, items);
+    return [...new Set(items.map(({ id }) => id))];
+  });
+  const isSingle = ids.length === 1 && !isFiltered;
+  const text = taken.length === 0 ? 'nothing on the list fits' : `done: ${taken.join(', ')}`;
+  return { document: { done: isSingle ? ids[0] : taken }, text };
+}
+
+/** Adds `attention` and `attention done`. */
+export function addAttentionCommands(program: Command, shell: Shell): void {
+  const kinds = ATTENTION_KINDS.join(', ');
+  const attention = program
+    .command('attention')
+    .description('what needs a person, oldest first')
+    .option('--kind <kind>', `only this kind: ${kinds}`)
+    .option('--account <id>', "only this account's")
+    .option('--limit <items>', `at most so many, to ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
+    .option('--after <id>', 'only what is listed behind this item')
+    .action(async (options: ListOptions) => shell.say(await list(shell, options)));
+  attention
+    .command('done [ids...]')
+    .description('takes items off the list; their entries stay')
+    .option('--kind <kind>', 'all of this kind')
+    .option('--account <id>', 'all of this account')
+    .option('--url <url>', 'all about this URL')
+    .option('--since <time>', 'all of this time or later (RFC 3339)')
+    .action(async (ids: string[], options: FilterOptions, command: Command) =>
+      // Options that both commands have are taken by the outer one.
+      shell.say(await done(shell, ids, { ...command.parent?.opts<FilterOptions>(), ...options })),
+    );
+}

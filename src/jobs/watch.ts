@@ -1,0 +1,72 @@
+/**
+ * The looks at what needs a person: what has waited too long at the bank goes on the list, and what is on the list goes
+ * once its cause is gone. Both go in bounded pages, and go on where they stood.
+ */
+
+import { BANK_WAITS, holds, type StuckRule, stuckAfter, stuckItem, stuckMark } from '../engine/attention.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { AttentionPlace, BankWait, ChangePlace, Store } from '../engine/store.ts';
+import type { RecurringJob } from './recurring-job.ts';
+
+export interface WatchOptions {
+  engine: Pick<Engine, 'note'>;
+  store: Pick<Store, 'journal' | 'attention'>;
+  now(): number;
+  stuckAfterMs: number;
+}
+
+const LOOK_MS = 1_000;
+const REVIEW_MS = 5_000;
+const PAGE = 500;
+/** Kinds whose causes may end without anybody saying so. */
+const REVIEWED = ['stuck', 'quarantined', 'dead', 'clock'] as const;
+
+export class Watch {
+  readonly #options: WatchOptions;
+  /** Up to where each wait was looked through: what changes comes behind it. */
+  readonly #seen = new Map<BankWait, ChangePlace | null>();
+  readonly #reviewed = new Map<(typeof REVIEWED)[number], AttentionPlace | null>();
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  #rule(): StuckRule {
+    return { now: this.#options.now(), stuckAfterMs: this.#options.stuckAfterMs };
+  }
+
+  /** Notes what has become stuck since the last look; a page at a time. */
+  async look(): Promise<void> {
+    const { store, engine } = this.#options;
+    const { now, stuckAfterMs } = this.#rule();
+    for (const wait of BANK_WAITS) {
+      const before = new Date(now - stuckAfter(wait, stuckAfterMs)).toISOString();
+      // A clock that was set back may have what changes come before what was seen.
+      const seen = this.#seen.get(wait) ?? null;
+      const after = seen !== null && seen.updatedAt < before ? seen : null;
+      const records = await store.journal.waiting(wait, after, before, PAGE);
+      const done = await store.attention.dismissed(records.map(stuckMark));
+      const stuck = records.filter((_, index) => done[index] !== true);
+      if (stuck.length > 0) await engine.note(stuck.map(stuckItem));
+      this.#seen.set(wait, records.at(-1) ?? after);
+    }
+  }
+
+  /** Takes off the list, of the next page of each kind, what needs nobody any more. */
+  async review(): Promise<void> {
+    const { store, now } = this.#options;
+    for (const kind of REVIEWED) {
+      const page = await store.attention.page({ kind }, this.#reviewed.get(kind) ?? null, PAGE);
+      const held = await Promise.all(page.map((item) => holds(store, item, now())));
+      await store.attention.withdraw(page.filter((_, index) => held[index] !== true));
+      this.#reviewed.set(kind, page.length < PAGE ? null : (page.at(-1) ?? null));
+    }
+  }
+
+  get jobs(): RecurringJob[] {
+    return [
+      { name: 'stuck', everyMs: LOOK_MS, run: () => this.look() },
+      { name: 'attention', everyMs: REVIEW_MS, run: () => this.review() },
+    ];
+  }
+}

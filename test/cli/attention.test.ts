@@ -1,0 +1,133 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type AttentionItem, type DeliveryRecord, itemOf } from '../../src/engine/store.ts';
+import { at, type Json, list, text, whole } from '../support/json.ts';
+import { Folder } from './support.ts';
+
+const test = suite('attention commands');
+const URLS = ['http://127.0.0.1:9/one', 'http://127.0.0.1:9/two'];
+const START = Date.parse('2026-01-05T12:00:00.000Z');
+let folder: Folder;
+let accounts: string[] = [];
+
+const iso = (nth: number): string => new Date(START + nth * 60_000).toISOString();
+const ids = (page: Json): string[] => list(page, 'items').map((item) => text(item, 'id'));
+const from = (first: number, last: number): string[] =>
+  Array.from({ length: last - first }, (_, nth) => `m${first + nth}`);
+
+function item(nth: number): AttentionItem {
+  const kind = nth % 2 === 0 ? 'unknown' : 'hanging';
+  const note = { kind, id: `m${nth}`, what: 'w', next: 'n' } as const;
+  return itemOf(note, iso(nth), { account: accounts[nth % 3] ?? null, url: URLS[nth % 2] ?? null }, nth);
+}
+
+test.before(async () => {
+  folder = await Folder.make();
+  accounts = [await folder.account(), await folder.account()];
+});
+test.before.each(() =>
+  folder.withCore(({ store }) => store.attention.note(Array.from({ length: 12 }, (_, nth) => item(nth)))),
+);
+test.after.each(() =>
+  folder.withCore(({ store }) => store.attention.withdraw(Array.from({ length: 12 }, (_, nth) => item(nth)))),
+);
+test.after(() => folder.remove());
+
+test('the list is read in pages and says how many items lie behind', async () => {
+  const all = await folder.json(['attention']);
+  assert.equal([ids(all), at(all, 'more')], [from(0, 12), 0]);
+  const first = list(all, 'items')[1] ?? null;
+  assert.equal([text(first, 'account'), whole(first, 'amount')], [accounts[1], 1]);
+  assert.equal([at(all, 'items.2.account'), whole(all, 'items.2.amount')], [null, 2]);
+  const page = await folder.json(['attention', '--limit', '5']);
+  assert.equal([ids(page), at(page, 'more')], [from(0, 5), 7]);
+  const next = await folder.json(['attention', '--limit', '5', '--after', 'm4']);
+  assert.equal([ids(next), at(next, 'more')], [from(5, 10), 2]);
+  const kind = await folder.json(['attention', '--kind', 'hanging', '--limit', '2', '--after', 'm4']);
+  assert.equal([ids(kind), at(kind, 'more')], [['m5', 'm7'], 2]);
+  const own = await folder.json(['attention', '--account', accounts[0] ?? '']);
+  assert.equal(ids(own), ['m0', 'm3', 'm6', 'm9']);
+  const shown = await folder.run(['attention', '--limit', '5']);
+  assert.match(shown.stdout, /and 7 more: --after m4 shows them/);
+  await folder.fails(['attention', '--after', 'nothing'], 1, 'ITEM_NOT_FOUND');
+  for (const wrong of [
+    ['--limit', '0'],
+    ['--limit', '10001'],
+    ['--kind', 'odd'],
+  ])
+    await folder.fails(['attention', ...wrong], 2, 'VALIDATION_ERROR');
+});
+
+test('many items are done with at once: by ids, kind, account, URL or time', async () => {
+  assert.equal(await folder.json(['attention', 'done', 'm0']), { done: 'm0' });
+  assert.equal(await folder.json(['attention', 'done', 'm1', 'm2']), { done: ['m1', 'm2'] });
+  await folder.fails(['attention', 'done', 'm3', 'nothing'], 1, 'ITEM_NOT_FOUND');
+  assert.equal(ids(await folder.json(['attention'])), from(3, 12));
+  // All options that are given must fit.
+  const fits = ['--kind', 'hanging', '--account', accounts[0] ?? '', '--url', URLS[1] ?? ''];
+  assert.equal(await folder.json(['attention', 'done', ...fits, '--since', iso(4)]), { done: ['m9'] });
+  assert.equal(await folder.json(['attention', 'done', 'm4', '--kind', 'unknown']), { done: ['m4'] });
+  assert.equal(await folder.json(['attention', 'done', '--url', URLS[1] ?? '', '--since', iso(6)]), {
+    done: ['m7', 'm11'],
+  });
+  assert.equal(ids(await folder.json(['attention'])), ['m3', 'm5', 'm6', 'm8', 'm10']);
+  assert.equal(await folder.json(['attention', 'done', '--since', iso(11)]), { done: [] });
+  await folder.fails(['attention', 'done'], 2, 'INVALID_REQUEST');
+  await folder.fails(['attention', 'done', '--since', 'yesterday'], 2, 'VALIDATION_ERROR');
+});
+
+/** Puts a dead delivery to each URL in the place of what was still to be sent. */
+async function dieAt(transaction: string, attemptedAt: string): Promise<string[]> {
+  const shown = list(await folder.json(['inspect', transaction]), 'deliveries').reverse();
+  const dead = shown.map((delivery): DeliveryRecord => {
+    const attempt = { at: attemptedAt, statusCode: 500, error: null, durationMs: 1 };
+    const [account = ''] = accounts;
+    const parts = { status: 'dead' as const, failures: 5, nextAttemptAt: null, deliveredAt: null };
+    return { id: text(delivery, 'id'), account, transaction, attempts: [attempt], ...parts };
+  });
+  await folder.withCore(({ store }) =>
+    store.due.settle(
+      dead.map((record) => {
+        const note = { kind: 'dead', id: record.id, what: 'x', next: 'y' } as const;
+        return { claim: null, next: null, record, attention: itemOf(note, attemptedAt) };
+      }),
+    ),
+  );
+  return dead.map(({ id }) => id);
+}
+
+test('many deliveries are tried again at once: by ids, account, URL or time', async () => {
+  const [account = ''] = accounts;
+  await folder.json([
+    'account',
+    'set',
+    account,
+    '--webhook-url',
+    URLS[0] ?? '',
+    '--webhook-url',
+    URLS[1] ?? '',
+  ]);
+  const charges = [await folder.charge(account), await folder.charge(account), await folder.charge(account)];
+  const dead: string[][] = [];
+  for (const [nth, charge] of charges.entries()) dead.push(await dieAt(charge, iso(nth)));
+  const [[a1 = '', a2 = ''] = [], [b1 = '', b2 = ''] = [], [c1 = '', c2 = ''] = []] = dead;
+  const retried = async (...args: string[]): Promise<string[]> =>
+    list(await folder.json(['deliveries', 'retry', ...args]), 'retried').map((id) => text(id));
+  await folder.fails(['deliveries', 'retry', a1, charges[1] ?? '', `${b1}z`], 1, 'DELIVERY_NOT_FOUND');
+  assert.equal(
+    ids(await folder.json(['attention', '--kind', 'dead'])).sort(),
+    dead.flat().sort(),
+    'nothing was changed',
+  );
+  assert.equal(await retried('--url', URLS[1] ?? '', '--since', iso(2)), [c2]);
+  assert.equal(await retried(charges[1] ?? '', '--url', URLS[0] ?? ''), [b1]);
+  assert.equal((await retried(a2, b2)).sort(), [a2, b2].sort());
+  assert.equal(ids(await folder.json(['attention', '--kind', 'dead'])), [a1, c1]);
+  assert.equal((await retried('--account', account)).sort(), [a1, c1].sort());
+  assert.equal(await retried('--account', account), []);
+  assert.equal(ids(await folder.json(['attention', '--kind', 'dead'])), []);
+  await folder.fails(['deliveries', 'retry'], 2, 'INVALID_REQUEST');
+  await folder.fails(['deliveries', 'retry', '--since', 'now'], 2, 'VALIDATION_ERROR');
+});
+
+test.run();
