@@ -175,6 +175,8 @@ export class JobClock {
     // Agenda gives a run up once its lock has expired and would begin the next one beside it.
     if (this.#stopped || this.#running.has(job.name)) return;
     this.#running.add(job.name);
+    // Agenda would call a run off by the wall clock wherever this process stalled; the renewal goes on after a stall.
+    execution.isExpired = async () => false;
     // Ending waits for a renewal under way, which would lock anew.
     const renewal = repeat(
       this.#lockLifetimeMs / 4,
