@@ -12,6 +12,7 @@ import type { Config } from './config.ts';
 import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
+import type { AttentionItem } from './engine/store.ts';
 import { OperatorError } from './errors.ts';
 import { openFolder } from './store/folder.ts';
 import { type Access, type OpenStore, openStore } from './store/open.ts';
@@ -56,7 +57,8 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const { access = 'write', onFatal, onNotice = () => {} } = options;
   const incarnation = newIncarnation();
   const sealer = openSealer(config);
-  const opened = await openStore(config, { incarnation, now, access, onFatal, onNotice });
+  const onUnprojectable = (item: AttentionItem): Promise<void> => engine.note([item]);
+  const opened = await openStore(config, { incarnation, now, access, onFatal, onNotice, onUnprojectable });
   const { store, now: storeNow } = opened;
   const directory = new Directory(store.accounts, sealer, storeNow);
   const bank = new SandboxBank(config.sandboxDelayMs);

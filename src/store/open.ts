@@ -3,15 +3,17 @@
  * a data folder, which one server at a time holds while commands work beside it; a database is any number's.
  */
 import type { Db } from 'mongodb';
-import type { Store } from '../engine/store.ts';
+import type { AttentionItem, Store } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
 import { openFolder } from './folder.ts';
 import { lockFolder } from './lmdb/folder-lock.ts';
 import { succeed } from './lmdb/predecessors.ts';
 import { type LmdbStoreOptions, openLmdbStore } from './lmdb/store.ts';
 
-/** An incarnation without a heartbeat for so long has fallen silent. */
+/** A process without a heartbeat for so long has fallen silent. */
 const SILENT_AFTER_MS = 5_000;
+/** A claim on a database that isn't renewed for so long is free again. */
+const LEASE_MS = 10_000;
 
 /**
  * What a process does with a data folder: it only reads, and waits for no writer then, not even for a frozen one; it
@@ -36,6 +38,8 @@ export interface FolderOptions extends Opener {
 export interface DatabaseOptions extends Opener {
   /** Tells ops something that they should know, in a sentence. */
   onNotice(text: string): void;
+  /** A committed batch can't be projected; the item is stored where nothing is said. */
+  onUnprojectable?(item: AttentionItem): Promise<void>;
 }
 
 /** A store, and what goes with the one that it is. */
@@ -104,7 +108,7 @@ export async function openFolderStore(dataDir: string, options: FolderOptions): 
  * @throws OperatorError where the connection string can't be used
  */
 export async function openDatabaseStore(uri: string, options: DatabaseOptions): Promise<OpenStore> {
-  const { incarnation, now, onNotice } = options;
+  const { incarnation, onNotice, onUnprojectable } = options;
   // The driver is loaded only where it is used: commands on the embedded store start without it.
   const { openMongoStore } = await import('./mongo/store.ts');
   let giveUp: (error: Error) => void = () => {};
@@ -117,10 +121,11 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
     const store = openMongoStore({
       uri,
       incarnation,
-      localNow: now,
       silentAfterMs: SILENT_AFTER_MS,
+      leaseMs: LEASE_MS,
       onUnusable: (reason) => giveUp(new OperatorError(reason)),
       onNotice,
+      ...(onUnprojectable === undefined ? {} : { onUnprojectable }),
     });
     const ready = Promise.race([store.ready, unusable]);
     ready.catch(() => {});

@@ -170,7 +170,7 @@ export class Dispatcher {
   async #start(job: InHand): Promise<void> {
     try {
       if (!(await this.#mayStart(job)))
-        return this.#release(job, NOT_YET_MS * 2 ** Math.min(job.claim.due.tries, 6));
+        return this.#release(job, NOT_YET_MS * 2 ** Math.min(job.claim.due.tries, 4));
       const { directory, sender, now } = this.#options;
       const secrets = await directory.secrets(job.claim.due.account, job.url);
       if (secrets.length === 0) {

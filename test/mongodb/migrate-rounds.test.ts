@@ -36,9 +36,9 @@ async function openOn(uri: string): Promise<Store> {
   const store = openMongoStore({
     uri,
     incarnation: `mongo${incarnations}`,
-    localNow: () => now,
     now: () => now,
     silentAfterMs: 5_000,
+    leaseMs: 10_000,
     onUnusable: (reason) => {
       throw new Error(reason);
     },

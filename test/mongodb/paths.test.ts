@@ -53,8 +53,8 @@ async function openEngine(uri: string, incarnation: string, now = START) {
   const store = openMongoStore({
     uri,
     incarnation,
-    localNow: () => Date.now(),
     silentAfterMs: 5_000,
+    leaseMs: 10_000,
     onUnusable: (reason) => {
       throw new Error(reason);
     },

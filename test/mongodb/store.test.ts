@@ -19,9 +19,9 @@ function start(server: string): () => Promise<StoreHarness> {
       const store = new MongoStore({
         uri,
         incarnation,
-        localNow: () => Date.now(),
         now,
         silentAfterMs,
+        leaseMs: silentAfterMs,
         onUnusable: (reason) => told.push(reason),
         onNotice: () => {},
       });

@@ -26,7 +26,8 @@ export class MongoAccounts implements AccountTable {
   readonly #connection: MongoConnection;
   readonly #reads: MongoReads;
   readonly #byId: Gathered<string, AccountDocument>;
-  readonly #inserting = new Gathered<AccountDocument, boolean>({ waiting: 0 }, (documents) =>
+  /** Whether each was inserted; the reason where the database never takes it. */
+  readonly #inserting = new Gathered<AccountDocument, boolean | Error>({ waiting: 0 }, (documents) =>
     this.#insert(documents),
   );
 
@@ -72,14 +73,19 @@ export class MongoAccounts implements AccountTable {
   async #write(document: AccountDocument): Promise<boolean> {
     const { _id, version } = document;
     // New accounts come in thousands, for load tests: together.
-    if (version === 1) return (await this.#inserting.get(document)) === true;
+    if (version === 1) {
+      const outcome = await this.#inserting.get(document);
+      if (outcome instanceof Error) throw outcome;
+      return outcome === true;
+    }
     const updates = [{ q: { _id, version: version - 1 }, u: document }];
     const command = { update: 'accounts', updates, writeConcern: MAJORITY };
     return (await this.#connection.command(command)).n === 1;
   }
 
-  async #insert(documents: AccountDocument[]): Promise<boolean[]> {
-    const taken = new Set(await insertAll(this.#connection, 'accounts', documents));
-    return documents.map((document) => !taken.has(document));
+  async #insert(documents: AccountDocument[]): Promise<(boolean | Error)[]> {
+    const { taken, refused } = await insertAll(this.#connection, 'accounts', documents);
+    const others = new Set(taken);
+    return documents.map((document) => refused.get(document) ?? !others.has(document));
   }
 }

@@ -13,7 +13,7 @@ import {
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import { type Plain, toBson, toDate, toIso } from './documents.ts';
 import type { MongoReads } from './reads.ts';
-import { updateAll } from './writes.ts';
+import { allTaken, updateAll } from './writes.ts';
 
 export interface AttentionDocument extends Plain {
   /** Kind and id. */
@@ -57,7 +57,18 @@ export async function noteAll(connection: MongoConnection, items: readonly Atten
     const { _id, ...parts } = attentionDocument(item);
     return { q: { _id }, u: { $setOnInsert: parts }, upsert: true };
   });
-  await updateAll(connection, 'attention', statements);
+  allTaken(await updateAll(connection, 'attention', statements));
+}
+
+/** Ids of items of a kind that nobody is done with, some of them. */
+export async function notedAs(
+  reads: MongoReads,
+  kind: AttentionItem['kind'],
+  limit: number,
+): Promise<string[]> {
+  const filter = { _id: { $gt: `${kind}:`, $lt: `${kind};` }, done: false };
+  const found = await reads.find<AttentionDocument>('attention', filter, { limit });
+  return found.map(({ id }) => id);
 }
 
 /** Forgets items, on the list or not. */
@@ -132,7 +143,7 @@ export class MongoAttention implements Attention {
   async dismiss(keys: readonly AttentionKey[]): Promise<void> {
     this.#connection.check();
     const updates = keys.map((key) => ({ q: { _id: idOf(key), done: false }, u: { $set: { done: true } } }));
-    if (updates.length > 0) await updateAll(this.#connection, 'attention', updates);
+    if (updates.length > 0) allTaken(await updateAll(this.#connection, 'attention', updates));
   }
 
   async withdraw(keys: readonly AttentionKey[]): Promise<void> {

@@ -1,17 +1,19 @@
 /**
- * Owns the client: the connection, what is known of the server, and what an error means.
+ * Owns the clients: the connection, what is known of the server, and what an error means.
  *
- * 1. Every failure of the network becomes StoreUnavailable, in bounded time: nothing is known then.
+ * 1. Every failure becomes StoreUnavailable, in bounded time, but for what fails again whenever it is sent: nothing
+ *    is known then.
  * 2. While the database is away, callers are told so at once; one probe asks whether it is back.
  * 3. A write that must come to its end is tried until its outcome is known, or the connection closes.
  * 4. The roles' methods begin with `check`: it throws before the database is there, and once `turnAway` was
  *    called; what is under way by then may go on until `close`.
  */
 
-import { type Db, type Document, MongoClient, type MongoClientOptions } from 'mongodb';
+import type { Db, Document, MongoClient } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { again, pause, within } from '../../waiting.ts';
-import { causeOf, hopelessReason, isAway, StoreClosed, UnusableServer, understood } from './errors.ts';
+import { clientFor, databaseName, patientClient } from './clients.ts';
+import { causeOf, isAway, StoreClosed, UnusableServer, understood, unusableReason } from './errors.ts';
 import { completeSchema } from './schema.ts';
 
 export interface ConnectionOptions {
@@ -20,15 +22,14 @@ export interface ConnectionOptions {
   onNotice(text: string): void;
 }
 
-const DEFAULT_DATABASE = 'pixstate';
 const OLDEST_VERSION = [6, 0] as const;
-const SELECTION_MS = 2_000;
-const SOCKET_MS = 5_000;
 const PROBE_MS = 200;
 /** Reads, and writes that may be given up, end by then, even while the driver still tries. */
 export const RUN_MS = 5_000;
 /** Longer than what the driver's own bounds give. */
 export const COMMAND_MS = 7_000;
+/** A server drops by then what its caller gives up. */
+export const SERVER_MS = 4_500;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
 /** By how much two clocks may drift apart between two measurements. */
@@ -37,33 +38,7 @@ const DRIFT_MS = 0.5;
 const MAJORITY_MS = 4_000;
 
 export const MAJORITY = { w: 'majority', j: true, wtimeout: MAJORITY_MS } as const;
-
-/** Bounds that the connection string doesn't set: the driver's own are half a minute, or none. */
-const BOUNDS: MongoClientOptions = {
-  maxPoolSize: 32,
-  waitQueueTimeoutMS: SELECTION_MS,
-  serverSelectionTimeoutMS: SELECTION_MS,
-  socketTimeoutMS: SOCKET_MS,
-  connectTimeoutMS: SELECTION_MS,
-  heartbeatFrequencyMS: 1_000,
-};
-
-function clientFor(uri: string): MongoClient {
-  const bounds = Object.entries(BOUNDS).filter(([name]) => !new RegExp(`[?&]${name}=`, 'i').test(uri));
-  return new MongoClient(uri, {
-    appName: 'pixstate',
-    // A lost answer is our own retry's: it knows what was written by its deterministic ids.
-    retryWrites: false,
-    retryReads: true,
-    readPreference: 'primary',
-    ...Object.fromEntries(bounds),
-  });
-}
-
-function databaseName(uri: string): string {
-  const path = /^mongodb(?:\+srv)?:\/\/[^/?]*(?:\/([^?]*))?/.exec(uri)?.[1] ?? '';
-  return path === '' ? DEFAULT_DATABASE : decodeURIComponent(path);
-}
+export const MAJORITY_READ = { readConcern: { level: 'majority' } } as const;
 
 /** @throws StoreUnavailable where the work takes longer; it goes on, and its outcome is dropped. */
 export function inTime<Result>(ms: number, work: Promise<Result>): Promise<Result> {
@@ -87,6 +62,9 @@ function pauseAfter(attempt: number): number {
 export class MongoConnection {
   readonly client: MongoClient;
   readonly db: Db;
+  /** Of heartbeats and leases alone: they don't queue for a connection behind all other traffic. */
+  readonly #pulseClient: MongoClient;
+  readonly #pulseDb: Db;
   /** A standalone server: what it confirms is on one disk, and no majority stands behind it. */
   standalone = false;
   readonly #uri: string;
@@ -96,7 +74,9 @@ export class MongoConnection {
   #closed = false;
   #away: string | null = null;
   #probing: Promise<void> | null = null;
-  #offsetMs = 0;
+  #backAt = Number.NEGATIVE_INFINITY;
+  /** To this process's monotonic clock, which nobody sets. */
+  #offsetMs = performance.timeOrigin;
   #uncertainMs = Number.POSITIVE_INFINITY;
 
   /** @throws UnusableServer where the connection string is none. */
@@ -106,11 +86,11 @@ export class MongoConnection {
     try {
       this.client = clientFor(uri);
       this.db = this.client.db(databaseName(uri));
+      this.#pulseClient = clientFor(uri, { minPoolSize: 0, maxPoolSize: 2 });
+      this.#pulseDb = this.#pulseClient.db(this.db.databaseName);
     } catch (error) {
       throw new UnusableServer(`MONGODB_URI is no connection string that can be used: ${causeOf(error)}`);
     }
-    // A poll that comes after the end emits an error; without a listener that would end the process.
-    this.client.on('error', () => {});
   }
 
   get closed(): boolean {
@@ -122,26 +102,31 @@ export class MongoConnection {
     return this.#away;
   }
 
+  /** When the database was there again after it had been away, by `performance.now`. */
+  get backAt(): number {
+    return this.#backAt;
+  }
+
   /** The database's clock, ms since 1970, as far as its last answer tells. */
-  now(local: number): number {
-    return Math.round(local + this.#offsetMs);
+  now(): number {
+    return Math.round(performance.now() + this.#offsetMs);
   }
 
   /**
    * Connects, as often as it takes, and looks whether the server can be used.
    * @throws UnusableServer
    */
-  async connect(local: () => number): Promise<void> {
+  async connect(): Promise<void> {
     const attempt = async (): Promise<void> => {
       if (this.#closed) throw new StoreClosed();
       await this.client.connect();
       await this.#inspect();
-      await completeSchema(this.db, () => this.#patientClient(), this.#onNotice);
-      await this.measureClock(local);
+      await completeSchema(this.db, () => patientClient(this.#uri), this.#onNotice);
+      await this.measureClock();
     };
     await again(attempt, (error, attempts) => {
       if (error instanceof StoreClosed) return null;
-      const reason = hopelessReason(error);
+      const reason = unusableReason(error);
       if (reason !== null) throw new UnusableServer(reason);
       this.#leave(error);
       return pauseAfter(attempts);
@@ -161,31 +146,26 @@ export class MongoConnection {
     this.#turnsAway = true;
   }
 
-  /** A client that waits for an answer as long as it takes. */
-  #patientClient(): MongoClient {
-    return new MongoClient(this.#uri, { serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: 0 });
-  }
-
   async #inspect(): Promise<void> {
-    const { version } = await this.send({ buildInfo: 1 });
+    const { version } = await this.#ask({ buildInfo: 1 });
     const [major = 0, minor = 0] = String(version).split('.').map(Number);
     const [oldestMajor, oldestMinor] = OLDEST_VERSION;
     if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
       const oldest = OLDEST_VERSION.join('.');
       throw new UnusableServer(`MongoDB ${oldest} or newer is needed; the server is ${version}`);
     }
-    const hello = await this.send({ hello: 1 });
+    const hello = await this.#ask({ hello: 1 });
     this.standalone = hello.setName === undefined && hello.msg !== 'isdbgrid';
   }
 
   /**
-   * How far the database's clock is from this process's; half of the round trip is what it may be off. A
+   * How far the database's clock is from this process's monotonic one; half of the round trip is what it may be off. A
    * measurement that says less than the one before is kept only where a clock must have been set.
    */
-  async measureClock(local: () => number): Promise<void> {
-    const before = local();
-    const { localTime } = await this.send({ hello: 1 });
-    const after = local();
+  async measureClock(): Promise<void> {
+    const before = performance.now();
+    const { localTime } = await this.#ask({ hello: 1 }, this.#pulseDb);
+    const after = performance.now();
     if (!(localTime instanceof Date)) return;
     const offset = localTime.getTime() - (before + after) / 2;
     const uncertain = (after - before) / 2 + 1;
@@ -201,11 +181,25 @@ export class MongoConnection {
    * Sends a command, once. The signal ends what the driver would wait for without end: the drain of a socket
    * that was destroyed a moment before.
    */
-  send(command: Document): Promise<Document> {
-    return this.db.command(command, { signal: AbortSignal.timeout(COMMAND_MS) });
+  #ask(command: Document, db = this.db): Promise<Document> {
+    return db.command(command, { signal: AbortSignal.timeout(COMMAND_MS) });
   }
 
-  /** A command on the primary. @throws StoreUnavailable, or MongoServerError where the command itself is wrong. */
+  /** Sends a command, once. @throws StoreUnavailable; the driver's error where it fails whenever it is sent */
+  async send(command: Document, db = this.db): Promise<Document> {
+    try {
+      return await this.#ask({ ...command, maxTimeMS: SERVER_MS }, db);
+    } catch (error) {
+      throw this.#understood(error);
+    }
+  }
+
+  /** A command that is part of this process's sign of life. @throws as `command` */
+  pulse(command: Document): Promise<Document> {
+    return this.run(() => this.send(command, this.#pulseDb));
+  }
+
+  /** A command on the primary. @throws StoreUnavailable; the driver's error where it fails whenever it is sent */
   async command(command: Document): Promise<Document> {
     return this.run(() => this.send(command));
   }
@@ -221,7 +215,7 @@ export class MongoConnection {
     }
   }
 
-  /** Tries until it is done. @throws StoreUnavailable once the connection is closed; other errors at once. */
+  /** Does work of `run` and `send` until it is done. @throws StoreClosed; other errors than StoreUnavailable at once */
   surely<Result>(work: () => Promise<Result>): Promise<Result> {
     let isFirst = true;
     const attempt = async (): Promise<Result> => {
@@ -231,10 +225,8 @@ export class MongoConnection {
       return work();
     };
     return again(attempt, (error, attempts) => {
-      if (error instanceof StoreClosed) return null;
-      const known = this.#understood(error);
-      if (!(known instanceof StoreUnavailable)) throw known;
-      return pauseAfter(attempts);
+      const isPassing = error instanceof StoreUnavailable && !(error instanceof StoreClosed);
+      return isPassing ? pauseAfter(attempts) : null;
     });
   }
 
@@ -252,14 +244,16 @@ export class MongoConnection {
   }
 
   #back(): void {
-    if (this.#away !== null) this.#onNotice('the database is there');
+    if (this.#away === null) return;
+    this.#onNotice('the database is there');
     this.#away = null;
+    this.#backAt = performance.now();
   }
 
   async #probe(): Promise<void> {
     while (!this.#closed) {
       try {
-        await this.send({ ping: 1 });
+        await this.#ask({ ping: 1 });
         break;
       } catch {
         await pause(jittered(PROBE_MS));
@@ -272,6 +266,6 @@ export class MongoConnection {
   /** Closes at once: what is under way fails. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.client.close();
+    await Promise.all([this.client.close(), this.#pulseClient.close()]);
   }
 }

@@ -41,10 +41,14 @@ export interface JournalDocument extends Plain {
   imported?: true;
 }
 
-/** The owner of a due thing: absent where it is free, an incarnation, or `parked`. */
+/** Whose hands a due thing is in. */
 export interface Held {
-  owner?: string;
+  /** Names the claim on it; absent where it is free. Its `due` is when the claim ends. */
   token?: string;
+  /** Since when it is due, while there is a claim on it. */
+  since?: Date;
+  /** It waits for its transaction to be readable again. */
+  parked?: true;
 }
 
 export interface TimerElement extends Held {
@@ -113,6 +117,11 @@ const NUMBER_LENGTH = 10;
 /** Names a batch's document: what one process appended lies together, in order. */
 export function documentId(incarnation: string, number: number): string {
   return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
+}
+
+/** The number that a process gave to a batch's document. */
+export function numberOf(document: string): number {
+  return Number(document.slice(-NUMBER_LENGTH));
 }
 
 export function journalDocument(_id: string, batch: Batch, content: string): JournalDocument {

@@ -1,6 +1,12 @@
 /** What the driver's errors mean: nothing is known, nothing can be done, or the command was wrong. */
 
-import { MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
+import {
+  BSON,
+  MongoError,
+  MongoInvalidArgumentError,
+  MongoServerError,
+  MongoWriteConcernError,
+} from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { asError, textOf } from '../../errors.ts';
 
@@ -17,8 +23,8 @@ export class StoreClosed extends StoreUnavailable {
 /** Server codes of an index that can't be made: another one of its name or keys, or documents against it. */
 export const INDEX_CONFLICTS = new Set([67, 85, 86, 11000]);
 
-/** Server codes that no waiting mends: wrong user, missing rights. */
-const HOPELESS = new Map([
+/** Server codes of a start that no waiting mends: wrong user, missing rights. */
+const UNUSABLE = new Map([
   [18, 'the database turns the user or password of MONGODB_URI down'],
   [8000, 'the database turns the user or password of MONGODB_URI down'],
   [13, 'the user of MONGODB_URI lacks rights on the database; it needs readWrite'],
@@ -26,15 +32,15 @@ const HOPELESS = new Map([
   [73, 'MONGODB_URI names a database that there can not be'],
 ]);
 
-/** Why waiting is no use, as a sentence; null where it may be. */
-export function hopelessReason(error: unknown): string | null {
+/** Why a start that waits would wait in vain, as a sentence; null where it may not. */
+export function unusableReason(error: unknown): string | null {
   if (error instanceof UnusableServer) return error.message;
   if (!(error instanceof MongoError)) return null;
   // The driver tells it as a server that can't be chosen.
   const isIncompatible = error.name === 'MongoCompatibilityError' || /imum wire version/.test(error.message);
   if (isIncompatible) return `the database can't be used: ${causeOf(error)}`;
   const code = typeof error.code === 'number' ? error.code : null;
-  const reason = code === null ? undefined : HOPELESS.get(code);
+  const reason = code === null ? undefined : UNUSABLE.get(code);
   return reason === undefined ? null : `${reason} (${error.message})`;
 }
 
@@ -44,19 +50,34 @@ export function causeOf(error: unknown): string {
   return text.replace(/\/\/[^@\s/]*@/g, '//').slice(0, 300);
 }
 
-/** Server codes that pass: elections, shutdowns, time-outs of the majority. */
-const PASSING = new Set([
-  ...[6, 7, 50, 64, 89, 91, 112, 189, 202, 262, 317, 358, 9001],
-  ...[10058, 10107, 11600, 11602, 13388, 13435, 13436, 134, 63, 150, 234, 9002],
+/** Another document has the key: what that means is the caller's to say. */
+export const DUPLICATE_KEY = 11000;
+
+/**
+ * Server codes of what never goes through, however often it is sent. Whatever else a server says passes: elections,
+ * shutdowns, lack of memory, an operator's `killOp`, and what its next version may say.
+ */
+const HOPELESS_CODES = new Set([
+  // The command is wrong: values, types, nesting, names, options, paths.
+  ...[2, 9, 14, 15, 20, 28, 40, 52, 56, 57, 59, 66, 72, 73, 115, 166, 167, 40414, 40415],
+  // It isn't allowed: rights, a validator.
+  ...[13, 121],
+  // It is too large: the document, or what an update makes of it.
+  ...[10334, 17280, 17419, 17420],
 ]);
 
-/** Node's own errors of a connection that ended: EPIPE, ECONNRESET and their like. */
-function isOfSocket(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof MongoError) return false;
-  // A command that was given up: whether it took effect is not known.
-  if (error.name === 'TimeoutError' || error.name === 'AbortError') return true;
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === 'string' && /^(E[A-Z]+|ERR_(STREAM|SOCKET)_\w+)$/.test(code);
+/** Whether a server turns down a document, or a command, for good. */
+export function isHopelessCode(code: unknown): boolean {
+  return HOPELESS_CODES.has(Number(code));
+}
+
+/** What can't be sent, before any server was asked. */
+const NEVER_SENT = [TypeError, RangeError, BSON.BSONError, MongoInvalidArgumentError];
+
+function isHopeless(error: unknown): boolean {
+  if (error instanceof MongoWriteConcernError) return false;
+  if (error instanceof MongoServerError) return error.code === DUPLICATE_KEY || isHopelessCode(error.code);
+  return NEVER_SENT.some((kind) => error instanceof kind);
 }
 
 /** Whether others would wait in vain as well: no server, or one that doesn't answer. */
@@ -69,19 +90,11 @@ export function isAway(error: unknown): boolean {
   );
 }
 
-/** What callers are told of an error: StoreUnavailable where nothing is known then. */
+/**
+ * What callers are told of an error of the driver: the error itself where whoever asks again gets it again, else
+ * StoreUnavailable: nothing is known, and a write that must come to its end is tried again.
+ */
 export function understood(error: unknown): Error {
-  if (error instanceof StoreUnavailable) return error;
-  const unavailable = new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
-  // The driver lets some errors of its sockets through as they are.
-  if (isOfSocket(error)) return unavailable;
-  if (!(error instanceof MongoError)) return asError(error);
-  // What a server says about a command is not the network's fault, unless it says so itself.
-  const passes =
-    !(error instanceof MongoServerError) ||
-    error instanceof MongoWriteConcernError ||
-    error.hasErrorLabel('RetryableWriteError') ||
-    PASSING.has(Number(error.code)) ||
-    hopelessReason(error) !== null;
-  return passes ? unavailable : error;
+  if (error instanceof StoreUnavailable || isHopeless(error)) return asError(error);
+  return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
 }

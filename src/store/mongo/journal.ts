@@ -1,6 +1,6 @@
 /**
  * The journal on MongoDB and what its projections tell: the reads of merchants' requests, of operators and of
- * verify. How a batch gets into the journal is in `appends.ts`.
+ * verify. How a batch gets into the journal is in `appends/appends.ts`.
  */
 import type { Batch, Head, TransactionRecord } from '../../engine/journal.ts';
 import type {
@@ -15,7 +15,7 @@ import type {
   Reads,
   Wants,
 } from '../../engine/store.ts';
-import type { Appends } from './appends.ts';
+import type { Appends } from './appends/appends.ts';
 import { inTime, type MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
@@ -27,10 +27,10 @@ import {
   toDate,
   WAITS,
 } from './documents.ts';
-import { type DeliveryDocument, deliveryFromDocument } from './due-documents.ts';
+import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
 import type { Gathered } from './gathering.ts';
-import type { MongoProcesses } from './processes.ts';
 import type { MongoReads } from './reads.ts';
+import type { MongoProcesses } from './recovery/processes.ts';
 
 export interface MongoJournalParts {
   connection: MongoConnection;
@@ -89,7 +89,7 @@ export class MongoJournal implements Journal {
   async append(append: Append): Promise<AppendResult> {
     this.#check();
     const { appends, processes } = this.#parts;
-    const appended = processes.register().then(() => appends.append(append));
+    const appended = processes.present().then(() => appends.append(append));
     this.#appending.add(appended);
     return appended.finally(() => this.#appending.delete(appended));
   }

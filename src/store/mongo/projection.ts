@@ -9,8 +9,6 @@
  */
 import type { Document } from 'mongodb';
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
-import { lookupsOf } from '../../engine/lookups.ts';
-import { attentionItems, dueOf, project } from '../../engine/project.ts';
 import {
   type Append,
   type AttentionItem,
@@ -24,10 +22,8 @@ import type { MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
   changingParts,
-  type Held,
   type LookupElement,
   type OrderElement,
-  recordFromDocument,
   type TimerElement,
   type TransactionDocument,
   toBson,
@@ -35,8 +31,8 @@ import {
   WAITS,
   waitMark,
 } from './documents.ts';
-import { claimToken, type DeliveryDocument } from './due-documents.ts';
-import { insertAll, updateAll } from './writes.ts';
+import { type BatchLease, claimToken, type DeliveryDocument, dueParts } from './due/documents.ts';
+import { allTaken, insertAll, updateAll, type Written } from './writes.ts';
 
 /** Room for the entries of a batch between two sequence numbers. */
 const ORDERS_A_BATCH = 65_536;
@@ -57,8 +53,8 @@ export interface Projecting {
   /** The `_id` of the batch's document. */
   document: string;
   append: Omit<Append, 'content'>;
-  /** The incarnation that claims what is due by `claimUntil`. */
-  incarnation: string;
+  /** When the claims end on what is due by `claimUntil`, ms since 1970. */
+  leaseEnd: number;
 }
 
 /** What a batch changes of one transaction besides its record. */
@@ -100,33 +96,29 @@ function changesOf({ document, append }: Projecting): Map<string, Change> {
   return all;
 }
 
-function timerElements(record: TransactionRecord, change: Change, held: Held): TimerElement[] {
+function timerElements(record: TransactionRecord, change: Change, lease: BatchLease): TimerElement[] {
   return record.timers.map(({ name, at }) => {
     // A timer that was set twice in one batch is due at the last time.
     const found = change.due.findLast(({ due }) => due.kind === 'timer' && due.name === name);
     if (found === undefined) return { name, at: toDate(at) };
     const { due, id, isOurs } = found;
-    const tries = due.tries > 0 ? { tries: due.tries } : {};
-    return { name, at: toDate(at), id, due: new Date(due.at), ...tries, ...(isOurs ? held : {}) };
+    return { name, at: toDate(at), id, ...dueParts(due, isOurs ? lease : null) };
   });
 }
 
-function orderElements(change: Change, held: Held): OrderElement[] {
+function orderElements(change: Change, lease: BatchLease): OrderElement[] {
   return change.due.flatMap(({ due, id, isOurs }) => {
     if (due.kind !== 'bank') return [];
     const order = toBson(due.order) as OrderElement['order'];
-    const tries = due.tries > 0 ? { tries: due.tries } : {};
-    return [{ id, order, due: new Date(due.at), ...tries, ...(isOurs ? held : {}) }];
+    return [{ id, order, ...dueParts(due, isOurs ? lease : null) }];
   });
 }
 
-function deliveryDocuments(change: Change, entries: ReadonlyMap<string, Entry>, held: Held) {
+function deliveryDocuments(change: Change, entries: ReadonlyMap<string, Entry>, lease: BatchLease) {
   return change.due.flatMap(({ due, isOurs }): DeliveryDocument[] => {
     if (due.kind !== 'delivery') return [];
     const { delivery, transaction, account } = due;
     const named = eventAndUrl(entries.get(delivery), delivery);
-    const tries = due.tries > 0 ? { tries: due.tries } : {};
-    const claim = isOurs ? held : {};
     const document: DeliveryDocument = {
       _id: delivery,
       account,
@@ -136,9 +128,7 @@ function deliveryDocuments(change: Change, entries: ReadonlyMap<string, Entry>, 
       attempts: [],
       nextAttemptAt: null,
       deliveredAt: null,
-      due: new Date(due.at),
-      ...tries,
-      ...claim,
+      ...dueParts(due, isOurs ? lease : null),
     };
     return [document];
   });
@@ -160,12 +150,12 @@ function byDelivery(batch: Batch): Map<string, Entry> {
   return entries;
 }
 
-function insertOf(record: TransactionRecord, seq: number, change: Change, held: Held) {
+function insertOf(record: TransactionRecord, seq: number, change: Change, lease: BatchLease) {
   const { id, account, type } = record;
   const { context } = record.snapshot;
   const createdAt =
     'createdAt' in context && typeof context.createdAt === 'string' ? context.createdAt : null;
-  const orders = orderElements(change, held);
+  const orders = orderElements(change, lease);
   const document: TransactionDocument = {
     _id: id,
     account,
@@ -176,14 +166,14 @@ function insertOf(record: TransactionRecord, seq: number, change: Change, held: 
     ...(change.lookups.length === 0 ? {} : { lookups: toBson(change.lookups) as LookupElement[] }),
     ...changingParts(record),
     ...waitMark(record),
-    timers: timerElements(record, change, held),
+    timers: timerElements(record, change, lease),
     ...(orders.length === 0 ? {} : { orders }),
   };
   return document;
 }
 
-function updateOf(record: TransactionRecord, seq: number, change: Change, held: Held): Document {
-  const orders = orderElements(change, held);
+function updateOf(record: TransactionRecord, seq: number, change: Change, lease: BatchLease): Document {
+  const orders = orderElements(change, lease);
   const parts = changingParts(record);
   const pushed: Document = {};
   if (change.lookups.length > 0) pushed.lookups = { $each: toBson(change.lookups) };
@@ -195,7 +185,7 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, held: 
   return {
     q: { _id: record.id, account: record.account, seq: { $lt: seq } },
     u: {
-      $set: change.changesTimers ? { ...parts, timers: timerElements(record, change, held) } : parts,
+      $set: change.changesTimers ? { ...parts, timers: timerElements(record, change, lease) } : parts,
       ...(Object.keys(gone).length > 0 ? { $unset: gone } : {}),
       ...(Object.keys(pushed).length > 0 ? { $push: pushed } : {}),
     },
@@ -204,20 +194,20 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, held: 
 
 /** The writes of a batch. */
 export function projectionOf(projecting: Projecting): Projection {
-  const { append, document, incarnation } = projecting;
+  const { append, document, leaseEnd } = projecting;
   const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
   const entries = byDelivery(batch);
   const own = { inserts: [], updates: [], deliveries: [], adjustments: [], claims: [] };
   const projection: Projection = { ...own, attention, withdrawn };
-  const held = { owner: incarnation, token: document };
+  const lease = { token: document, end: new Date(leaseEnd) };
   for (const record of records) {
     const change = changes.get(record.id);
     if (change === undefined) continue;
     const isFirst = record.seqs.length === 1;
-    if (isFirst) projection.inserts.push(insertOf(record, batch.seq, change, held));
-    else projection.updates.push(updateOf(record, batch.seq, change, held));
-    projection.deliveries.push(...deliveryDocuments(change, entries, held));
+    if (isFirst) projection.inserts.push(insertOf(record, batch.seq, change, lease));
+    else projection.updates.push(updateOf(record, batch.seq, change, lease));
+    projection.deliveries.push(...deliveryDocuments(change, entries, lease));
     projection.claims.push(...claimsOf(change, record, document));
   }
   for (const { name, key, value } of append.lookups) {
@@ -237,45 +227,17 @@ function claimsOf(change: Change, record: TransactionRecord, token: string): Cla
   });
 }
 
-/** Whether a batch makes less due than its entries say: it was moved here from another store. */
-export function isImported({ batch, due }: Append): boolean {
-  return due.length === 0 && batch.entries.some((entry) => dueOf(batch.account, entry).length > 0);
-}
-
-/** What a crash cut off of a batch: as an append of the transactions that lack it, without claims. */
-export function missingOf(
-  batch: Batch,
-  stored: ReadonlyMap<string, TransactionDocument>,
-): Projecting['append'] {
-  const lacks = (id: string): boolean => (stored.get(id)?.seq ?? 0) < batch.seq;
-  const records = new Map<string, TransactionRecord>();
-  for (const entry of batch.entries) {
-    const id = entry.transaction;
-    if (id === null || !lacks(id)) continue;
-    const known = stored.get(id);
-    const before = records.get(id) ?? (known === undefined ? null : recordFromDocument(known));
-    records.set(id, project(before, batch.account, batch.seq, entry));
-  }
-  // Positions stay those of the whole batch: they name what is due, and order what is looked up.
-  const lookups = batch.entries.flatMap(lookupsOf);
-  const due = batch.entries.flatMap((entry) => dueOf(batch.account, entry));
-  const attention = batch.entries.flatMap((entry) => {
-    const known = records.get(entry.transaction ?? '') ?? null;
-    return attentionItems(batch.account, entry, known);
-  });
-  // What was stuck, and went on, is found by the look at the list.
-  const kept = { due, attention, withdrawn: [], claimUntil: 0 };
-  return { batch, records: [...records.values()], lookups, ...kept };
-}
-
-/** Writes projections of many batches together; gives the documents that another process had written. */
+/**
+ * Writes projections of many batches together; gives the documents that another process had written.
+ * @throws Error where the database never takes something of them; the rest may be written
+ */
 export async function writeProjections(
   connection: MongoConnection,
   projections: readonly Projection[],
 ): Promise<Set<string>> {
   const taken = new Set<string>();
-  const keep = (documents: readonly { _id: string }[]): void => {
-    for (const { _id } of documents) taken.add(_id);
+  const keep = (written: Written<{ _id: string }>): void => {
+    for (const { _id } of allTaken(written).taken) taken.add(_id);
   };
   const all = <Item>(of: (projection: Projection) => Item[]): Item[] => projections.flatMap(of);
   await Promise.all([
@@ -288,7 +250,7 @@ export async function writeProjections(
       connection,
       'adjustments',
       all(({ adjustments }) => adjustments),
-    ),
+    ).then(allTaken),
     noteAll(
       connection,
       all(({ attention }) => attention),
@@ -299,13 +261,13 @@ export async function writeProjections(
     ),
   ]);
   const updates = all(({ updates }) => updates);
-  const [, found] = await Promise.all([
+  const [, { found }] = await Promise.all([
     insertAll(
       connection,
       'transactions',
       all(({ inserts }) => inserts),
     ).then(keep),
-    updateAll(connection, 'transactions', updates),
+    updateAll(connection, 'transactions', updates).then(allTaken),
   ]);
   // Which of them found theirs is not told: what was claimed in any is looked at again.
   if (found < updates.length) for (const { q } of updates) taken.add(q._id);

@@ -4,11 +4,11 @@
  * and the finishing of batches ask about the journal lies here as well.
  */
 import type { Document } from 'mongodb';
-import { COMMAND_MS, inTime, type MongoConnection, RUN_MS } from './connection.ts';
-import type { JournalDocument, TransactionDocument } from './documents.ts';
+import { COMMAND_MS, inTime, MAJORITY_READ, type MongoConnection, RUN_MS, SERVER_MS } from './connection.ts';
+import { type JournalDocument, onceEach, type TransactionDocument } from './documents.ts';
 import { Gathered, MOST_KEYS, Throttle } from './gathering.ts';
 
-const MAJORITY_READ = { readConcern: { level: 'majority' } } as const;
+const BOUNDED_READ = { ...MAJORITY_READ, maxTimeMS: SERVER_MS } as const;
 
 /** Reads under way; the rest of the connections is for writes. */
 const READS_AT_A_TIME = 20;
@@ -25,11 +25,29 @@ interface BatchTransactions {
   seq: number;
 }
 
-/** An account's last batch, in short. */
+/** An account's last batch, without its entries. */
 export type LastBatch = Pick<JournalDocument, 'seq' | 'at' | 'balances' | 'hash'> & {
-  /** The transactions that its entries are of; null for entries of none. */
-  transactions: (string | null)[];
+  /** The transactions that its entries are of, each once. */
+  transactions: string[];
 };
+
+/** A batch that may lack its projection. */
+export type UnfinishedBatch = Pick<JournalDocument, '_id' | 'account' | 'seq' | 'at'> & {
+  /** The transactions that its entries are of, each once. */
+  transactions: string[];
+};
+
+/** A part of a batch's document in which entries are told by their transactions; those of none tell nothing. */
+type WithTransactions<Part> = Part & { entries: { transaction?: string }[] };
+
+function withoutEntries<Part>({ entries, ...part }: WithTransactions<Part>): Omit<
+  WithTransactions<Part>,
+  'entries'
+> & {
+  transactions: string[];
+} {
+  return { ...part, transactions: onceEach(entries.map(({ transaction = null }) => transaction)) };
+}
 
 /** What a batch is known by. */
 export type BatchInShort = Pick<JournalDocument, '_id' | 'account' | 'seq' | 'id' | 'hash'>;
@@ -61,7 +79,7 @@ export class MongoReads {
     const read = (): Promise<Found[]> =>
       this.#connection.db
         .collection(collection)
-        .find<Found>(filter, { ...MAJORITY_READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
+        .find<Found>(filter, { ...BOUNDED_READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
         .toArray();
     // Callers wait so long and no longer, also for those before them.
     return inTime(
@@ -75,7 +93,7 @@ export class MongoReads {
     return this.#connection.run(() =>
       this.#connection.db
         .collection(collection)
-        .aggregate<Found>(pipeline, { ...MAJORITY_READ, signal: AbortSignal.timeout(COMMAND_MS) })
+        .aggregate<Found>(pipeline, { ...BOUNDED_READ, signal: AbortSignal.timeout(COMMAND_MS) })
         .toArray(),
     );
   }
@@ -99,19 +117,25 @@ export class MongoReads {
     return this.#lastBatches.get(account);
   }
 
-  /** The index skips from account to account: what lies between isn't looked at. */
+  /** One by one, each by a key of the index: an aggregation over them reads all batches where they are sharded. */
   async #readLastBatches(accounts: string[]): Promise<(LastBatch | null)[]> {
-    const first = (name: string): Document => ({ $first: `$${name}` });
-    const parts = ['seq', 'at', 'balances', 'hash'].map((name) => [name, first(name)]);
-    parts.push(['transactions', first('entries.transaction')]);
-    const pipeline = [
-      { $match: { account: { $in: [...new Set(accounts)] } } },
-      { $sort: { account: -1, seq: -1 } },
-      { $group: { _id: '$account', ...Object.fromEntries(parts) } },
-    ];
-    const found = await this.aggregate<LastBatch & { _id: string }>('journal', pipeline);
-    const batches = new Map(found.map((batch) => [batch._id, batch]));
+    const projection = { seq: 1, at: 1, balances: 1, hash: 1, 'entries.transaction': 1 };
+    const options = { sort: { seq: -1 }, limit: 1, projection };
+    const batches = new Map<string, LastBatch>();
+    const read = async (account: string): Promise<void> => {
+      const [found] = await this.find<WithTransactions<LastBatch>>('journal', { account }, options);
+      if (found !== undefined) batches.set(account, withoutEntries(found));
+    };
+    await Promise.all([...new Set(accounts)].map(read));
     return accounts.map((account) => batches.get(account) ?? null);
+  }
+
+  /** Batches that may lack their projections, in the order of their ids. */
+  async unfinished(filter: Document, limit: number): Promise<UnfinishedBatch[]> {
+    const projection = { account: 1, seq: 1, at: 1, 'entries.transaction': 1 };
+    const options = { sort: { _id: 1 }, limit, projection };
+    const found = await this.find<WithTransactions<UnfinishedBatch>>('journal', filter, options);
+    return found.map(withoutEntries);
   }
 
   /** A batch by its number, without its entries. */

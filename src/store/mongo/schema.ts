@@ -13,10 +13,11 @@ import { causeOf, INDEX_CONFLICTS, UnusableServer } from './errors.ts';
 
 type Index = [IndexSpecification, CreateIndexesOptions & { name: string }];
 
-/** An index over what is due: it holds only documents in which something is. */
-function dueIndex(name: string, owner: string, due: string): Index {
+/** An index over what is due at a place (`timers.`): it holds only documents in which something is. */
+function dueIndex(name: string, place: string): Index {
+  const due = `${place}due`;
   return [
-    { [owner]: 1, [due]: 1 },
+    { [`${place}parked`]: 1, [due]: 1 },
     { name, partialFilterExpression: { [due]: { $exists: true } } },
   ];
 }
@@ -49,14 +50,14 @@ const INDEXES: Record<string, readonly Index[]> = {
       { 'lookups.key': 1, account: 1 },
       { name: 'lookups', partialFilterExpression: { 'lookups.key': { $exists: true } } },
     ],
-    dueIndex('timers', 'timers.owner', 'timers.due'),
-    dueIndex('orders', 'orders.owner', 'orders.due'),
+    dueIndex('timers_due', 'timers.'),
+    dueIndex('orders_due', 'orders.'),
     waitIndex('open_updatedAt', 'open'),
     waitIndex('inAnalysis_updatedAt', 'inAnalysis'),
   ],
   deliveries: [
     [{ transaction: 1, _id: 1 }, { name: 'transaction' }],
-    dueIndex('due', 'owner', 'due'),
+    dueIndex('parked_due', ''),
     failedIndex('dead'),
     failedIndex('rejected'),
   ],
@@ -109,20 +110,42 @@ async function create(db: Db, name: string, options: object): Promise<void> {
   }
 }
 
-/** Names of collections, views and indexes (`collection.index`) that aren't there. */
+/** What an index is known by: another one of its name would not do what it is for. */
+function shapeOf(key: object, unique = false): string {
+  return `${unique ? 'unique ' : ''}${JSON.stringify(key)}`;
+}
+
+/** The indexes of a collection that are there, by name. */
+async function indexesOf(db: Db, collection: string): Promise<Map<string, string>> {
+  const found = await db.collection(collection).listIndexes().toArray();
+  return new Map(
+    found.map(({ name, key, unique, sparse, partialFilterExpression }) => {
+      // One that leaves documents out lets two of them have one key.
+      const holdsAll = sparse !== true && partialFilterExpression === undefined;
+      return [String(name), shapeOf(key, unique === true && holdsAll)];
+    }),
+  );
+}
+
+/**
+ * Names of collections, views and indexes (`collection.index`) that aren't there.
+ * @throws UnusableServer where an index has the name of one of ours and other keys, or isn't unique as it must be
+ */
 async function missingSchema(db: Db): Promise<string[]> {
   const known = new Set((await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name));
   const missing = [...Object.keys(INDEXES), VIEW].filter((name) => !known.has(name));
-  for (const [name, indexes] of Object.entries(INDEXES)) {
+  for (const [collection, indexes] of Object.entries(INDEXES)) {
     if (indexes.length === 0) continue;
-    const there = known.has(name) ? await db.collection(name).listIndexes().toArray() : [];
-    const names = new Set(there.map((index) => index.name as string));
-    missing.push(
-      ...indexes
-        .map(([, own]) => own.name)
-        .filter((own) => !names.has(own))
-        .map((own) => `${name}.${own}`),
-    );
+    const there = known.has(collection) ? await indexesOf(db, collection) : new Map<string, string>();
+    for (const [key, { name, unique }] of indexes) {
+      const wanted = shapeOf(key as object, unique);
+      const found = there.get(name);
+      if (found === undefined) missing.push(`${collection}.${name}`);
+      else if (found !== wanted)
+        throw new UnusableServer(
+          `the index ${collection}.${name} must be ${wanted}, and is ${found}: drop it`,
+        );
+    }
   }
   return missing;
 }

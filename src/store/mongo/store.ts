@@ -2,32 +2,38 @@
  * The store on MongoDB: for a load that outgrows one machine. Opens the database and puts the roles together on it. Any
  * number of processes may have it open; they hold nothing that another doesn't find.
  *
- * - An append is the insert of one document of `journal`, confirmed by a majority (I5); see `appends.ts`.
- * - What is due belongs to one incarnation at a time; see `due.ts`.
+ * - An append is the insert of one document of `journal`, confirmed by a majority (I5); see `appends/appends.ts`.
+ * - What is due is claimed by one process at a time, for as long as it renews its leases; see `due/due.ts`.
+ * - What a dead process left without its projection is finished by the others; see `recovery/recovery.ts`.
  * - Opening returns at once. Until the database is there, and whenever it isn't, every method ends in
  *   StoreUnavailable.
  */
-import { type Store, StoreUnavailable } from '../../engine/store.ts';
+import { type AttentionItem, type Store, StoreUnavailable } from '../../engine/store.ts';
 import { textOf } from '../../errors.ts';
 import { MongoAccounts } from './accounts.ts';
-import { Appends } from './appends.ts';
+import { Appends } from './appends/appends.ts';
+import { Finishing } from './appends/finishing.ts';
 import { MongoAttention } from './attention.ts';
 import { MongoConnection } from './connection.ts';
-import { MongoDue } from './due.ts';
+import { MongoDue } from './due/due.ts';
+import { Leases } from './due/leases.ts';
 import { MongoJournal } from './journal.ts';
-import { MongoProcesses } from './processes.ts';
 import { MongoReads } from './reads.ts';
+import { MongoProcesses } from './recovery/processes.ts';
+import { Recovery } from './recovery/recovery.ts';
 
 export interface MongoStoreOptions {
   uri: string;
   /** Names this run of this process. */
   incarnation: string;
-  /** This process's clock, ms since 1970. */
-  localNow(): number;
   /** The clock that due times and leases go by; the database's where none is given. */
   now?(): number;
-  /** An incarnation without a heartbeat for so long has fallen silent. */
+  /** Of a process without a heartbeat for so long the others finish what it left. */
   silentAfterMs: number;
+  /** A claim that isn't renewed for so long is free again. */
+  leaseMs: number;
+  /** A committed batch can't be projected; the item is stored where nothing is said. */
+  onUnprojectable?(item: AttentionItem): Promise<void>;
   /** The server can't be used, and no waiting mends that: a sentence for the operator. */
   onUnusable(reason: string): void;
   /** What ops should know, in a sentence. */
@@ -48,34 +54,37 @@ export class MongoStore implements Store {
   readonly now: () => number;
   readonly #connection: MongoConnection;
   readonly #processes: MongoProcesses;
+  readonly #leases: Leases;
   #closing: Promise<void> | null = null;
 
   constructor(options: MongoStoreOptions) {
-    const { uri, incarnation, localNow, silentAfterMs, onNotice } = options;
+    const { uri, incarnation, silentAfterMs, leaseMs, onNotice } = options;
+    const { onUnprojectable = (item) => this.attention.note([item]) } = options;
     const connection = new MongoConnection({ uri, onNotice });
-    const now = options.now ?? (() => connection.now(localNow()));
+    const now = options.now ?? (() => connection.now());
     const reads = new MongoReads(connection);
     const common = { connection, reads, incarnation };
-    const appends = new Appends({ ...common, hold: (claims) => this.due.hold(claims) });
-    const processes = new MongoProcesses({
-      ...common,
-      now,
-      silentAfterMs,
-      projected: () => appends.projected,
-    });
+    const finishing = new Finishing(connection, reads);
+    const leases = new Leases({ connection, reads, now, leaseMs });
+    const appends = new Appends({ ...common, finishing, leases });
+    const { numbers } = appends;
+    const projected = (): number => numbers.projected;
+    const processes = new MongoProcesses({ connection, incarnation, now, silentAfterMs, projected });
+    const recovery = new Recovery({ ...common, processes, finishing, numbers, onUnprojectable });
     this.now = now;
     this.journal = new MongoJournal({ connection, reads, appends, processes });
-    this.due = new MongoDue({ ...common, appends, processes, localNow });
+    this.due = new MongoDue({ ...common, processes, leases, recovery });
     this.attention = new MongoAttention(connection, reads);
     this.accounts = new MongoAccounts(connection, reads);
     this.#connection = connection;
     this.#processes = processes;
+    this.#leases = leases;
     this.ready = this.#open(options);
   }
 
-  async #open({ localNow, onUnusable, onNotice }: MongoStoreOptions): Promise<void> {
+  async #open({ onUnusable, onNotice }: MongoStoreOptions): Promise<void> {
     try {
-      await this.#connection.connect(localNow);
+      await this.#connection.connect();
     } catch (error) {
       if (this.#connection.closed) return new Promise(() => {});
       onUnusable(textOf(error));
@@ -104,7 +113,7 @@ export class MongoStore implements Store {
     this.#connection.turnAway();
     await this.journal.close();
     // Where that can't be told, the others notice.
-    await this.#processes.leave().catch(() => {});
+    await Promise.allSettled([this.#leases.giveBack(), this.#processes.leave()]);
     await this.#connection.close();
   }
 }

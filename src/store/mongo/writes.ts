@@ -1,18 +1,18 @@
 /**
  * Commands that write many documents at once, tried until their outcome is known: every write here may be made
- * again. All of them wait for a majority.
+ * again. All of them wait for a majority. What one document or statement meets is its own: the others are written.
  */
 import { BSON, type Document } from 'mongodb';
+import { StoreUnavailable } from '../../engine/store.ts';
+import { asError } from '../../errors.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
+import { DUPLICATE_KEY, isHopelessCode } from './errors.ts';
 
-/** A command is one document of at most 16 MiB; so few of our documents always fit. */
-const FEW = 64;
+/** A command is one document of at most 16 MiB. */
 const COMMAND_BYTES = 12 * 1024 * 1024;
-const DUPLICATE_KEY = 11000;
 
 /** Documents in as few commands as they fit into. */
 function inCommands<Item extends Document>(items: readonly Item[]): Item[][] {
-  if (items.length <= FEW) return items.length === 0 ? [] : [[...items]];
   const commands: Item[][] = [];
   let bytes = COMMAND_BYTES;
   for (const item of items) {
@@ -33,47 +33,110 @@ interface WriteError {
   errmsg: string;
 }
 
-/**
- * Inserts documents; gives those whose place was taken, and throws where one can't be stored at all.
- * Tried until the outcome is known.
- */
-export async function insertAll<Item extends Document>(
+/** What became of documents or statements. */
+export interface Written<Item> {
+  /** Those whose key another document has. */
+  taken: Item[];
+  /** Those that the database never takes. */
+  refused: Map<Item, Error>;
+  /** How many documents the others put there or found, and how many they changed. */
+  found: number;
+  changed: number;
+}
+
+class Write<Item extends Document> {
+  readonly written: Written<Item> = { taken: [], refused: new Map(), found: 0, changed: 0 };
+  readonly #connection: MongoConnection;
+  readonly #collection: string;
+  readonly #commandOf: (items: readonly Item[]) => Document;
+
+  constructor(
+    connection: MongoConnection,
+    collection: string,
+    commandOf: (items: readonly Item[]) => Document,
+  ) {
+    this.#connection = connection;
+    this.#collection = collection;
+    this.#commandOf = commandOf;
+  }
+
+  /** Writes what fits into one command. @throws StoreClosed */
+  async run(items: readonly Item[]): Promise<void> {
+    let left = items;
+    try {
+      await this.#connection.surely(async () => {
+        left = await this.#once(left);
+        if (left.length > 0) throw new StoreUnavailable(`${this.#collection} takes some writes only later`);
+      });
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      const [first] = left;
+      if (first !== undefined && left.length === 1) this.written.refused.set(first, asError(error));
+      else await this.#apart(left);
+    }
+  }
+
+  /** Some of them can't be sent with others, or not at all: those that can are written all the same. */
+  async #apart(items: readonly Item[]): Promise<void> {
+    const half = Math.ceil(items.length / 2);
+    for (const some of [items.slice(0, half), items.slice(half)]) if (some.length > 0) await this.run(some);
+  }
+
+  /** Sends them, once; gives those that are to be sent again. */
+  async #once(items: readonly Item[]): Promise<Item[]> {
+    const { n, nModified = 0, writeErrors } = await this.#connection.send(this.#commandOf(items));
+    this.written.found += n;
+    this.written.changed += nModified;
+    const errors: WriteError[] = writeErrors ?? [];
+    return errors.flatMap(({ index, code, errmsg }) => {
+      const item = items[index];
+      if (item === undefined) return [];
+      if (code === DUPLICATE_KEY) this.written.taken.push(item);
+      else if (isHopelessCode(code)) this.written.refused.set(item, new Error(this.#turnedDown(errmsg)));
+      else return [item];
+      return [];
+    });
+  }
+
+  #turnedDown(reason: string): string {
+    return `${this.#collection} does not take a write: ${reason}`;
+  }
+}
+
+async function writeAll<Item extends Document>(
+  write: Write<Item>,
+  items: readonly Item[],
+): Promise<Written<Item>> {
+  await Promise.all(inCommands(items).map((part) => write.run(part)));
+  return write.written;
+}
+
+/** Inserts documents, until the outcome of each is known. @throws StoreClosed */
+export function insertAll<Item extends Document>(
   connection: MongoConnection,
   collection: string,
   documents: readonly Item[],
-): Promise<Item[]> {
-  const taken: Item[] = [];
-  const insert = async (part: Item[]): Promise<void> => {
-    const command = { insert: collection, documents: part, ordered: false, writeConcern: MAJORITY };
-    const { writeErrors } = await connection.surely(() => connection.send(command));
-    const errors: WriteError[] = writeErrors ?? [];
-    for (const { index, code, errmsg } of errors) {
-      const document = part[index];
-      if (code !== DUPLICATE_KEY) throw new Error(`${collection} does not take a document: ${errmsg}`);
-      if (document !== undefined) taken.push(document);
-    }
-  };
-  await Promise.all(inCommands(documents).map(insert));
-  return taken;
+): Promise<Written<Item>> {
+  const command = { insert: collection, ordered: false, writeConcern: MAJORITY };
+  return writeAll(new Write(connection, collection, (some) => ({ ...command, documents: some })), documents);
 }
 
-/** Runs update statements until their outcome is known; how many documents they found, or changed. */
-export async function updateAll(
+/**
+ * Runs update statements, until the outcome of each is known. `taken` are those that put something where nothing was,
+ * and another one was first.
+ * @throws StoreClosed
+ */
+export function updateAll(
   connection: MongoConnection,
   collection: string,
   statements: readonly Document[],
-  counted: 'found' | 'changed' = 'found',
-): Promise<number> {
-  let found = 0;
-  const update = async (updates: Document[]): Promise<void> => {
-    const command = { update: collection, updates, ordered: false, writeConcern: MAJORITY };
-    const { n, nModified = 0, writeErrors } = await connection.surely(() => connection.send(command));
-    const errors: WriteError[] = writeErrors ?? [];
-    // Two that put the same thing where nothing is: the other one was first.
-    const wrong = errors.find(({ code }) => code !== DUPLICATE_KEY);
-    if (wrong !== undefined) throw new Error(`${collection} does not take an update: ${wrong.errmsg}`);
-    found += counted === 'found' ? n : nModified;
-  };
-  await Promise.all(inCommands(statements).map(update));
-  return found;
+): Promise<Written<Document>> {
+  const command = { update: collection, ordered: false, writeConcern: MAJORITY };
+  return writeAll(new Write(connection, collection, (updates) => ({ ...command, updates })), statements);
+}
+
+/** What was written, where nothing was refused. @throws the reason of the first one that was */
+export function allTaken<Item>(written: Written<Item>): Written<Item> {
+  for (const reason of written.refused.values()) throw reason;
+  return written;
 }

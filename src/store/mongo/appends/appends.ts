@@ -8,39 +8,37 @@
  * 4. The batches that wait together travel together, each with its own outcome; a group is bounded.
  */
 
-import { ZERO_BALANCES } from '../../domain/money.ts';
-import { type Batch, type Head, ZERO_HASH } from '../../engine/journal.ts';
-import { type Append, type AppendResult, type Claim, StoreUnavailable } from '../../engine/store.ts';
-import { asError } from '../../errors.ts';
-import { onceATurn, pause } from '../../waiting.ts';
-import { jittered, type MongoConnection } from './connection.ts';
+import { ZERO_BALANCES } from '../../../domain/money.ts';
+import { type Batch, type Head, ZERO_HASH } from '../../../engine/journal.ts';
+import { type Append, type AppendResult, type Claim, StoreUnavailable } from '../../../engine/store.ts';
+import { asError } from '../../../errors.ts';
+import { onceATurn, pause } from '../../../waiting.ts';
+import { jittered, type MongoConnection } from '../connection.ts';
+import { documentId, headFromDocument, journalDocument } from '../documents.ts';
+import { placeOfClaim, stillStanding } from '../due/documents.ts';
+import type { Leases } from '../due/leases.ts';
+import { StoreClosed } from '../errors.ts';
+import { Groups } from '../gathering.ts';
+import { type Projection, projectionOf, writeProjections } from '../projection.ts';
+import type { BatchInShort, MongoReads } from '../reads.ts';
+import { isImported } from '../recovery/missing.ts';
+import { insertAll } from '../writes.ts';
 import { SharedAccounts } from './contention.ts';
-import {
-  batchFromDocument,
-  documentId,
-  headFromDocument,
-  type JournalDocument,
-  journalDocument,
-  onceEach,
-  transactionsIn,
-} from './documents.ts';
-import { placeOfClaim, stillStanding } from './due-documents.ts';
-import { StoreClosed } from './errors.ts';
-import { Groups } from './gathering.ts';
-import { isImported, missingOf, type Projection, projectionOf, writeProjections } from './projection.ts';
-import type { BatchInShort, MongoReads } from './reads.ts';
-import { insertAll } from './writes.ts';
+import type { Finishing } from './finishing.ts';
+import { Numbers } from './numbers.ts';
 
 export interface AppendsParts {
   connection: MongoConnection;
   reads: MongoReads;
   incarnation: string;
-  /** Takes note of claims that are written with a batch. */
-  hold(claims: readonly Claim[]): void;
+  finishing: Finishing;
+  leases: Leases;
 }
 
 interface Waiting {
   append: Append;
+  /** The bytes of its content. */
+  bytes: number;
   /** The `_id` of its document. */
   document: string;
   number: number;
@@ -49,27 +47,24 @@ interface Waiting {
 }
 
 const LARGEST_BATCH = 4 * 1024 * 1024;
-/** Characters of content in a group; one command takes them, however many bytes a character has. */
-const GROUP_CONTENT = 3 * 1024 * 1024;
+/** Bytes of content in a group. */
+const GROUP_CONTENT = 4 * 1024 * 1024;
 const GROUP_BATCHES = 1_024;
 /** Groups whose projections are being written while the next one is inserted. */
 const PROJECTING_GROUPS = 3;
 const MAX_KNOWN = 50_000;
-/** How often a process looks whether a batch's own writer projects it, before it does so itself. */
-const LOOKS = 4;
-const LOOK_PAUSE_MS = 3;
+/** How often, and how soon again, a number that is taken is looked for among what the majority has. */
 const MAJORITY_LOOKS = 10;
+const LOOK_PAUSE_MS = 3;
 
 export class Appends {
+  readonly numbers = new Numbers();
   readonly #parts: AppendsParts;
   /** The last batch of an account that is known to be projected. */
   readonly #known = new Map<string, number>();
   readonly #shared = new SharedAccounts();
   readonly #groups = new Groups(() => this.#send());
   #waiting: Waiting[] = [];
-  /** Numbers that are not projected yet. */
-  readonly #underWay = new Set<number>();
-  #numbers = 0;
   #isInserting = false;
   #projecting = 0;
   readonly #schedule = onceATurn(() => this.#send());
@@ -77,11 +72,6 @@ export class Appends {
 
   constructor(parts: AppendsParts) {
     this.#parts = parts;
-  }
-
-  /** All batches of this process up to this number are projected. */
-  get projected(): number {
-    return this.#underWay.size === 0 ? this.#numbers : Math.min(...this.#underWay) - 1;
   }
 
   /** Up to which batch an account is known to be projected. */
@@ -94,7 +84,7 @@ export class Appends {
     this.#shared.seen(account);
     if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
     if (this.#known.get(account) !== last.seq) {
-      await this.#finish(account, last.seq, onceEach(last.transactions));
+      await this.#parts.finishing.finishKnown({ account, seq: last.seq, transactions: last.transactions });
       this.#know(account, last.seq);
     }
     return headFromDocument(last);
@@ -102,7 +92,8 @@ export class Appends {
 
   async append(append: Append): Promise<AppendResult> {
     const { batch, content } = append;
-    if (Buffer.byteLength(content) > LARGEST_BATCH) throw new Error('a batch of more than 4 MiB');
+    const bytes = Buffer.byteLength(content);
+    if (bytes > LARGEST_BATCH) throw new Error('a batch of more than 4 MiB');
     await this.#shared.yield(batch.account);
     const isKnown = this.#known.get(batch.account) === batch.seq - 1;
     // What others write to as well is looked at first: to be refused costs more than to ask.
@@ -112,11 +103,9 @@ export class Appends {
     }
     if (this.#closed) throw new StoreClosed();
     return new Promise((resolve, reject) => {
-      this.#numbers += 1;
-      const number = this.#numbers;
-      this.#underWay.add(number);
+      const number = this.numbers.next();
       const document = documentId(this.#parts.incarnation, number);
-      this.#waiting.push({ append, document, number, resolve, reject });
+      this.#waiting.push({ append, bytes, document, number, resolve, reject });
       this.#schedule();
     });
   }
@@ -137,7 +126,7 @@ export class Appends {
     if (same !== null) return this.#outcomeOfTaken(batch, same);
     if (isKnown || seq === 1) return null;
     if (before === null) return { outcome: 'stale' };
-    await this.finish(account, seq - 1);
+    await this.#parts.finishing.finish(account, seq - 1);
     return null;
   }
 
@@ -147,7 +136,7 @@ export class Appends {
       this.#shared.late(batch.account);
       return { outcome: 'stale' };
     }
-    await this.finish(batch.account, batch.seq);
+    await this.#parts.finishing.finish(batch.account, batch.seq);
     return { outcome: 'appended', claims: [] };
   }
 
@@ -168,8 +157,8 @@ export class Appends {
   #nextGroup(): Waiting[] {
     let content = 0;
     let count = 0;
-    for (const { append } of this.#waiting) {
-      content += append.content.length;
+    for (const { bytes } of this.#waiting) {
+      content += bytes;
       if (count > 0 && (content > GROUP_CONTENT || count >= GROUP_BATCHES)) break;
       count += 1;
     }
@@ -185,57 +174,83 @@ export class Appends {
       await this.#project(committed);
       await Promise.all(taken.map((waiting) => this.#answerTaken(waiting)));
     } catch (error) {
-      for (const { reject } of group) reject(asError(error));
+      for (const waiting of group) this.#fail(waiting, asError(error));
     }
   }
 
+  /** What became of the batch is found out later; a batch that was answered already is not concerned. */
+  #fail({ number, reject }: Waiting, error: Error): void {
+    this.numbers.leave(number);
+    reject(error);
+  }
+
   /** Somebody else has the number, or had it from us before: the stored document tells. */
-  async #answerTaken({ append, number, resolve }: Waiting): Promise<void> {
+  async #answerTaken(waiting: Waiting): Promise<void> {
     const { connection, reads } = this.#parts;
-    const { account, seq } = append.batch;
-    for (let look = 0; look < MAJORITY_LOOKS; look++) {
-      const stored = await connection.surely(() => reads.batchInShort(account, seq));
-      if (stored !== null) {
-        const result = await connection.surely(() => this.#outcomeOfTaken(append.batch, stored));
-        resolve(result);
-        this.#underWay.delete(number);
-        return;
+    const { batch } = waiting.append;
+    try {
+      for (let look = 0; look < MAJORITY_LOOKS; look++) {
+        const stored = await connection.surely(() => reads.batchInShort(batch.account, batch.seq));
+        if (stored !== null) {
+          const result = await connection.surely(() => this.#outcomeOfTaken(batch, stored));
+          this.numbers.done(waiting.number);
+          return waiting.resolve(result);
+        }
+        // The majority doesn't have yet what took the number.
+        await pause(jittered(LOOK_PAUSE_MS * 2 ** look));
       }
-      // The majority doesn't have yet what took the number.
-      await pause(jittered(LOOK_PAUSE_MS * 2 ** look));
+      throw new StoreUnavailable('another batch has the number, and no majority has that one');
+    } catch (error) {
+      this.#fail(waiting, asError(error));
     }
-    throw new StoreUnavailable('another batch has the number, and no majority has that one');
   }
 
   async #insert(group: readonly Waiting[]): Promise<{ committed: Waiting[]; taken: Waiting[] }> {
     const { connection, reads } = this.#parts;
+    const waiting = new Map(group.map((each) => [each.document, each]));
     const documents = group.map(({ document, append }) => {
       const made = journalDocument(document, append.batch, append.content);
       if (isImported(append)) made.imported = true;
       return made;
     });
-    const refused = new Set((await insertAll(connection, 'journal', documents)).map(({ _id }) => _id));
-    if (refused.size === 0) return { committed: [...group], taken: [] };
+    const { taken, refused } = await insertAll(connection, 'journal', documents);
+    for (const [{ _id }, reason] of refused) {
+      const each = waiting.get(_id);
+      waiting.delete(_id);
+      if (each !== undefined) this.#fail(each, reason);
+    }
+    if (taken.length === 0) return { committed: [...waiting.values()], taken: [] };
+    const doubtful = new Set(taken.map(({ _id }) => _id));
     // A document of that very name is our own insert, whose answer was lost on the way.
-    const own = await connection.surely(() => reads.existing('journal', [...refused]));
-    const isOurs = ({ document }: Waiting): boolean => !refused.has(document) || own.has(document);
-    return { committed: group.filter(isOurs), taken: group.filter((waiting) => !isOurs(waiting)) };
+    const own = await connection.surely(() => reads.existing('journal', [...doubtful]));
+    const isOurs = ({ document }: Waiting): boolean => !doubtful.has(document) || own.has(document);
+    const all = [...waiting.values()];
+    return { committed: all.filter(isOurs), taken: all.filter((each) => !isOurs(each)) };
   }
 
+  /** Projects what is committed; where that fails for a group, each batch alone: the others are not concerned. */
   async #project(committed: readonly Waiting[]): Promise<void> {
-    if (committed.length === 0) return;
-    const { connection, incarnation, hold } = this.#parts;
-    const projections = committed.map(({ document, append }) =>
-      projectionOf({ document, append, incarnation }),
-    );
+    const [first, ...others] = committed;
+    if (first === undefined) return;
+    try {
+      await this.#projectTogether(committed);
+    } catch (error) {
+      if (others.length === 0) this.#fail(first, asError(error));
+      else for (const waiting of committed) await this.#project([waiting]);
+    }
+  }
+
+  async #projectTogether(committed: readonly Waiting[]): Promise<void> {
+    const { connection, leases } = this.#parts;
+    const leaseEnd = leases.nextEnd();
+    const projections = committed.map(({ document, append }) => projectionOf({ document, append, leaseEnd }));
     const taken = await writeProjections(connection, projections);
     const lost = taken.size === 0 ? null : await this.#lostClaims(projections, taken);
     committed.forEach(({ append, number, resolve }, index) => {
-      // The number of a batch that fails here stays: the processes after this one look at that batch again.
-      this.#underWay.delete(number);
+      this.numbers.done(number);
       const { account, seq } = append.batch;
       const claims = (projections[index]?.claims ?? []).filter((claim) => lost?.has(claim) !== true);
-      hold(claims);
+      leases.hold(claims, leaseEnd);
       this.#know(account, seq);
       this.#shared.won(account);
       resolve({ outcome: 'appended', claims });
@@ -251,43 +266,12 @@ export class Appends {
     return new Set(doubtful.filter((_, index) => held[index] !== true));
   }
 
-  /** Sees to it that a batch is projected: by its writer, who may be at it, else here. */
-  async finish(account: string, seq: number): Promise<void> {
-    const document = await this.#parts.reads.batchDocument(account, seq);
-    if (document !== null) await this.#finish(account, seq, transactionsIn(document), document);
-  }
-
-  /** Finishes the batches that a process appended after the one with this number. */
-  async finishAfter(incarnation: string, projected: number): Promise<void> {
-    const range = { $gt: documentId(incarnation, projected), $lt: `${incarnation}.` };
-    const options = { projection: { account: 1, seq: 1 } };
-    const batches = await this.#parts.reads.find<JournalDocument>('journal', { _id: range }, options);
-    for (const { account, seq } of batches) await this.finish(account, seq);
-  }
-
-  async #finish(account: string, seq: number, ids: string[], known?: JournalDocument): Promise<void> {
-    const { reads } = this.#parts;
-    for (let look = 0; ids.length > 0 && look < LOOKS; look++) {
-      if (look > 0) await pause(jittered(LOOK_PAUSE_MS));
-      if (await reads.isProjected(ids, seq)) return;
-    }
-    const document = known ?? (await reads.batchDocument(account, seq));
-    if (document === null) return;
-    const batch = batchFromDocument(document);
-    await this.#parts.connection.surely(async () => {
-      const stored = new Map((await reads.transactionDocuments(ids)).map((found) => [found._id, found]));
-      const missing = missingOf(batch, stored);
-      const append = document.imported ? { ...missing, due: [], attention: [] } : missing;
-      const { incarnation } = this.#parts;
-      await writeProjections(this.#parts.connection, [
-        projectionOf({ document: document._id, append, incarnation }),
-      ]);
-    });
-  }
-
   /** Takes nothing more; what has not been sent fails. */
   close(): void {
     this.#closed = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(new StoreClosed());
+    for (const waiting of this.#waiting.splice(0)) {
+      this.numbers.done(waiting.number);
+      waiting.reject(new StoreClosed());
+    }
   }
 }

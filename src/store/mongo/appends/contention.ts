@@ -3,8 +3,8 @@
  * two processes write at the same time, the one that wrote the last batch waits before its next, for about as long
  * as a batch takes: the ones that lost have to catch up before they can write, and would never win.
  */
-import { pause } from '../../waiting.ts';
-import { jittered } from './connection.ts';
+import { pause } from '../../../waiting.ts';
+import { jittered } from '../connection.ts';
 
 /** Another process wrote so recently that it may again. */
 const SHARED_MS = 2_000;

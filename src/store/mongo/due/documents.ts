@@ -1,9 +1,11 @@
 /**
- * What is due in documents: where it lies there, the tokens that tell it, and the statements that change it. Timers
- * and orders are elements of arrays in their transactions' documents; a delivery is a document of its own.
+ * What is due in documents: where it lies there, and the tokens that tell it. Timers and orders are elements of arrays
+ * in their transactions' documents; a delivery is a document of its own.
+ *
+ * A claim is a lease: it has a token, and moves `due` to its end; since when the thing is due lies in `since` meanwhile.
  */
 import type { Document } from 'mongodb';
-import type { Claim, DeliveryRecord, Due, Settlement } from '../../engine/store.ts';
+import type { Claim, DeliveryRecord, Due } from '../../../engine/store.ts';
 import {
   fromBson,
   type Held,
@@ -13,8 +15,8 @@ import {
   type TransactionDocument,
   toBson,
   toIso,
-} from './documents.ts';
-import type { MongoReads } from './reads.ts';
+} from '../documents.ts';
+import type { MongoReads } from '../reads.ts';
 
 export interface DeliveryDocument extends Plain, Held {
   _id: string;
@@ -33,7 +35,7 @@ export interface DeliveryDocument extends Plain, Held {
 }
 
 /** The parts of a delivery's document that tell its progress. */
-function progressParts(record: DeliveryRecord): Plain {
+export function progressParts(record: DeliveryRecord): Plain {
   const { status, failures, attempts, nextAttemptAt, deliveredAt } = record;
   return toBson({ status, failures, attempts, nextAttemptAt, deliveredAt }) as Plain;
 }
@@ -52,7 +54,6 @@ export function deliveryFromDocument(document: DeliveryDocument): DeliveryRecord
   };
 }
 
-export const PARKED = 'parked';
 /** Where a transaction's document holds what is due. */
 export const ARRAYS = { timer: 'timers', bank: 'orders' } as const;
 
@@ -60,7 +61,7 @@ export const ARRAYS = { timer: 'timers', bank: 'orders' } as const;
 export type ElementKind = keyof typeof ARRAYS;
 
 /** Where a claimed timer or order lies. */
-interface ElementPlace {
+export interface ElementPlace {
   kind: ElementKind;
   /** The transaction. */
   document: string;
@@ -70,7 +71,7 @@ interface ElementPlace {
 }
 
 /** Where a claimed delivery lies. */
-interface DeliveryPlace {
+export interface DeliveryPlace {
   kind: 'delivery';
   /** The delivery. */
   document: string;
@@ -90,37 +91,53 @@ export function placeOfClaim({ due, token: whole }: Claim): ClaimPlace {
   return kind === 'delivery' ? { kind, document, token } : { kind, document, account, element, token };
 }
 
-/** A due thing as it was found. `element` names it in its document's array; empty for a delivery. */
-export type FoundDue = { due: Due; element: string; document: string; owner: string | null };
+/** The claim that a batch has on what is its writer's at once. */
+export interface BatchLease {
+  token: string;
+  end: Date;
+}
 
-/** What is due in a transaction's document until a time (ms), of these owners; null stands for what is free. */
+/** When a thing is due that a batch brings, and whose it is. */
+export function dueParts({ at, tries }: Due, lease: BatchLease | null): Held & { due: Date; tries?: number } {
+  const since = new Date(at);
+  const held = lease === null ? { due: since } : { due: lease.end, since, token: lease.token };
+  return tries > 0 ? { ...held, tries } : held;
+}
+
+/**
+ * A due thing as it was found. `element` names it in its document's array; empty for a delivery. `until`: what `due`
+ * is there: when it fell due, or when a claim that nobody renewed ran out.
+ */
+export type FoundDue = { due: Due; element: string; document: string; until: Date };
+
+/** Of what is due in a transaction's document what may be claimed at a time (ms). */
 export function dueInTransaction(
   kind: ElementKind,
   document: TransactionDocument,
-  owners: readonly (string | null)[],
-  until: number,
+  { now, takesLapsed }: { now: number; takesLapsed: boolean },
 ): FoundDue[] {
   const { _id: transaction, account } = document;
   const found: FoundDue[] = [];
   const elements: (TimerElement | OrderElement)[] =
     kind === 'timer' ? document.timers : (document.orders ?? []);
   for (const element of elements) {
-    const { id, due: time, owner = null, tries = 0 } = element;
-    if (id === undefined || time === undefined || time.getTime() > until || !owners.includes(owner)) continue;
-    const common = { at: time.getTime(), account, transaction, tries };
+    const { id, due: until, since, token, parked, tries = 0 } = element;
+    if (id === undefined || until === undefined || until.getTime() > now) continue;
+    if (parked === true || (token !== undefined && !takesLapsed)) continue;
+    const common = { at: (since ?? until).getTime(), account, transaction, tries };
     const due: Due =
       'order' in element
         ? { ...common, kind: 'bank', order: fromBson(element.order) as OrderElement['order'] }
         : { ...common, kind: 'timer', name: element.name };
-    found.push({ due, element: id, document: transaction, owner });
+    found.push({ due, element: id, document: transaction, until });
   }
   return found;
 }
 
 export function dueDelivery(document: DeliveryDocument): FoundDue {
-  const { _id, account, transaction, due: time, owner = null, tries = 0 } = document;
-  const due: Due = { kind: 'delivery', at: time?.getTime() ?? 0, account, transaction, delivery: _id, tries };
-  return { due, element: '', document: _id, owner };
+  const { _id, account, transaction, due: until = new Date(0), since = until, tries = 0 } = document;
+  const due: Due = { kind: 'delivery', at: since.getTime(), account, transaction, delivery: _id, tries };
+  return { due, element: '', document: _id, until };
 }
 
 /** Whether each claim still stands where it was written. */
@@ -148,133 +165,4 @@ export async function stillStanding(reads: MongoReads, claims: readonly Claim[])
     const element = place.kind === 'delivery' ? '' : place.element;
     return standing.has(`${place.document} ${element} ${place.token}`);
   });
-}
-
-/** Statements that change what is due, by collection. */
-export interface DueStatements {
-  deliveries: Document[];
-  transactions: Document[];
-}
-
-/** What settlements write; `newId` names what becomes due anew. */
-export function statementsOf(settlements: readonly Settlement[], newId: () => string): DueStatements {
-  const deliveries: Document[] = [];
-  const transactions: Document[] = [];
-  const ended: ElementPlace[] = [];
-  for (const { claim, next, record } of settlements) {
-    const place = claim === null ? null : placeOfClaim(claim);
-    const again = claim !== null && next !== null && isSameThing(claim.due, next) ? next : null;
-    // Progress lies in its delivery's own document: where that is the claim's or what is due next, in one write.
-    const isApart = record !== undefined && record.id !== place?.document && record.id !== deliveryIn(next);
-    if (isApart) deliveries.push(progressOf(record));
-    const own = isApart ? undefined : record;
-    if (place?.kind === 'delivery') deliveries.push(endOfDelivery(place, again, own));
-    else if (place !== null && again !== null) transactions.push(elementAgain(place, again));
-    else if (place !== null) ended.push(place);
-    if (next === null || again !== null) continue;
-    if (next.kind === 'delivery') deliveries.push(newDelivery(next, own));
-    else transactions.push(newElement(next, newId()));
-  }
-  return { deliveries, transactions: [...transactions, ...endsOfElements(ended)] };
-}
-
-/** Whether the next thing takes the place of the one before. Of an order the next step is another order. */
-function isSameThing(before: Due, next: Due): boolean {
-  if (next.transaction !== before.transaction || next.kind !== before.kind) return false;
-  if (next.kind === 'delivery') return before.kind === 'delivery' && next.delivery === before.delivery;
-  return next.kind === 'bank' || (before.kind === 'timer' && next.name === before.name);
-}
-
-function deliveryIn(due: Due | null): string | null {
-  return due?.kind === 'delivery' ? due.delivery : null;
-}
-
-const NOT_HELD = { owner: '', token: '' };
-
-function endOfDelivery(place: DeliveryPlace, next: Due | null, record: DeliveryRecord | undefined): Document {
-  const progress = record === undefined ? {} : progressParts(record);
-  const q = { _id: place.document, token: place.token };
-  if (next === null) {
-    const gone = { $unset: { ...NOT_HELD, due: '', tries: '' } };
-    return { q, u: record === undefined ? gone : { $set: progress, ...gone } };
-  }
-  return { q, u: { $set: { ...progress, due: new Date(next.at), tries: next.tries }, $unset: NOT_HELD } };
-}
-
-/** A delivery that is due without a claim: ops started it again, or it comes from another store. */
-function newDelivery(next: Due & { kind: 'delivery' }, record: DeliveryRecord | undefined): Document {
-  const { delivery, account, transaction, at, tries } = next;
-  const progress = record === undefined ? {} : progressParts(record);
-  const known = { attempts: [], nextAttemptAt: null, deliveredAt: null, status: 'pending' };
-  const $setOnInsert = { account, transaction, ...(record === undefined ? known : {}) };
-  const u = { $set: { ...progress, due: new Date(at), tries }, $setOnInsert, $unset: NOT_HELD };
-  return { q: { _id: delivery, transaction }, u, upsert: true };
-}
-
-function progressOf(record: DeliveryRecord): Document {
-  const { id, account, transaction } = record;
-  return { q: { _id: id, transaction }, u: { $set: { ...progressParts(record), account } }, upsert: true };
-}
-
-/** A claimed timer or order that is due again. */
-function elementAgain(place: ElementPlace, next: Due): Document {
-  const array = ARRAYS[place.kind];
-  const order = next.kind === 'bank' ? { 'orders.$.order': toBson(next.order) } : {};
-  const $set = { [`${array}.$.due`]: new Date(next.at), [`${array}.$.tries`]: next.tries, ...order };
-  const $unset = { [`${array}.$.owner`]: '', [`${array}.$.token`]: '' };
-  return { q: filterOf(place), u: { $set, $unset } };
-}
-
-function filterOf({ kind, document, account, element: id, token }: ElementPlace): Document {
-  return { _id: document, account, [ARRAYS[kind]]: { $elemMatch: { id, token } } };
-}
-
-/** Claimed elements that are done: orders go, timers stay in their transactions' records. */
-function endsOfElements(places: readonly ElementPlace[]): Document[] {
-  const statements: Document[] = [];
-  for (const kind of ['timer', 'bank'] as const) {
-    const own = places.filter((place) => place.kind === kind);
-    if (own.length === 0) continue;
-    const q = { _id: { $in: [...new Set(own.map(({ document }) => document))] } };
-    const id = { $in: own.map(({ element }) => element) };
-    const token = { $in: [...new Set(own.map((place) => place.token))] };
-    if (kind === 'bank') {
-      statements.push({ q, u: { $pull: { orders: { id, token } } }, multi: true });
-      continue;
-    }
-    const parts = ['owner', 'token', 'due', 'id', 'tries'].map((part) => [`timers.$[e].${part}`, '']);
-    const arrayFilters = [{ 'e.id': id, 'e.token': token }];
-    statements.push({ q, u: { $unset: Object.fromEntries(parts) }, arrayFilters, multi: true });
-  }
-  return statements;
-}
-
-/** A timer or order that is due without a claim. */
-function newElement(next: Due & { kind: ElementKind }, id: string): Document {
-  const { transaction, account, at, tries } = next;
-  const due = new Date(at);
-  if (next.kind === 'bank') {
-    const order = { id, order: toBson(next.order), due, tries };
-    return { q: { _id: transaction, account }, u: { $push: { orders: order } } };
-  }
-  // A timer that its transaction has no more is no use to anybody.
-  const $set = { 'timers.$.due': due, 'timers.$.tries': tries, 'timers.$.id': id };
-  return { q: { _id: transaction, account, 'timers.name': next.name }, u: { $set } };
-}
-
-/** What parks claimed things, by collection. */
-export function parkingOf(places: readonly ClaimPlace[]): DueStatements {
-  const deliveries: Document[] = [];
-  const transactions: Document[] = [];
-  for (const place of places) {
-    if (place.kind === 'delivery') {
-      const { document, token } = place;
-      deliveries.push({ q: { _id: document, token }, u: { $set: { owner: PARKED }, $unset: { token: '' } } });
-    } else {
-      const array = ARRAYS[place.kind];
-      const u = { $set: { [`${array}.$.owner`]: PARKED }, $unset: { [`${array}.$.token`]: '' } };
-      transactions.push({ q: filterOf(place), u });
-    }
-  }
-  return { deliveries, transactions };
 }

@@ -1,9 +1,9 @@
 /**
- * Owns this incarnation's claims on what is due.
+ * What is due, and how it is claimed, settled and parked.
  *
- * 1. A due thing is free, an incarnation's, or parked; every change of hands is one conditional update, and
- *    each claim has a token of its own, so that a late result finds that it is late.
- * 2. Only what belongs to a process that fell silent is taken over.
+ * 1. A due thing is free, claimed until its lease ends, or parked; every change of hands is one conditional update,
+ *    and each claim has a token of its own, so that a late result finds that it is late.
+ * 2. A claim that nobody renewed is as free as what was never claimed.
  * 3. A claim ends where its thing lies: a delivery's progress and the end of its claim are one write.
  */
 import {
@@ -14,43 +14,51 @@ import {
   type DueKind,
   isOf,
   type Settlement,
-} from '../../engine/store.ts';
-import { asError } from '../../errors.ts';
-import { onceATurn } from '../../waiting.ts';
-import type { Appends } from './appends.ts';
-import { attentionAnew } from './attention.ts';
-import type { MongoConnection } from './connection.ts';
-import type { TransactionDocument } from './documents.ts';
+} from '../../../engine/store.ts';
+import { asError } from '../../../errors.ts';
+import { onceATurn } from '../../../waiting.ts';
+import { attentionAnew } from '../attention.ts';
+import type { MongoConnection } from '../connection.ts';
+import type { TransactionDocument } from '../documents.ts';
+import type { MongoReads } from '../reads.ts';
+import type { MongoProcesses } from '../recovery/processes.ts';
+import type { Recovery } from '../recovery/recovery.ts';
+import { allTaken, updateAll } from '../writes.ts';
 import {
   ARRAYS,
   claimToken,
   type DeliveryDocument,
-  type DueStatements,
   dueDelivery,
   dueInTransaction,
   type FoundDue,
-  PARKED,
-  parkingOf,
   placeOfClaim,
-  statementsOf,
   stillStanding,
-} from './due-documents.ts';
-import { hasClaims, type MongoProcesses, ownersOf } from './processes.ts';
-import type { MongoReads } from './reads.ts';
-import { updateAll } from './writes.ts';
+} from './documents.ts';
+import type { Leases } from './leases.ts';
+import {
+  claimOf,
+  type DueStatements,
+  parkingOf,
+  type Settling,
+  statementsOf,
+  unparkedDeliveries,
+  unparkedElements,
+} from './statements.ts';
 
 export interface MongoDueParts {
   connection: MongoConnection;
   reads: MongoReads;
   incarnation: string;
   processes: MongoProcesses;
-  appends: Appends;
-  /** This process's clock, ms since 1970. */
-  localNow(): number;
+  leases: Leases;
+  recovery: Recovery;
 }
 
 /** How often to look for free things again where other processes claimed all that were found. */
 const LOOKS = 3;
+
+/** Whether a settlement counted, or what it failed at. */
+type Outcome = boolean | Error;
 
 interface SettleCaller {
   settlements: readonly Settlement[];
@@ -60,53 +68,30 @@ interface SettleCaller {
 
 export class MongoDue implements DueIndex {
   readonly #parts: MongoDueParts;
-  /** Claims in hand, with the count of silences when they were made. */
-  readonly #held = new Map<string, number>();
   /** One claim of a kind at a time: a process does not race with itself. */
   readonly #turns = new Map<DueKind, Promise<unknown>>();
   #tokens = 0;
   readonly #settling: SettleCaller[] = [];
   #isSettling = false;
   readonly #scheduleSettling = onceATurn(() => void this.#settleAll());
-  #finishing: Promise<void> | null = null;
 
   constructor(parts: MongoDueParts) {
     this.#parts = parts;
   }
 
   async beat(now: number): Promise<void> {
-    const { connection, processes, localNow } = this.#parts;
+    const { connection, processes, leases, recovery } = this.#parts;
     connection.check();
-    await connection.run(() => connection.measureClock(localNow));
-    await processes.beat(now);
-    // Not waited for: it may take long, and the next beat must come in time. What fails is done at the next.
-    this.#finishing ??= this.#finishOthers()
-      .catch(() => {})
-      .finally(() => {
-        this.#finishing = null;
-      });
+    await connection.run(() => connection.measureClock());
+    await Promise.all([processes.beat(now), leases.renew()]);
+    // Not waited for: it may take long, and the next beat must come in time.
+    recovery.begin();
   }
 
-  /** Finishes what processes that fell silent cut off: the last batches that they appended. */
-  async #finishOthers(): Promise<void> {
-    const { processes, appends, reads } = this.#parts;
-    for (const silent of processes.silentAtBeat) {
-      await appends.finishAfter(silent._id, silent.projected);
-      if (!(await hasClaims(reads, silent._id))) await processes.forget(silent);
-    }
-  }
-
-  /** Looks for claims of processes that `processes` has forgotten: they are silent, too. */
+  /** Nothing is kept only to find things; what could not be projected is tried again. */
   async tidy(_now: number): Promise<void> {
-    const { connection, processes, reads } = this.#parts;
-    connection.check();
-    await processes.rememberAll(await ownersOf(reads));
-  }
-
-  /** Takes note of claims that were written with what they are on. */
-  hold(claims: readonly Claim[]): void {
-    const { silences } = this.#parts.processes;
-    for (const { token } of claims) this.#held.set(token, silences);
+    this.#parts.connection.check();
+    await this.#parts.recovery.lookAgain();
   }
 
   async claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]> {
@@ -123,40 +108,28 @@ export class MongoDue implements DueIndex {
     for (let look = 0; look < LOOKS; look++) {
       const found = await this.#findFree(kind, now, limit);
       if (found.length === 0) return [];
-      const claims = await this.#claimFound(kind, found, now);
+      const claims = await this.#claimFound(kind, found);
       if (claims.length > 0) return claims;
     }
     return [];
   }
 
-  /** Things that are due and free, earliest first; those of silent processes too. */
+  /** Things that are due and free, earliest first. */
   async #findFree(kind: DueKind, now: number, limit: number): Promise<FoundDue[]> {
-    const free = await this.#findOf([null], kind, now, limit);
-    // A process that was silent a second ago may be back.
-    const silent = await this.#parts.processes.silentNow();
-    const left = silent.length === 0 ? [] : await this.#findOf(silent, kind, now, limit);
-    return [...left, ...free].sort((a, b) => a.due.at - b.due.at).slice(0, limit);
-  }
-
-  /** Things that are due and belong to one of the owners; null stands for what is free. */
-  async #findOf(
-    owners: readonly (string | null)[],
-    kind: DueKind,
-    now: number,
-    limit: number,
-  ): Promise<FoundDue[]> {
-    const { reads } = this.#parts;
-    const due = { $lte: new Date(now) };
-    const owner = owners[0] === null ? null : { $in: owners };
+    const { reads, processes, leases } = this.#parts;
+    const takesLapsed = processes.isSteady(leases.renewedAfterMs);
+    const free = { parked: null, due: { $lte: new Date(now) }, ...(takesLapsed ? {} : { token: null }) };
     // Not sorted: the index gives them in order, and a sort of arrays would have to read all that is due.
     if (kind === 'delivery') {
-      return (await reads.find<DeliveryDocument>('deliveries', { owner, due }, { limit })).map(dueDelivery);
+      const found = await reads.find<DeliveryDocument>('deliveries', free, { limit });
+      return inOrder(found.map(dueDelivery), limit);
     }
     const array = ARRAYS[kind];
-    const filter = { [`${array}.due`]: { $exists: true }, [array]: { $elemMatch: { owner, due } } };
+    const filter = { [`${array}.due`]: { $exists: true }, [array]: { $elemMatch: free } };
     const options = { limit, projection: { account: 1, [array]: 1 } };
     const documents = await reads.find<TransactionDocument>('transactions', filter, options);
-    return documents.flatMap((document) => dueInTransaction(kind, document, owners, now));
+    const found = documents.flatMap((each) => dueInTransaction(kind, each, { now, takesLapsed }));
+    return inOrder(found, limit);
   }
 
   #newToken(): string {
@@ -164,69 +137,28 @@ export class MongoDue implements DueIndex {
     return `${this.#parts.incarnation}#${this.#tokens}`;
   }
 
-  /** Writes this incarnation as the owner of what was found; gives what it got. */
-  async #claimFound(kind: DueKind, found: readonly FoundDue[], now: number): Promise<Claim[]> {
-    const { connection, reads } = this.#parts;
+  /** Writes a claim of this process on what was found; gives what it got. */
+  async #claimFound(kind: DueKind, found: readonly FoundDue[]): Promise<Claim[]> {
+    const { connection, reads, leases } = this.#parts;
     const token = this.#newToken();
+    const end = leases.nextEnd();
     const claims = found.map(({ due, element, document }) =>
       claimOn(due, claimToken(due, document, element, token)),
     );
-    const written = await this.#writeOwner(kind, found, token, now);
-    // Where each document held one thing, their number tells that all of them are ours.
-    const isOneEach = new Set(found.map(({ document }) => document)).size === found.length;
-    const isAll = isOneEach && written === found.length;
+    const statements = found.map((each) => claimOf(each, token, new Date(end)));
+    const collection = kind === 'delivery' ? 'deliveries' : 'transactions';
+    const written = allTaken(await updateAll(connection, collection, statements));
+    const isAll = written.found === found.length;
     const ours = isAll ? null : await connection.surely(() => stillStanding(reads, claims));
     const won = ours === null ? claims : claims.filter((_, index) => ours[index]);
-    this.hold(won);
+    leases.hold(won, end);
     return won;
   }
 
-  /** How many documents were written. */
-  async #writeOwner(kind: DueKind, found: readonly FoundDue[], token: string, now: number): Promise<number> {
-    const { connection, incarnation: owner } = this.#parts;
-    const owners = [...new Set(found.map((each) => each.owner))];
-    const q = { _id: { $in: [...new Set(found.map(({ document }) => document))] } };
-    const due = { $lte: new Date(now) };
-    if (kind === 'delivery') {
-      const filter = { ...q, due, owner: { $in: owners } };
-      const statement = { q: filter, u: { $set: { owner, token } }, multi: true };
-      return updateAll(connection, 'deliveries', [statement]);
-    }
-    const array = ARRAYS[kind];
-    const $set = { [`${array}.$[e].owner`]: owner, [`${array}.$[e].token`]: token };
-    const ids = found.map(({ element }) => element);
-    const arrayFilters = [{ 'e.id': { $in: ids }, 'e.owner': { $in: owners }, 'e.due': due }];
-    const statement = { q, u: { $set }, arrayFilters, multi: true };
-    return updateAll(connection, 'transactions', [statement], 'changed');
-  }
-
-  /** Whether each claim counts: it is in hand, and no other process has taken it over. */
-  async #counts(claims: readonly (Claim | null)[]): Promise<boolean[]> {
-    const { connection, processes, reads } = this.#parts;
-    const { silences } = processes;
-    const doubtful = claims
-      .filter((claim) => claim !== null)
-      .filter(({ token }) => (this.#held.get(token) ?? silences) < silences);
-    const standing =
-      doubtful.length === 0 ? [] : await connection.surely(() => stillStanding(reads, doubtful));
-    const gone = new Set(doubtful.filter((_, index) => !standing[index]).map(({ token }) => token));
-    const seen = new Set<string>();
-    return claims.map((claim) => {
-      if (claim === null) return true;
-      if (!this.#held.has(claim.token) || gone.has(claim.token) || seen.has(claim.token)) return false;
-      seen.add(claim.token);
-      return true;
-    });
-  }
-
-  #letGo(claims: readonly (Claim | null)[]): void {
-    for (const claim of claims) if (claim !== null) this.#held.delete(claim.token);
-  }
-
   /** Settlements of many callers travel together: what waits while one write is under way goes with the next. */
-  async settle(settlements: readonly Settlement[]): Promise<boolean[]> {
-    this.#parts.connection.check();
+  settle(settlements: readonly Settlement[]): Promise<boolean[]> {
     return new Promise((resolve, reject) => {
+      this.#parts.connection.check();
       this.#settling.push({ settlements, resolve, reject });
       if (!this.#isSettling) this.#scheduleSettling();
     });
@@ -236,64 +168,97 @@ export class MongoDue implements DueIndex {
     this.#isSettling = true;
     while (this.#settling.length > 0) {
       const callers = this.#settling.splice(0);
-      try {
-        const counts = await this.#settleTogether(callers.flatMap((caller) => caller.settlements));
-        for (const { settlements, resolve } of callers) resolve(counts.splice(0, settlements.length));
-      } catch (error) {
-        for (const { reject } of callers) reject(asError(error));
+      const outcomes = await this.#settleTogether(callers.flatMap((caller) => caller.settlements));
+      for (const { settlements, resolve, reject } of callers) {
+        const own = outcomes.splice(0, settlements.length);
+        const error = own.find((outcome) => outcome instanceof Error);
+        if (error === undefined) resolve(own.map((outcome) => outcome === true));
+        else reject(error);
       }
     }
     this.#isSettling = false;
   }
 
-  async #settleTogether(settlements: readonly Settlement[]): Promise<boolean[]> {
+  async #settleTogether(settlements: readonly Settlement[]): Promise<Outcome[]> {
     const claims = settlements.map(({ claim }) => claim);
-    const counts = await this.#counts(claims);
-    const counting = settlements.filter((_, index) => counts[index]);
-    const statements = statementsOf(counting, () => this.#newToken());
+    try {
+      const counts = await this.#parts.leases.count(claims);
+      const settling = settlements.map((settlement) => ({ settlement, id: this.#newToken() }));
+      const failures = await this.#end(settling.filter((_, index) => counts[index]));
+      return settling.map((each, index) => failures.get(each) ?? counts[index] === true);
+    } catch (error) {
+      return settlements.map(() => asError(error));
+    } finally {
+      // What failed is held no more, either: its lease runs out, and whoever comes next has it.
+      this.#parts.leases.letGo(claims);
+    }
+  }
+
+  /** Ends claims; where that fails for many, each alone: the others are not concerned. Gives what failed. */
+  async #end(settling: readonly Settling[]): Promise<Map<Settling, Error>> {
+    const failures = new Map<Settling, Error>();
+    const [first, ...others] = settling;
+    if (first === undefined) return failures;
+    try {
+      await this.#endTogether(settling);
+    } catch (error) {
+      if (others.length === 0) return failures.set(first, asError(error));
+      for (const each of settling)
+        for (const [failed, reason] of await this.#end([each])) failures.set(failed, reason);
+    }
+    return failures;
+  }
+
+  async #endTogether(settling: readonly Settling[]): Promise<void> {
     // What needs a person is written before the claim is gone that would bring it up again.
-    const items = counting.flatMap(({ attention }) => attention ?? []);
-    await updateAll(this.#parts.connection, 'attention', items.map(attentionAnew));
-    await this.#write(statements);
-    this.#letGo(claims);
-    return counts;
+    const items = settling.flatMap(({ settlement }) => settlement.attention ?? []);
+    allTaken(await updateAll(this.#parts.connection, 'attention', items.map(attentionAnew)));
+    await this.#write(statementsOf(settling));
   }
 
   async #write({ deliveries, transactions }: DueStatements): Promise<void> {
     const { connection } = this.#parts;
     await Promise.all([
-      updateAll(connection, 'deliveries', deliveries),
-      updateAll(connection, 'transactions', transactions),
+      updateAll(connection, 'deliveries', deliveries).then(allTaken),
+      updateAll(connection, 'transactions', transactions).then(allTaken),
     ]);
   }
 
   async park(claims: readonly Claim[]): Promise<void> {
-    this.#parts.connection.check();
-    const counts = await this.#counts(claims);
-    await this.#write(parkingOf(claims.filter((_, index) => counts[index]).map(placeOfClaim)));
-    this.#letGo(claims);
+    const { connection, leases } = this.#parts;
+    connection.check();
+    try {
+      const counts = await leases.count(claims);
+      await this.#write(parkingOf(claims.filter((_, index) => counts[index]).map(placeOfClaim)));
+    } finally {
+      leases.letGo(claims);
+    }
   }
 
   async unpark(now: number): Promise<number> {
     const { connection, reads } = this.#parts;
     connection.check();
+    const due = new Date(now);
     let count = 0;
     for (const kind of ['timer', 'bank'] as const) {
       const array = ARRAYS[kind];
-      const filter = { [`${array}.due`]: { $exists: true }, [array]: { $elemMatch: { owner: PARKED } } };
-      const found = await reads.find<TransactionDocument>('transactions', filter);
-      const parked = found.flatMap((document) =>
-        dueInTransaction(kind, document, [PARKED], Number.MAX_SAFE_INTEGER),
+      const filter = { [`${array}.due`]: { $exists: true }, [array]: { $elemMatch: { parked: true } } };
+      const projection = { [`${array}.parked`]: 1 };
+      const found = await reads.find<Pick<TransactionDocument, '_id' | 'timers' | 'orders'>>(
+        'transactions',
+        filter,
+        { projection },
       );
-      count += parked.length;
-      if (parked.length === 0) continue;
-      const arrayFilters = [{ 'e.id': { $in: parked.map(({ element }) => element) }, 'e.owner': PARKED }];
-      const u = { $set: { [`${array}.$[e].due`]: new Date(now) }, $unset: { [`${array}.$[e].owner`]: '' } };
-      const q = { _id: { $in: found.map(({ _id }) => _id) } };
-      await updateAll(connection, 'transactions', [{ q, u, arrayFilters, multi: true }]);
+      for (const document of found)
+        count += (document[array] ?? []).filter(({ parked }) => parked === true).length;
+      const ids = found.map(({ _id }) => _id);
+      if (ids.length > 0)
+        allTaken(await updateAll(connection, 'transactions', [unparkedElements(kind, ids, due)]));
     }
-    const u = { $set: { due: new Date(now) }, $unset: { owner: '' } };
-    const q = { owner: PARKED, due: { $exists: true } };
-    return count + (await updateAll(connection, 'deliveries', [{ q, u, multi: true }]));
+    return count + allTaken(await updateAll(connection, 'deliveries', [unparkedDeliveries(due)])).found;
   }
+}
+
+function inOrder(found: FoundDue[], limit: number): FoundDue[] {
+  return found.sort((a, b) => a.due.at - b.due.at).slice(0, limit);
 }

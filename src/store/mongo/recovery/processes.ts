@@ -1,178 +1,124 @@
 /**
- * Owns this process's heartbeat in `processes`, and what is known of the others': their heartbeats, and what they
- * hold of what is due.
+ * Owns this process's heartbeat in `processes`, and what is known of the others': whose last batches may lack their
+ * projections.
  *
- * 1. A process says that it is there before it leaves anything that could be taken over.
- * 2. A process is silent that hasn't beaten for a while; but right after the database was away all were silent, and
- *    none is taken to be.
+ * 1. A process says that it is there before it leaves a batch that another may have to finish.
+ * 2. A process is silent that hasn't beaten for a while. To take it for silent by mistake costs a look, no more.
  */
 import type { Document } from 'mongodb';
-import { MAJORITY, type MongoConnection } from './connection.ts';
-import type { Held, Plain } from './documents.ts';
-import { PARKED } from './due-documents.ts';
-import type { MongoReads } from './reads.ts';
+import { MAJORITY, MAJORITY_READ, type MongoConnection } from '../connection.ts';
+import type { Plain } from '../documents.ts';
 
-/** A process, while it lives and until what it left is taken over. */
+/** A process, while it lives and until what it left is finished. */
 export interface ProcessDocument extends Plain {
   _id: string;
   beatAt: Date;
-  /** Of the batches it appended, those up to this number are projected. */
+  /** Of the batches it appended, those up to this number are done with. */
   projected: number;
 }
 
-/** More batches than a process ever appends. */
-const ALL = 9_999_999_999;
+/** Silent processes that are looked after at a heartbeat. */
+const MOST_SILENT = 100;
 
 export interface MongoProcessesOptions {
   connection: MongoConnection;
-  reads: MongoReads;
   incarnation: string;
-  /** The clock that leases go by, ms since 1970. */
+  /** The database's clock, ms since 1970. */
   now(): number;
   silentAfterMs: number;
-  /** Up to which of its batches this process has projected all. */
+  /** Up to which of its batches this process is done with all. */
   projected(): number;
 }
 
 export class MongoProcesses {
   readonly #options: MongoProcessesOptions;
-  #registered: Promise<void> | null = null;
-  #beatAt: number | null = null;
-  #confirmedAt: number | null = null;
-  #silences = 0;
+  #presenting: Promise<void> | null = null;
+  #confirmedAt = Number.NEGATIVE_INFINITY;
+  /** When heartbeats were confirmed again, after so long a pause that others may not have beaten either. */
+  #againAt = Number.NEGATIVE_INFINITY;
   #silent: ProcessDocument[] = [];
-  #awayAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: MongoProcessesOptions) {
     this.#options = options;
   }
 
-  /** Says that this process is there. */
-  register(): Promise<void> {
-    this.#registered ??= this.beat(this.#options.now()).catch((error: unknown) => {
-      this.#registered = null;
-      throw error;
+  /** Says that this process is there, and again where others may have forgotten it by now. */
+  present(): Promise<void> {
+    if (this.#unconfirmedMs <= this.#options.silentAfterMs) return Promise.resolve();
+    this.#presenting ??= this.beat(this.#options.now()).finally(() => {
+      this.#presenting = null;
     });
-    return this.#registered;
+    return this.#presenting;
   }
 
-  /** Says it again before claiming, where others may have forgotten this process since. */
-  async present(): Promise<void> {
-    await this.register();
-    const { now, silentAfterMs } = this.#options;
-    if (this.#beatAt !== null && now() - this.#beatAt > silentAfterMs / 2) await this.beat(now());
+  get #wasHeard(): boolean {
+    return Number.isFinite(this.#confirmedAt);
   }
 
-  /** Takes note of processes that are not known, as silent ones. */
-  async rememberAll(incarnations: readonly string[]): Promise<void> {
-    if (incarnations.length === 0) return;
-    // It was forgotten because none of its batches was left to be looked at.
-    const $setOnInsert = { beatAt: new Date(0), projected: ALL };
-    const updates = incarnations.map((_id) => ({ q: { _id }, u: { $setOnInsert }, upsert: true }));
-    await this.#options.connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
+  get #unconfirmedMs(): number {
+    return performance.now() - this.#confirmedAt;
   }
 
   async beat(now: number): Promise<void> {
-    const { connection, silentAfterMs, reads } = this.#options;
-    if (connection.away !== null) this.#awayAt = performance.now();
-    await this.#write(now, true);
-    if (this.#beatAt !== null && now - this.#beatAt > silentAfterMs) this.#silences += 1;
-    this.#beatAt = now;
+    const { silentAfterMs } = this.#options;
+    // An answer that comes late sets nothing back.
+    await this.#write({ $max: { beatAt: new Date(now), projected: this.#options.projected() } }, true);
+    if (this.#wasHeard && this.#unconfirmedMs > silentAfterMs) this.#againAt = performance.now();
     this.#confirmedAt = performance.now();
-    this.#silent = this.#silentAmong(await reads.find<ProcessDocument>('processes', {}), now);
+    this.#silent = await this.#findSilent(now);
   }
 
-  async #write(beatAt: number, upsert: boolean): Promise<Document> {
-    const { connection, incarnation, projected } = this.#options;
-    const $set = { beatAt: new Date(beatAt), projected: projected() };
-    const updates = [{ q: { _id: incarnation }, u: { $set }, upsert }];
-    return connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
+  async #findSilent(now: number): Promise<ProcessDocument[]> {
+    const { connection, incarnation, silentAfterMs } = this.#options;
+    const filter = { _id: { $ne: incarnation }, beatAt: { $lt: new Date(now - silentAfterMs) } };
+    const command = { find: 'processes', filter, limit: MOST_SILENT, singleBatch: true, ...MAJORITY_READ };
+    return (await connection.pulse(command)).cursor.firstBatch;
   }
 
-  /** Falls silent at once, so that others take over without waiting. */
+  async #write(u: Document, upsert: boolean): Promise<void> {
+    const { connection, incarnation } = this.#options;
+    const updates = [{ q: { _id: incarnation }, u, upsert }];
+    await connection.pulse({ update: 'processes', updates, writeConcern: MAJORITY });
+  }
+
+  /** Falls silent at once, so that others finish what is left without waiting. */
   async leave(): Promise<void> {
-    if (this.#beatAt !== null) await this.#write(0, false);
+    if (!this.#wasHeard) return;
+    await this.#write(
+      { $set: { beatAt: new Date(0) }, $max: { projected: this.#options.projected() } },
+      false,
+    );
   }
 
-  /** Forgets a process that left nothing; one that came back meanwhile beats again. */
+  /** The processes that were silent at the last heartbeat. */
+  get silentAtBeat(): readonly ProcessDocument[] {
+    return this.#silent;
+  }
+
+  /** Takes note of how far another process's batches are done with. */
+  async advance({ _id }: ProcessDocument, projected: number): Promise<void> {
+    const updates = [{ q: { _id }, u: { $max: { projected } } }];
+    await this.#options.connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
+  }
+
+  /** Forgets a process that left nothing; one that came back meanwhile stays. */
   async forget({ _id, beatAt }: ProcessDocument): Promise<void> {
     const deletes = [{ q: { _id, beatAt }, limit: 1 }];
     await this.#options.connection.command({ delete: 'processes', deletes, writeConcern: MAJORITY });
   }
 
-  /** The processes that were silent at the last beat. */
-  get silentAtBeat(): readonly ProcessDocument[] {
-    return this.#silent;
-  }
-
-  /** The processes that are silent now; asked anew only where one was at the last beat. */
-  async silentNow(): Promise<string[]> {
-    if (this.#silent.length === 0) return [];
-    const processes = await this.#options.reads.find<ProcessDocument>('processes', {});
-    return this.#silentAmong(processes, this.#options.now()).map(({ _id }) => _id);
-  }
-
-  #silentAmong(processes: readonly ProcessDocument[], now: number): ProcessDocument[] {
-    const { incarnation, silentAfterMs } = this.#options;
-    if (performance.now() - this.#awayAt < silentAfterMs) return [];
-    return processes.filter(
-      ({ _id, beatAt }) => _id !== incarnation && beatAt.getTime() < now - silentAfterMs,
-    );
-  }
-
-  /** How often this process was silent for so long that others may have taken over; now is one such time. */
-  get silences(): number {
-    const { now, silentAfterMs } = this.#options;
-    const isSilent = this.#beatAt === null || now() - this.#beatAt > silentAfterMs;
-    return isSilent ? this.#silences + 1 : this.#silences;
+  /**
+   * Whether this process has been heard for a while. Right after the database was away, or this process was frozen,
+   * others may be about to renew what they couldn't renew meanwhile.
+   */
+  isSteady(forMs: number): boolean {
+    const { connection, silentAfterMs } = this.#options;
+    const since = performance.now() - forMs;
+    return this.#unconfirmedMs <= silentAfterMs && this.#againAt <= since && connection.backAt <= since;
   }
 
   /** Whether a majority confirmed a heartbeat so lately that it may be expected to confirm writes. */
   get isBeating(): boolean {
-    return this.#confirmedAt === null || performance.now() - this.#confirmedAt < this.#options.silentAfterMs;
+    return !this.#wasHeard || this.#unconfirmedMs < this.#options.silentAfterMs;
   }
-}
-
-/** Collections in which things are due, and the arrays that hold them there. */
-const WITH_DUE = [
-  ['transactions', 'timers.'],
-  ['transactions', 'orders.'],
-  ['deliveries', ''],
-] as const;
-
-/** A document in which things are due, as far as it tells whose they are. */
-type Owned = Held & { timers?: Held[]; orders?: Held[] };
-
-/** The first owner behind another one, in the order of their names, in a document. */
-function nextOwner({ timers = [], orders = [], owner }: Owned, last: string): string | null {
-  const all = [owner, ...[...timers, ...orders].map((held) => held.owner)].flatMap((each) => each ?? []);
-  return all.filter((each) => each > last).sort()[0] ?? null;
-}
-
-/** All processes that hold anything: the indexes are walked from owner to owner. */
-export async function ownersOf(reads: MongoReads): Promise<string[]> {
-  const owners = new Set<string>();
-  for (const [collection, array] of WITH_DUE) {
-    for (let last = ''; ; ) {
-      const filter = { [`${array}due`]: { $exists: true }, [`${array}owner`]: { $gt: last } };
-      const projection = { [`${array}owner`]: 1 };
-      const [found] = await reads.find<Owned>(collection, filter, { limit: 1, projection });
-      const next = found === undefined ? null : nextOwner(found, last);
-      if (next === null) break;
-      owners.add(next);
-      last = next;
-    }
-  }
-  owners.delete(PARKED);
-  return [...owners];
-}
-
-/** Whether anything still belongs to a process. */
-export async function hasClaims(reads: MongoReads, owner: string): Promise<boolean> {
-  for (const [collection, array] of WITH_DUE) {
-    const filter = { [`${array}due`]: { $exists: true }, [`${array}owner`]: owner };
-    const found = await reads.find(collection, filter, { limit: 1, projection: { _id: 1 } });
-    if (found.length > 0) return true;
-  }
-  return false;
 }

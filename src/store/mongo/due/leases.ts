@@ -1,0 +1,119 @@
+/**
+ * Owns this process's claims on what is due: each is a lease, which ends by itself unless it is renewed.
+ *
+ * 1. What is held is what was handed out and neither settled nor parked. A claim that can't be ended is let go: it
+ *    runs out, and whoever comes next has it.
+ * 2. A lease is renewed by its token alone: a claim that ran out and that another took doesn't come back.
+ */
+import type { Claim } from '../../../engine/store.ts';
+import { MAJORITY, type MongoConnection } from '../connection.ts';
+import type { MongoReads } from '../reads.ts';
+import { placeOfClaim, stillStanding } from './documents.ts';
+import { renewalOf } from './statements.ts';
+
+export interface LeasesParts {
+  connection: MongoConnection;
+  reads: MongoReads;
+  /** The database's clock, ms since 1970. */
+  now(): number;
+  leaseMs: number;
+}
+
+/** A claim in hand, and until when it is ours in any case, ms since 1970. */
+interface Held {
+  claim: Claim;
+  end: number;
+}
+
+/** The part of a lease after which it is renewed. */
+const RENEWED_AFTER = 0.3;
+
+export class Leases {
+  readonly #parts: LeasesParts;
+  readonly #held = new Map<string, Held>();
+
+  constructor(parts: LeasesParts) {
+    this.#parts = parts;
+  }
+
+  /** When a lease ends that begins now, ms since 1970. */
+  nextEnd(): number {
+    return this.#parts.now() + this.#parts.leaseMs;
+  }
+
+  /** After how long a process that couldn't renew its leases has done so, once it can. */
+  get renewedAfterMs(): number {
+    return this.#parts.leaseMs * RENEWED_AFTER;
+  }
+
+  /** Takes note of claims that were written where they lie. */
+  hold(claims: readonly Claim[], end: number): void {
+    for (const claim of claims) this.#held.set(claim.token, { claim, end });
+  }
+
+  letGo(claims: readonly (Claim | null)[]): void {
+    for (const claim of claims) if (claim !== null) this.#held.delete(claim.token);
+  }
+
+  /** Renews what has been in hand for a while. @throws StoreUnavailable */
+  async renew(): Promise<void> {
+    const latest = this.nextEnd() - this.renewedAfterMs;
+    await this.#renew([...this.#held.values()].filter(({ end }) => end <= latest));
+  }
+
+  /** Lets others have at once what is left in hand. @throws StoreUnavailable */
+  async giveBack(): Promise<void> {
+    const held = [...this.#held.values()];
+    this.#held.clear();
+    await this.#write(held, this.#parts.now());
+  }
+
+  /** Whether each claim counts: it is in hand, and no other process has taken it over. Null stands for none. */
+  async count(claims: readonly (Claim | null)[]): Promise<boolean[]> {
+    const now = this.#parts.now();
+    const late = claims.flatMap((claim) => this.#held.get(claim?.token ?? '') ?? []);
+    // One that ran out is renewed before it counts: until it is settled nobody can take it.
+    await this.#parts.connection.surely(() => this.#renew(late.filter(({ end }) => end <= now)));
+    const seen = new Set<string>();
+    return claims.map((claim) => {
+      if (claim === null) return true;
+      if (!this.#held.has(claim.token) || seen.has(claim.token)) return false;
+      seen.add(claim.token);
+      return true;
+    });
+  }
+
+  async #renew(held: readonly Held[]): Promise<void> {
+    if (held.length === 0) return;
+    const end = this.nextEnd();
+    const isAll = await this.#write(held, end);
+    const claims = held.map(({ claim }) => claim);
+    const standing = isAll ? null : await stillStanding(this.#parts.reads, claims);
+    held.forEach((each, index) => {
+      if (standing === null || standing[index] === true) each.end = end;
+      // What was settled meanwhile is gone from what is held already.
+      else if (this.#held.get(each.claim.token) === each) this.#held.delete(each.claim.token);
+    });
+  }
+
+  /** Writes the end of leases; whether all of them stood. */
+  async #write(held: readonly Held[], end: number): Promise<boolean> {
+    const { deliveries, transactions } = renewalOf(
+      held.map(({ claim }) => placeOfClaim(claim)),
+      new Date(end),
+    );
+    const changed = await Promise.all([
+      this.#update('deliveries', deliveries),
+      this.#update('transactions', transactions),
+    ]);
+    const count = changed.reduce((sum, each) => sum + each, 0);
+    // Where documents held several things each, their number doesn't tell.
+    return count === held.length;
+  }
+
+  async #update(collection: string, updates: readonly object[]): Promise<number> {
+    if (updates.length === 0) return 0;
+    const command = { update: collection, updates, writeConcern: MAJORITY };
+    return (await this.#parts.connection.pulse(command)).nModified;
+  }
+}

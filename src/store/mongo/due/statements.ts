@@ -1,0 +1,211 @@
+/** The statements that change what is due: claims, their renewals, settlements, parking. */
+import type { Document } from 'mongodb';
+import type { DeliveryRecord, Due, Settlement } from '../../../engine/store.ts';
+import { toBson } from '../documents.ts';
+import {
+  ARRAYS,
+  type ClaimPlace,
+  type DeliveryPlace,
+  type ElementKind,
+  type ElementPlace,
+  type FoundDue,
+  placeOfClaim,
+  progressParts,
+} from './documents.ts';
+
+/** Statements that change what is due, by collection. */
+export interface DueStatements {
+  deliveries: Document[];
+  transactions: Document[];
+}
+
+/** What claims what was found until a time, as long as nobody else has. */
+export function claimOf({ due, element: id, document, until }: FoundDue, token: string, end: Date): Document {
+  const since = new Date(due.at);
+  if (due.kind === 'delivery')
+    return { q: { _id: document, due: until }, u: { $set: { due: end, since, token } } };
+  const array = ARRAYS[due.kind];
+  const $set = { [`${array}.$.due`]: end, [`${array}.$.since`]: since, [`${array}.$.token`]: token };
+  return { q: { _id: document, [array]: { $elemMatch: { id, due: until } } }, u: { $set } };
+}
+
+function elementsIn(places: readonly ClaimPlace[], kind: ElementKind): ElementPlace[] {
+  return places.filter((place): place is ElementPlace => place.kind === kind);
+}
+
+function documentsOf(places: readonly ClaimPlace[]): Document {
+  return { $in: [...new Set(places.map(({ document }) => document))] };
+}
+
+function tokensOf(places: readonly ClaimPlace[]): Document {
+  return { $in: [...new Set(places.map(({ token }) => token))] };
+}
+
+/** What moves the end of claims that still stand. */
+export function renewalOf(places: readonly ClaimPlace[], end: Date): DueStatements {
+  const own = places.filter(({ kind }) => kind === 'delivery');
+  const q = { _id: documentsOf(own), token: tokensOf(own) };
+  const deliveries = own.length === 0 ? [] : [{ q, u: { $set: { due: end } }, multi: true }];
+  const transactions = (['timer', 'bank'] as const).flatMap((kind) => {
+    const elements = elementsIn(places, kind);
+    if (elements.length === 0) return [];
+    const u = { $set: { [`${ARRAYS[kind]}.$[e].due`]: end } };
+    const id = { $in: elements.map(({ element }) => element) };
+    const arrayFilters = [{ 'e.id': id, 'e.token': tokensOf(elements) }];
+    return [{ q: { _id: documentsOf(elements) }, u, arrayFilters, multi: true }];
+  });
+  return { deliveries, transactions };
+}
+
+/** A settlement, and what names the order or timer that it makes due anew. */
+export interface Settling {
+  settlement: Settlement;
+  id: string;
+}
+
+/** What settlements write. */
+export function statementsOf(settling: readonly Settling[]): DueStatements {
+  const deliveries: Document[] = [];
+  const transactions: Document[] = [];
+  const ended: ElementPlace[] = [];
+  for (const { settlement, id } of settling) {
+    const { claim, next, record } = settlement;
+    const place = claim === null ? null : placeOfClaim(claim);
+    const again = claim !== null && next !== null && isSameThing(claim.due, next) ? next : null;
+    // Progress lies in its delivery's own document: where that is the claim's or what is due next, in one write.
+    const isApart = record !== undefined && record.id !== place?.document && record.id !== deliveryIn(next);
+    if (isApart) deliveries.push(progressOf(record));
+    const own = isApart ? undefined : record;
+    if (place?.kind === 'delivery') deliveries.push(endOfDelivery(place, again, own));
+    else if (place !== null && again !== null) transactions.push(elementAgain(place, again));
+    else if (place !== null) ended.push(place);
+    if (next === null || again !== null) continue;
+    if (next.kind === 'delivery') deliveries.push(newDelivery(next, own));
+    else transactions.push(newElement(next, id));
+  }
+  return { deliveries, transactions: [...transactions, ...endsOfElements(ended)] };
+}
+
+/** Whether the next thing takes the place of the one before. Of an order the next step is another order. */
+function isSameThing(before: Due, next: Due): boolean {
+  if (next.transaction !== before.transaction || next.kind !== before.kind) return false;
+  if (next.kind === 'delivery') return before.kind === 'delivery' && next.delivery === before.delivery;
+  return next.kind === 'bank' || (before.kind === 'timer' && next.name === before.name);
+}
+
+function deliveryIn(due: Due | null): string | null {
+  return due?.kind === 'delivery' ? due.delivery : null;
+}
+
+/** What tells of a claim; `owner` in documents of former builds. */
+const NOT_HELD = { since: '', token: '', owner: '' };
+
+function endOfDelivery(place: DeliveryPlace, next: Due | null, record: DeliveryRecord | undefined): Document {
+  const progress = record === undefined ? {} : progressParts(record);
+  const q = { _id: place.document, token: place.token };
+  if (next === null) {
+    const gone = { $unset: { ...NOT_HELD, due: '', tries: '' } };
+    return { q, u: record === undefined ? gone : { $set: progress, ...gone } };
+  }
+  return { q, u: { $set: { ...progress, due: new Date(next.at), tries: next.tries }, $unset: NOT_HELD } };
+}
+
+/** A delivery that is due without a claim: ops started it again, or it comes from another store. */
+function newDelivery(next: Due & { kind: 'delivery' }, record: DeliveryRecord | undefined): Document {
+  const { delivery, account, transaction, at, tries } = next;
+  const progress = record === undefined ? {} : progressParts(record);
+  const known = { attempts: [], nextAttemptAt: null, deliveredAt: null, status: 'pending' };
+  const $setOnInsert = { account, transaction, ...(record === undefined ? known : {}) };
+  const $unset = { ...NOT_HELD, parked: '' };
+  const u = { $set: { ...progress, due: new Date(at), tries }, $setOnInsert, $unset };
+  return { q: { _id: delivery, transaction }, u, upsert: true };
+}
+
+function progressOf(record: DeliveryRecord): Document {
+  const { id, account, transaction } = record;
+  return { q: { _id: id, transaction }, u: { $set: { ...progressParts(record), account } }, upsert: true };
+}
+
+/** A claimed timer or order that is due again. */
+function elementAgain(place: ElementPlace, next: Due): Document {
+  const array = ARRAYS[place.kind];
+  const order = next.kind === 'bank' ? { 'orders.$.order': toBson(next.order) } : {};
+  const $set = { [`${array}.$.due`]: new Date(next.at), [`${array}.$.tries`]: next.tries, ...order };
+  return { q: filterOf(place), u: { $set, $unset: notHeldIn(`${array}.$`) } };
+}
+
+function notHeldIn(element: string): Document {
+  return Object.fromEntries(Object.keys(NOT_HELD).map((part) => [`${element}.${part}`, '']));
+}
+
+function filterOf({ kind, document, account, element: id, token }: ElementPlace): Document {
+  return { _id: document, account, [ARRAYS[kind]]: { $elemMatch: { id, token } } };
+}
+
+/** Claimed elements that are done: orders go, timers stay in their transactions' records. */
+function endsOfElements(places: readonly ElementPlace[]): Document[] {
+  const statements: Document[] = [];
+  for (const kind of ['timer', 'bank'] as const) {
+    const own = elementsIn(places, kind);
+    if (own.length === 0) continue;
+    const q = { _id: documentsOf(own) };
+    const id = { $in: own.map(({ element }) => element) };
+    const token = tokensOf(own);
+    if (kind === 'bank') {
+      statements.push({ q, u: { $pull: { orders: { id, token } } }, multi: true });
+      continue;
+    }
+    const element = 'timers.$[e]';
+    const parts = ['due', 'id', 'tries'].map((part) => [`${element}.${part}`, '']);
+    const $unset = { ...Object.fromEntries(parts), ...notHeldIn(element) };
+    statements.push({ q, u: { $unset }, arrayFilters: [{ 'e.id': id, 'e.token': token }], multi: true });
+  }
+  return statements;
+}
+
+/** A timer or order that is due without a claim. */
+function newElement(next: Due & { kind: ElementKind }, id: string): Document {
+  const { transaction, account, at, tries } = next;
+  const due = new Date(at);
+  if (next.kind === 'bank') {
+    const order = { id, order: toBson(next.order), due, tries };
+    // Where the answer was lost on the way, the order is there already.
+    return { q: { _id: transaction, account, 'orders.id': { $ne: id } }, u: { $push: { orders: order } } };
+  }
+  // A timer that its transaction has no more is no use to anybody.
+  const $set = { 'timers.$.due': due, 'timers.$.tries': tries, 'timers.$.id': id };
+  return { q: { _id: transaction, account, 'timers.name': next.name }, u: { $set } };
+}
+
+/** What parks claimed things, by collection. */
+export function parkingOf(places: readonly ClaimPlace[]): DueStatements {
+  const deliveries: Document[] = [];
+  const transactions: Document[] = [];
+  for (const place of places) {
+    if (place.kind === 'delivery') {
+      const { document, token } = place;
+      deliveries.push({ q: { _id: document, token }, u: { $set: { parked: true }, $unset: NOT_HELD } });
+    } else {
+      const element = `${ARRAYS[place.kind]}.$`;
+      const u = { $set: { [`${element}.parked`]: true }, $unset: notHeldIn(element) };
+      transactions.push({ q: filterOf(place), u });
+    }
+  }
+  return { deliveries, transactions };
+}
+
+/** What makes parked timers or orders in documents due again. */
+export function unparkedElements(kind: ElementKind, documents: readonly string[], due: Date): Document {
+  const element = `${ARRAYS[kind]}.$[e]`;
+  const u = { $set: { [`${element}.due`]: due }, $unset: { [`${element}.parked`]: '' } };
+  return { q: { _id: { $in: documents } }, u, arrayFilters: [{ 'e.parked': true }], multi: true };
+}
+
+/** What makes all parked deliveries due again. */
+export function unparkedDeliveries(due: Date): Document {
+  return {
+    q: { parked: true, due: { $exists: true } },
+    u: { $set: { due }, $unset: { parked: '' } },
+    multi: true,
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * Finishes committed batches whose projection nobody is at any more: those of processes that fell silent, and those
+ * at which this process itself failed.
+ *
+ * 1. Each batch is caught by itself. One that can't be projected is noted for ops, and stops no other.
+ * 2. A batch that was noted is tried again now and then; its item goes once it is projected.
+ * 3. What fails since the database is away is done again at a later heartbeat.
+ */
+import { type AttentionItem, itemOf, StoreUnavailable } from '../../../engine/store.ts';
+import { textOf } from '../../../errors.ts';
+import type { Finishing } from '../appends/finishing.ts';
+import type { Numbers } from '../appends/numbers.ts';
+import { notedAs, withdrawAll } from '../attention.ts';
+import type { MongoConnection } from '../connection.ts';
+import { documentId, numberOf, toIso } from '../documents.ts';
+import type { MongoReads, UnfinishedBatch } from '../reads.ts';
+import type { MongoProcesses, ProcessDocument } from './processes.ts';
+
+export interface RecoveryParts {
+  connection: MongoConnection;
+  reads: MongoReads;
+  incarnation: string;
+  processes: MongoProcesses;
+  finishing: Finishing;
+  numbers: Numbers;
+  /** A batch can't be projected: stores, logs and counts it. */
+  onUnprojectable(item: AttentionItem): Promise<void>;
+}
+
+/** Batches that are read together. */
+const PAGE = 500;
+/** Batches that are projected at a time, and processes that are looked after at a time. */
+const BATCHES = 16;
+const PROCESSES = 4;
+
+/** Works on all items, so many at a time. @throws the first error, once the work that began has ended */
+async function together<Item>(
+  width: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const left = [...items];
+  const lane = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(width, items.length) }, lane));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+}
+
+/** The item for ops about a batch that can't be projected. */
+function unprojectable({ account, seq, at }: UnfinishedBatch, reason: unknown): AttentionItem {
+  const what = `batch ${seq} of ${account} is committed and can't be projected: ${textOf(reason)}`;
+  const next = 'mend what it names: the batch is tried again all the time, and the item goes by itself';
+  return itemOf({ kind: 'projection', id: `${account}#${seq}`, what, next }, toIso(at), { account });
+}
+
+export class Recovery {
+  readonly #parts: RecoveryParts;
+  #running: Promise<void> | null = null;
+  #failure: unknown = null;
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to finish what is left, unless it is under way. @throws what the last run failed at */
+  begin(): void {
+    const failure = this.#failure;
+    this.#failure = null;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+    if (failure !== null) throw failure;
+  }
+
+  async #run(): Promise<void> {
+    const runs = await Promise.allSettled([
+      this.#finishOwn(),
+      together(PROCESSES, this.#parts.processes.silentAtBeat, (silent) => this.#finishOf(silent)),
+    ]);
+    for (const run of runs)
+      if (run.status === 'rejected' && !(run.reason instanceof StoreUnavailable)) this.#failure = run.reason;
+  }
+
+  /** What became of numbers at which this process failed. */
+  async #finishOwn(): Promise<void> {
+    const { incarnation, numbers, reads } = this.#parts;
+    const left = numbers.left(PAGE);
+    if (left.length === 0) return;
+    const ids = left.map((number) => documentId(incarnation, number));
+    const batches = await reads.unfinished({ _id: { $in: ids } }, PAGE);
+    const committed = new Set(batches.map(({ _id }) => _id));
+    left.forEach((number, index) => {
+      if (!committed.has(ids[index] ?? '')) numbers.done(number);
+    });
+    await together(BATCHES, batches, async (batch) => {
+      await this.#finish(batch);
+      numbers.done(numberOf(batch._id));
+    });
+  }
+
+  async #finishOf(silent: ProcessDocument): Promise<void> {
+    const { processes, reads } = this.#parts;
+    const end = `${silent._id}.`;
+    for (let projected = silent.projected; ; ) {
+      const page = await reads.unfinished(
+        { _id: { $gt: documentId(silent._id, projected), $lt: end } },
+        PAGE,
+      );
+      await together(BATCHES, page, (batch) => this.#finish(batch));
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) break;
+      projected = numberOf(last._id);
+      await processes.advance(silent, projected);
+    }
+    await processes.forget(silent);
+  }
+
+  /** Projects a batch, or notes it. @throws StoreUnavailable where neither is done */
+  async #finish(batch: UnfinishedBatch): Promise<void> {
+    try {
+      await this.#project(batch);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      await this.#parts.onUnprojectable(unprojectable(batch, error));
+    }
+  }
+
+  async #project(batch: UnfinishedBatch): Promise<void> {
+    const { finishing, reads } = this.#parts;
+    const { seq, transactions } = batch;
+    // Its writer is at it no more. A batch of no transaction doesn't show whether it was projected.
+    if (transactions.length > 0 && (await reads.isProjected(transactions, seq))) return;
+    await finishing.project(batch);
+  }
+
+  /** Tries the batches again that were noted, and takes those off the list that are projected by now. */
+  async lookAgain(): Promise<void> {
+    const { connection, reads } = this.#parts;
+    const noted = await notedAs(reads, 'projection', PAGE);
+    const done: string[] = [];
+    await together(BATCHES, noted, async (id) => {
+      const [account = '', seq = ''] = id.split('#');
+      const [batch] = await reads.unfinished({ account, seq: Number(seq) }, 1);
+      try {
+        if (batch !== undefined) await this.#project(batch);
+        done.push(id);
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        // It is on the list already, with its reason.
+      }
+    });
+    await withdrawAll(
+      connection,
+      done.map((id) => ({ kind: 'projection', id })),
+    );
+  }
+}
