@@ -1,14 +1,23 @@
 /** Webhook secrets at rest: AES-256-GCM under SECRETS_KEY, `base64(nonce | tag | ciphertext)`. */
+
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { AccountTable } from '../engine/store.ts';
+import { OperatorError } from '../errors.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export class Sealer {
-  readonly #key: Buffer;
+  readonly #given: Buffer | null;
 
-  constructor(key: Buffer) {
-    this.#key = key;
+  /** Null: no key is known, so nothing can be sealed or opened. */
+  constructor(key: Buffer | null) {
+    this.#given = key;
+  }
+
+  get #key(): Buffer {
+    if (this.#given === null) throw new OperatorError('the key that seals the secrets is missing');
+    return this.#given;
   }
 
   seal(secret: string): string {
@@ -27,4 +36,31 @@ export class Sealer {
       decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
     );
   }
+}
+
+const PROBE = 'this key seals the secrets of this store';
+
+/** A sealed secret of some account; null where none has any. */
+async function anySealed(accounts: AccountTable): Promise<string | null> {
+  for (const { webhooks } of await accounts.all())
+    for (const { secrets } of webhooks) for (const { sealed } of secrets) return sealed;
+  return null;
+}
+
+/**
+ * Sees to it that a key is the one that a store's secrets are sealed with. A store remembers by a text that its first
+ * key sealed; of a store that has none yet, made by a former build, any account's secret tells.
+ * @throws OperatorError where it is another key: webhooks could be sent by nobody
+ */
+export async function checkKey(sealer: Sealer, accounts: AccountTable): Promise<void> {
+  const probe = await accounts.probe();
+  const sealed = probe ?? (await anySealed(accounts));
+  try {
+    if (sealed !== null) sealer.open(sealed);
+  } catch {
+    throw new OperatorError(
+      'SECRETS_KEY is not the key that the secrets of this store were sealed with: set that one (in a data folder of its own it is the file secrets.key)',
+    );
+  }
+  if (probe === null) await accounts.keepProbe(sealer.seal(PROBE));
 }

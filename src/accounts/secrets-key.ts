@@ -66,6 +66,13 @@ export function findSecretsKey(dataDir: string): Buffer | null {
   return existsSync(path) ? readKey(path) : null;
 }
 
+/** The key of a data folder is gone, and what it sealed is there. */
+export function keyIsMissing(dataDir: string): OperatorError {
+  return new OperatorError(
+    `${pathIn(dataDir)} is missing, and the secrets of accounts in this folder were sealed with it: put it back, from a copy, or set SECRETS_KEY`,
+  );
+}
+
 /** The key that a data folder has of its own, made where it has none. @throws OperatorError */
 export function openSecretsKey(dataDir: string): Buffer {
   const path = pathIn(dataDir);

@@ -265,6 +265,10 @@ export interface AccountTable {
   all(): Promise<Account[]>;
   /** Whether there is no account at all; costs the same however many there are. */
   isEmpty(): Promise<boolean>;
+  /** The text that tells whether a key seals and opens this store's secrets; null: none was kept yet. */
+  probe(): Promise<string | null>;
+  /** Keeps such a text; the first one stays. */
+  keepProbe(sealed: string): Promise<void>;
   /** Inserts (version 1) or replaces the version before; false where somebody else was first. */
   put(account: Account): Promise<boolean>;
 }

@@ -2,6 +2,7 @@
  * Which store a process works on, and who holds it: the one file that knows both adapters. The embedded store lies in
  * a data folder, which one server at a time holds while commands work beside it; a database is any number's.
  */
+import { resolve } from 'node:path';
 import type { Db } from 'mongodb';
 import type { AttentionItem, Store } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
@@ -9,6 +10,7 @@ import { openFolder } from './folder.ts';
 import { lockFolder } from './lmdb/folder-lock.ts';
 import { succeed } from './lmdb/predecessors.ts';
 import { type LmdbStoreOptions, openLmdbStore } from './lmdb/store.ts';
+import { hasStore } from './lmdb/tables.ts';
 
 /** A process without a heartbeat for so long has fallen silent. */
 const SILENT_AFTER_MS = 5_000;
@@ -57,6 +59,13 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
+/** The folder of a store that is there. @throws OperatorError where there is none: a look must not make one */
+function existingStore(dataDir: string): string {
+  const folder = resolve(dataDir);
+  if (!hasStore(folder)) throw new OperatorError(`there is no store in ${folder}: is DATA_DIR right?`);
+  return folder;
+}
+
 /** The lock comes before all else: a frozen holder would keep whoever opens LMDB waiting. */
 async function openHeld(options: LmdbStoreOptions): Promise<Pick<OpenStore, 'store' | 'close'>> {
   const { folder, incarnation, now, silentAfterMs } = options;
@@ -82,13 +91,13 @@ async function openBeside(options: LmdbStoreOptions): Promise<Pick<OpenStore, 's
 }
 
 /**
- * Opens the embedded store in a data folder, which is made where it isn't there.
+ * Opens the embedded store in a data folder. Folder and store are made where they aren't there, but not to be read.
  * @throws FolderHeld where another process holds the folder that this one is to hold
  * @throws OperatorError where the folder or the store in it can't be used
  */
 export async function openFolderStore(dataDir: string, options: FolderOptions): Promise<OpenStore> {
   const { incarnation, now, access, onFatal } = options;
-  const folder = openFolder(dataDir);
+  const folder = access === 'read' ? existingStore(dataDir) : openFolder(dataDir);
   const lmdb = {
     ...{ folder, incarnation, now, onFatal },
     silentAfterMs: SILENT_AFTER_MS,

@@ -4,6 +4,8 @@ import type { AccountTable } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
 import { fitsKey } from './tables.ts';
 
+const PROBE = 'secrets';
+
 export class LmdbAccounts implements AccountTable {
   readonly #environment: Environment;
 
@@ -29,6 +31,16 @@ export class LmdbAccounts implements AccountTable {
 
   async isEmpty(): Promise<boolean> {
     return this.#environment.fresh().accounts.getKeysCount({ limit: 1 }) === 0;
+  }
+
+  async probe(): Promise<string | null> {
+    return this.#environment.fresh().marks.get(PROBE) ?? null;
+  }
+
+  async keepProbe(sealed: string): Promise<void> {
+    await this.#environment.transaction(({ marks }) => {
+      if (!marks.doesExist(PROBE)) void marks.put(PROBE, sealed);
+    });
   }
 
   put(account: Account): Promise<boolean> {

@@ -42,6 +42,8 @@ export interface Tables {
   open: Database<string, [at: number, id: string]>;
   accounts: Database<string, string>;
   clients: Database<string, string>;
+  /** What is known of the store as a whole. */
+  marks: Database<string, string>;
   /** Incarnation to its last heartbeat in ms; -1: its claims were taken over. */
   beats: Database<number, string>;
   /** The holder in former builds; read when a folder of theirs is taken over, and empty from then on. */
@@ -66,6 +68,11 @@ export function transact<Result>({ gate, root }: Tables, body: () => Result): Pr
 
 function fileIn(folder: string): string {
   return `${folder}/pixstate.lmdb`;
+}
+
+/** Whether there is a store in a folder. lmdb crashes on a file whose maker died before its first pages were there. */
+export function hasStore(folder: string): boolean {
+  return (statSync(fileIn(folder), { throwIfNoEntry: false })?.size ?? 0) >= WHOLE_BYTES;
 }
 
 function openRoot(folder: string, readOnly: boolean): RootDatabase {
@@ -103,6 +110,7 @@ async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, '
       open: root.openDB({ name: 'open', ...text }),
       accounts: root.openDB({ name: 'accounts', ...text }),
       clients: root.openDB({ name: 'clients', ...text }),
+      marks: root.openDB({ name: 'marks', ...text }),
       beats: root.openDB({ name: 'beats', encoding: 'json' }),
       lock: root.openDB({ name: 'lock', ...text }),
     };
@@ -178,8 +186,7 @@ export async function closeTables({ root, gate }: Tables): Promise<void> {
  * @throws StoreUnavailable where another process is busy with it for half a minute
  */
 export async function openToRead(folder: string): Promise<Tables | null> {
-  // lmdb crashes on a file whose maker died before its first pages were there.
-  if ((statSync(fileIn(folder), { throwIfNoEntry: false })?.size ?? 0) < WHOLE_BYTES) return null;
+  if (!hasStore(folder)) return null;
   let gate: FolderGate;
   try {
     gate = new FolderGate(folder);

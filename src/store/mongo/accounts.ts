@@ -6,7 +6,7 @@ import { MAJORITY, type MongoConnection } from './connection.ts';
 import { fromBson, type Plain, toBson } from './documents.ts';
 import { Gathered } from './gathering.ts';
 import type { MongoReads } from './reads.ts';
-import { insertAll } from './writes.ts';
+import { allTaken, insertAll } from './writes.ts';
 
 export interface AccountDocument extends Plain {
   _id: string;
@@ -21,6 +21,14 @@ function accountDocument({ id, ...settings }: Account): AccountDocument {
 function accountFromDocument({ _id, ...settings }: AccountDocument): Account {
   return { id: _id, ...(fromBson(settings) as Omit<Account, 'id'>) };
 }
+
+/** What is known of the store as a whole. */
+interface MarkDocument extends Plain {
+  _id: string;
+  value: string;
+}
+
+const PROBE = 'secrets';
 
 export class MongoAccounts implements AccountTable {
   readonly #connection: MongoConnection;
@@ -60,6 +68,17 @@ export class MongoAccounts implements AccountTable {
     // By the index of ids: a look without an order would scan the collection, though only to its first document.
     const options = { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1 };
     return (await this.#reads.find<AccountDocument>('accounts', {}, options)).length === 0;
+  }
+
+  async probe(): Promise<string | null> {
+    this.#connection.check();
+    const [mark] = await this.#reads.find<MarkDocument>('marks', { _id: PROBE });
+    return mark?.value ?? null;
+  }
+
+  async keepProbe(value: string): Promise<void> {
+    this.#connection.check();
+    allTaken(await insertAll(this.#connection, 'marks', [{ _id: PROBE, value }]));
   }
 
   async put(account: Account): Promise<boolean> {

@@ -70,6 +70,7 @@ const INDEXES: Record<string, readonly Index[]> = {
     [{ done: 1, 'about.url': 1, since: 1, _id: 1 }, { name: 'urls' }],
   ],
   accounts: [[{ clientId: 1 }, { name: 'clientId', unique: true }]],
+  marks: [],
   processes: [],
 };
 

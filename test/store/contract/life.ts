@@ -105,6 +105,8 @@ export function lifeContract(context: ContractContext): void {
         isEmpty: () => store.accounts.isEmpty(),
         all: () => store.accounts.all(),
         put: () => store.accounts.put(settings()),
+        probe: () => store.accounts.probe(),
+        keepProbe: () => store.accounts.keepProbe('x'),
         ping: () => store.ping(),
       };
       for (const [name, operation] of Object.entries(operations)) await unavailable(name, operation);

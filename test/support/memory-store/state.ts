@@ -203,6 +203,12 @@ export class MemoryState {
     return [...this.#accounts.values()];
   }
 
+  probe: string | null = null;
+
+  keepProbe(sealed: string): void {
+    this.probe ??= sealed;
+  }
+
   putAccount(account: Account): boolean {
     if (account.version !== (this.#accounts.get(account.id)?.version ?? 0) + 1) return false;
     this.#accounts.set(account.id, account);

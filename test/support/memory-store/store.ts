@@ -116,6 +116,8 @@ export class MemoryStore implements Store {
       byClientId: this.#method('byClientId', (clientId) => state.accountByClientId(clientId)),
       all: this.#method('all', () => state.accounts()),
       isEmpty: this.#method('isEmpty', () => state.accounts().length === 0),
+      probe: this.#method('probe', () => state.probe),
+      keepProbe: this.#method('keepProbe', (sealed) => state.keepProbe(sealed)),
       put: this.#method('put', (account) => state.putAccount(account)),
     };
   }

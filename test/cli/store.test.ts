@@ -1,0 +1,67 @@
+/** The store that a command finds, or doesn't: what is not there is not made by a look, and keys must fit. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { keys, text } from '../support/json.ts';
+import { Folder } from './support.ts';
+
+const EMBEDDED = { MONGODB_URI: '', PORT: '0' };
+const READING = [['account', 'list'], ['attention'], ['verify'], ['inspect', 'x'], ['verify', '--heads']];
+const test = suite('the store of a command');
+let folder: Folder;
+
+test.before(async () => {
+  folder = await Folder.make();
+  const hook = ['--webhook-url', 'http://127.0.0.1:9/hook'];
+  await folder.json(['account', 'create', ...hook], 0, EMBEDDED);
+});
+test.after(() => folder.remove());
+
+test('a command that only reads makes no store', async () => {
+  const parent = await mkdtemp(join(tmpdir(), 'pixstate-empty-'));
+  try {
+    for (const DATA_DIR of [parent, join(parent, 'nowhere')]) {
+      for (const args of READING) {
+        const told = await folder.json(args, 1, { ...EMBEDDED, DATA_DIR });
+        assert.is(text(told, 'error'), 'STORE_NOT_OPENED', args.join(' '));
+        assert.ok(text(told, 'message').includes(`there is no store in ${DATA_DIR}`));
+      }
+    }
+    assert.equal(await readdir(parent), []);
+  } finally {
+    await rm(parent, { recursive: true });
+  }
+});
+
+/** The server must not start: what it says. */
+async function refused(env: Record<string, string>): Promise<string> {
+  const { code, stderr } = await folder.run(['serve'], { ...EMBEDDED, ...env });
+  assert.is(code, 1, stderr);
+  assert.is(stderr.trim().split('\n').length, 1, stderr);
+  return stderr;
+}
+
+test('a key that does not open what is stored stops the start', async () => {
+  const SECRETS_KEY = randomBytes(32).toString('base64');
+  assert.match(await refused({ SECRETS_KEY }), /SECRETS_KEY is not the key/);
+  const told = await folder.json(['account', 'create'], 1, { ...EMBEDDED, SECRETS_KEY });
+  assert.match(text(told, 'message'), /SECRETS_KEY is not the key/);
+  assert.equal(keys(await folder.json(['account', 'list'], 0, { ...EMBEDDED, SECRETS_KEY })), ['accounts']);
+});
+
+test('no key is made beside accounts', async () => {
+  const [key, away] = [join(folder.path, 'secrets.key'), join(folder.path, 'elsewhere')];
+  await rename(key, away);
+  assert.match(await refused({}), /secrets\.key is missing/);
+  await folder.json(['account', 'create'], 1, EMBEDDED);
+  assert.equal(keys(await folder.json(['account', 'list'], 0, EMBEDDED)), ['accounts']);
+  assert.not.ok((await readdir(folder.path)).includes('secrets.key'));
+  await rename(away, key);
+  assert.equal(keys(await folder.json(['account', 'list'], 0, EMBEDDED)), ['accounts']);
+  await folder.json(['account', 'create'], 0, EMBEDDED);
+});
+
+test.run();
