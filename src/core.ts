@@ -69,7 +69,7 @@ async function readyWith(opened: OpenStore, sealer: Sealer, access: Access): Pro
   await opened.ready;
   if (access === 'read') return;
   await again(
-    () => checkKey(sealer, opened.store.accounts),
+    () => checkKey(sealer, opened.store),
     (error) => (error instanceof StoreUnavailable ? LOOK_AGAIN_MS : null),
   );
 }

@@ -1,7 +1,7 @@
 /** Webhook secrets at rest: AES-256-GCM under SECRETS_KEY, `base64(nonce | tag | ciphertext)`. */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { AccountTable } from '../engine/store.ts';
+import type { AccountTable, Store } from '../engine/store.ts';
 import { OperatorError } from '../errors.ts';
 
 const NONCE_BYTES = 12;
@@ -38,6 +38,7 @@ export class Sealer {
   }
 }
 
+const MARK = 'secrets';
 const PROBE = 'this key seals the secrets of this store';
 
 /** A sealed secret of some account; null where none has any. */
@@ -52,8 +53,11 @@ async function anySealed(accounts: AccountTable): Promise<string | null> {
  * key sealed; of a store that has none yet, made by a former build, any account's secret tells.
  * @throws OperatorError where it is another key: webhooks could be sent by nobody
  */
-export async function checkKey(sealer: Sealer, accounts: AccountTable): Promise<void> {
-  const probe = await accounts.probe();
+export async function checkKey(
+  sealer: Sealer,
+  { accounts, marks }: Pick<Store, 'accounts' | 'marks'>,
+): Promise<void> {
+  const probe = await marks.mark(MARK);
   const sealed = probe ?? (await anySealed(accounts));
   try {
     if (sealed !== null) sealer.open(sealed);
@@ -62,5 +66,5 @@ export async function checkKey(sealer: Sealer, accounts: AccountTable): Promise<
       'SECRETS_KEY is not the key that the secrets of this store were sealed with: set that one (in a data folder of its own it is the file secrets.key)',
     );
   }
-  if (probe === null) await accounts.keepProbe(sealer.seal(PROBE));
+  if (probe === null) await marks.keepMark(MARK, sealer.seal(PROBE));
 }

@@ -55,7 +55,9 @@ function commandOf(before: Before, entry: Entry): Command {
   if (before.record === null) return creation(transaction, entry);
   if (message.door !== 'clock') return sentMessage(before.record, entry);
   if (message.type === 'SUBMIT') return { kind: 'submit', transaction };
-  return { kind: 'timer', transaction, name: message.id, at: Date.parse(entry.at) };
+  // That its time had come, the clock knew alone.
+  const ahead = Number.MAX_SAFE_INTEGER;
+  return { kind: 'timer', transaction, name: message.id, at: Date.parse(entry.at), ahead };
 }
 
 /** URLs with filters that give the deliveries that the entry names, in its order. */
@@ -100,6 +102,7 @@ export function decideAgain(before: Before, entry: Entry, everyDoorSpeaks: boole
   const circumstances: Circumstances = {
     at: entry.at,
     now: Date.parse(entry.at),
+    clock: Date.parse(entry.at),
     webhooks: webhooksOf(entry),
     everyDoorSpeaks,
   };

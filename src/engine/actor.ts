@@ -15,6 +15,7 @@ import { pause } from '../waiting.ts';
 import { stuckAfter, stuckKeys, waitOf } from './attention.ts';
 import type { Answer, Command } from './commands.ts';
 import { decide } from './decide.ts';
+import type { Circumstances } from './decision.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
 import { attentionItems, dueOf } from './project.ts';
 import {
@@ -22,6 +23,7 @@ import {
   type AppendResult,
   type AttentionKey,
   type Claim,
+  type Due,
   type Journal,
   type Reads,
   StoreUnavailable,
@@ -63,6 +65,8 @@ export interface ActorHost {
   committed(batch: Committed): void;
   /** Transactions whose snapshots can't be read; nobody waits until ops have been told. */
   quarantined(account: string, answers: readonly Quarantined[]): void;
+  /** The account's last entry lies more than a minute ahead of the clock. */
+  ahead(account: string, at: string): void;
   /** A write takes longer than it may (true), or came to its end after all (false). */
   stalled(account: string, stalled: boolean): void;
 }
@@ -72,6 +76,8 @@ const BATCH_COMMANDS = 512;
 const BATCH_WEIGHT = 2 * 1024 * 1024;
 const STALE_TRIES = 12;
 const WRITE_TIMEOUT_MS = 5_000;
+/** An account's time that is so far ahead of the clock is a person's case. */
+const FAR_AHEAD_MS = 60_000;
 const NOTHING_READ: Reads = { transactions: [], lookups: [] };
 
 type Quarantined = Answer & { kind: 'quarantined' };
@@ -84,6 +90,11 @@ interface Decided {
   append: Append | null;
   taken: Committed['taken'];
   answers: (Answer | Error)[];
+}
+
+/** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
+function byClock(due: Due, ahead: number): Due {
+  return ahead === 0 ? due : { ...due, at: due.at - ahead, ahead };
 }
 
 export class AccountActor {
@@ -121,6 +132,13 @@ export class AccountActor {
   async available(atLeast: number): Promise<number> {
     if (this.#head !== null && this.#head.balances.available >= atLeast) return this.#head.balances.available;
     return (await this.#host.journal.head(this.#account)).balances.available;
+  }
+
+  /** Looks whether the last entry, as far as it is known here, lies far ahead of the clock. */
+  checkClock(): void {
+    if (this.#head === null || this.#head.seq === 0) return;
+    const isAhead = Date.parse(this.#head.at) - this.#host.now() > FAR_AHEAD_MS;
+    if (isAhead) this.#host.ahead(this.#account, this.#head.at);
   }
 
   async #run(): Promise<void> {
@@ -195,10 +213,12 @@ export class AccountActor {
       ? [await settled, NOTHING_READ]
       : await Promise.all([settled, journal.read(this.#account, wants)]);
     // Times of an account's entries never go back, whichever clock wrote the one before.
-    const now = Math.max(this.#host.now(), head.seq === 0 ? 0 : Date.parse(head.at));
+    const clock = this.#host.now();
+    const now = Math.max(clock, head.seq === 0 ? 0 : Date.parse(head.at));
+    if (now - clock > FAR_AHEAD_MS) this.#host.ahead(this.#account, head.at);
     const at = new Date(now).toISOString();
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
-    const circumstances = { at, now, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
+    const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
     const decided: Decided = { append: null, taken: [], answers: [] };
     for (const { command } of tickets) {
       try {
@@ -210,7 +230,7 @@ export class AccountActor {
       }
     }
     if (decided.taken.length > 0)
-      decided.append = this.#appendOf(head, reads, workspace, decided.taken, at, now);
+      decided.append = this.#appendOf(head, reads, workspace, decided.taken, circumstances);
     return decided;
   }
 
@@ -219,8 +239,7 @@ export class AccountActor {
     reads: Reads,
     workspace: Workspace,
     taken: Committed['taken'],
-    at: string,
-    now: number,
+    { at, now, clock }: Circumstances,
   ): Append {
     const before = reads.transactions.filter((record) => record !== null);
     const entries = taken.map(({ entry }) => entry);
@@ -240,10 +259,10 @@ export class AccountActor {
       content,
       records: [...workspace.changed.values()],
       lookups: workspace.addedLookups,
-      due: entries.flatMap((entry) => dueOf(this.#account, entry)),
+      due: entries.flatMap((entry) => dueOf(this.#account, entry)).map((due) => byClock(due, now - clock)),
       attention: taken.flatMap(({ entry, record }) => attentionItems(this.#account, entry, record)),
-      withdrawn: before.flatMap((record) => this.#noMoreStuck(record, workspace, now)),
-      claimUntil: this.#host.claimsFreshWork() ? now : 0,
+      withdrawn: before.flatMap((record) => this.#noMoreStuck(record, workspace, clock)),
+      claimUntil: this.#host.claimsFreshWork() ? clock : 0,
     };
   }
 

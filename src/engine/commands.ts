@@ -35,7 +35,8 @@ export type Command =
   | { kind: 'createCharge'; id: string; charge: NewCharge; wakeInMs: number | null }
   | { kind: 'createTransfer'; id: string; transfer: NewTransfer }
   | SentMessage
-  | { kind: 'timer'; transaction: string; name: string; at: number }
+  /** `ahead`: by how many ms the account's time was ahead of the clock when the timer was set. */
+  | { kind: 'timer'; transaction: string; name: string; at: number; ahead?: number }
   /** The first `submit` of a payout begins: from now on CANCEL and REJECT are the bank's alone. */
   | { kind: 'submit'; transaction: string }
   | { kind: 'adjust'; id: string; amount: number; reason: string; allowNegative: boolean; digest: string };

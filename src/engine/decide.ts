@@ -102,8 +102,11 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
     present === record ? record.timers.filter(({ name }) => name === command.name) : present.timers;
   const earliest = waited.map(({ at }) => Date.parse(at)).sort((a, b) => a - b)[0];
   if (earliest === undefined) return answered({ kind: 'repeated', record });
-  const due = waited.find(({ at }) => Date.parse(at) === earliest && earliest <= c.now);
-  if (due === undefined) return answered({ kind: 'notYet', at: earliest });
+  // An account's time may have been ahead of the clock when the timer was set: it isn't waited for.
+  const ahead = command.ahead ?? 0;
+  const hasCome = earliest <= c.now || earliest - ahead <= c.clock;
+  const due = hasCome ? waited.find(({ at }) => Date.parse(at) === earliest) : undefined;
+  if (due === undefined) return answered({ kind: 'notYet', at: earliest - ahead });
   const step = take(present.snapshot, timerEvent(due.name));
   // A name that a newer statechart doesn't know is nothing to wait for.
   if (step === null) return answered({ kind: 'repeated', record });

@@ -17,6 +17,8 @@ export interface Circumstances {
   at: string;
   /** The same in ms. */
   now: number;
+  /** The clock, ms since 1970: behind `now` where the account's last entry lies ahead of it. */
+  clock: number;
   /** The URLs and filters of the account. */
   webhooks: Account['webhooks'];
   /** Whether a message through any door counts as the bank's own. */

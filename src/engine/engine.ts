@@ -49,6 +49,8 @@ export class Engine {
   #trouble: ((error: unknown) => void) | null = null;
   /** Items that the listener has heard of, by kind and id. */
   readonly #told = new Set<string>();
+  /** Accounts whose time is ahead of the clock, with the time for which that was noted. */
+  readonly #aheadNoted = new Map<string, string>();
   #closed = false;
 
   constructor(options: EngineOptions) {
@@ -63,6 +65,7 @@ export class Engine {
       claimsFreshWork: () => this.#fresh?.hasRoom() ?? false,
       committed: (batch) => this.#committed(batch),
       quarantined: (account, answers) => void this.#quarantine(account, answers),
+      ahead: (account, at) => void this.#ahead(account, at),
       stalled: (account, stalled) => {
         if (stalled) this.#stalled.add(account);
         else this.#stalled.delete(account);
@@ -131,13 +134,13 @@ export class Engine {
       actor = new AccountActor(account, this.#host);
       this.#actors.set(account, actor);
     }
-    actor.lastUsed = this.#options.now();
+    actor.lastUsed = performance.now();
     return actor;
   }
 
   /** Lets go of accounts that nobody has used for a minute. */
   passivate(): void {
-    const before = this.#options.now() - IDLE_MS;
+    const before = performance.now() - IDLE_MS;
     for (const [account, actor] of this.#actors) {
       if (actor.idle && actor.lastUsed < before) this.#actors.delete(account);
     }
@@ -179,11 +182,33 @@ export class Engine {
     }
   }
 
+  /** Looks at the accounts in memory: whose last entry lies far ahead of the clock is noted. */
+  checkClock(): void {
+    for (const actor of this.#actors.values()) actor.checkClock();
+  }
+
+  /** What can't be noted now is noted with the account's next command. */
+  async #ahead(account: string, at: string): Promise<void> {
+    if (this.#aheadNoted.get(account) === at) return;
+    if (this.#aheadNoted.size >= MOST_TOLD) this.#aheadNoted.clear();
+    this.#aheadNoted.set(account, at);
+    const now = new Date(this.#options.now()).toISOString();
+    const what = `the last entry of account ${account} is of ${at}, and the clock says ${now}: one of them is wrong`;
+    const next =
+      'see that the clock is right; the next entries bear the time of the last one until it has come';
+    try {
+      await this.note([itemOf({ kind: 'clock', id: account, what, next }, now, { account })]);
+    } catch (error) {
+      this.#aheadNoted.delete(account);
+      this.#trouble?.(error);
+    }
+  }
+
   /** Takes nothing more and waits, at most `timeoutMs`, for what is in the mailboxes. */
   async drain(timeoutMs: number): Promise<void> {
     this.#closed = true;
-    const until = this.#options.now() + timeoutMs;
-    while ([...this.#actors.values()].some((actor) => !actor.idle) && this.#options.now() < until) {
+    const until = performance.now() + timeoutMs;
+    while ([...this.#actors.values()].some((actor) => !actor.idle) && performance.now() < until) {
       await pause(5);
     }
   }

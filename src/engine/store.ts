@@ -44,9 +44,23 @@ export interface LookupRow extends Lookup {
   value: string;
 }
 
+interface DueParts {
+  at: number;
+  account: string;
+  transaction: string;
+  tries: number;
+  /** By how many ms the time that it was set by was ahead of the clock; absent: by none. */
+  ahead?: number;
+}
+
 /** A thing that is due at a time (ms since 1970). It is a hint: its claimer reads again the state that it acts on. */
-export type Due = { at: number; account: string; transaction: string; tries: number } & (
-  | { kind: 'timer'; name: string }
+export type Due = {
+  at: number;
+  account: string;
+  transaction: string;
+  tries: number;
+} /** `ahead`: by how many ms the account's time was ahead of the clock when the timer was set; absent: by none. */ & (
+  | { kind: 'timer'; name: string; ahead?: number }
   | { kind: 'bank'; order: BankOrder }
   | { kind: 'delivery'; delivery: string }
 );
@@ -219,6 +233,11 @@ export interface DueIndex {
   park(claims: Claim[]): Promise<void>;
   /** Everything that was parked is due again now; how many. */
   unpark(now: number): Promise<number>;
+  /**
+   * The clock was set back: what a time that never came made due for later is due after as long from now. How many
+   * things, at least: what was brought back once stays as it is.
+   */
+  rewind(now: number): Promise<number>;
   /** Drops what the adapter keeps only to find things and needs no longer. */
   tidy(now: number): Promise<void>;
 }
@@ -265,12 +284,17 @@ export interface AccountTable {
   all(): Promise<Account[]>;
   /** Whether there is no account at all; costs the same however many there are. */
   isEmpty(): Promise<boolean>;
-  /** The text that tells whether a key seals and opens this store's secrets; null: none was kept yet. */
-  probe(): Promise<string | null>;
-  /** Keeps such a text; the first one stays. */
-  keepProbe(sealed: string): Promise<void>;
   /** Inserts (version 1) or replaces the version before; false where somebody else was first. */
   put(account: Account): Promise<boolean>;
+}
+
+/** What a store as a whole is remembered by: a few texts. */
+export interface Marks {
+  mark(name: string): Promise<string | null>;
+  /** Keeps a text; the first one stays. */
+  keepMark(name: string, text: string): Promise<void>;
+  /** Puts a text in the place of the one before. */
+  putMark(name: string, text: string): Promise<void>;
 }
 
 /** All roles of one store; whoever is handed one role can't reach the others. */
@@ -279,6 +303,7 @@ export interface Store {
   readonly due: DueIndex;
   readonly attention: Attention;
   readonly accounts: AccountTable;
+  readonly marks: Marks;
   /** Resolves when the store answers and takes writes. */
   ping(): Promise<void>;
   /** Writes what waits, then closes. */

@@ -5,6 +5,7 @@
  *
  * 1. Every method reads and writes in one synchronous step, so a job is locked by one caller at most.
  * 2. A stored job is never changed in place, and what goes out is an object of its own.
+ * 3. Where the wall clock is set, stored times go with it: a job waits for an hour of its own, not of the clock's.
  */
 import type { JobId, JobParameters, JobRepositoryOptions } from 'agenda';
 import { toJobId } from 'agenda';
@@ -28,13 +29,31 @@ export interface MemoryBackendOptions {
   now: () => number;
 }
 
+/** Clocks are kept right in smaller steps than this all the time. */
+const SET_MS = 20;
+
 /** Holds the jobs of any number of clocks of this process. */
 export class MemoryBackend implements ClockBackend {
   readonly #jobs = new Map<string, StoredJob>();
   readonly #now: () => number;
+  /** The wall clock less the time that goes by, ms: it changes where somebody sets the clock. */
+  #setAt: number;
 
   constructor(options: MemoryBackendOptions) {
     this.#now = options.now;
+    this.#setAt = options.now() - performance.now();
+  }
+
+  /** Moves all stored times by as much as the clock was set. */
+  #followClock(): void {
+    const setAt = this.#now() - performance.now();
+    const ms = setAt - this.#setAt;
+    if (Math.abs(ms) < SET_MS) return;
+    this.#setAt = setAt;
+    for (const [name, { job, nextRunAt, lock }] of this.#jobs) {
+      const moved = lock === null ? null : { ...lock, lockedAt: later(lock.lockedAt, ms) };
+      this.#jobs.set(name, { job, nextRunAt: nextRunAt && later(nextRunAt, ms), lock: moved });
+    }
   }
 
   async connect(): Promise<void> {}
@@ -63,9 +82,13 @@ export class MemoryBackend implements ClockBackend {
     now: Date | undefined,
     options: JobRepositoryOptions | undefined,
   ): Promise<JobParameters | undefined> {
+    this.#followClock();
     const stored = this.#jobs.get(name);
     if (stored === undefined || !isFree(stored, nextScanAt, lockDeadline)) return undefined;
-    return parametersOf(this.#write(stored, stored.nextRunAt, now ?? new Date(this.#now()), options));
+    const taken = parametersOf(this.#write(stored, stored.nextRunAt, now ?? new Date(this.#now()), options));
+    // It runs now: where it were to wait for its time in Agenda's hands, the clock might be set meanwhile.
+    const soonest = Math.min(taken.nextRunAt?.getTime() ?? 0, this.#now());
+    return { ...taken, nextRunAt: new Date(soonest) };
   }
 
   async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {
@@ -102,6 +125,10 @@ export class MemoryBackend implements ClockBackend {
     this.#jobs.set(job.name, written);
     return written;
   }
+}
+
+function later(date: Date, ms: number): Date {
+  return new Date(date.getTime() + ms);
 }
 
 /** A locked job is free once its lock has expired, any other once it is due. */

@@ -76,6 +76,8 @@ class SharedJobRepository extends MongoJobRepository {
   readonly #now: () => number;
   #offsetMs = 0;
   #measuredAt = Number.NEGATIVE_INFINITY;
+  /** The process's clock less the time that goes by, ms: it changes where somebody sets the clock. */
+  #setAt = 0;
 
   constructor(db: Db, collection: string, now: () => number) {
     super({ mongo: db, db: { collection } });
@@ -106,7 +108,8 @@ class SharedJobRepository extends MongoJobRepository {
     now: Date | undefined,
     options: JobRepositoryOptions | undefined,
   ): Promise<JobParameters | undefined> {
-    if (performance.now() - this.#measuredAt > MEASURE_EVERY_MS) await this.#measure();
+    const isSet = Math.abs(this.#now() - performance.now() - this.#setAt) > SAME_TIME_MS;
+    if (isSet || performance.now() - this.#measuredAt > MEASURE_EVERY_MS) await this.#measure();
     const offset = this.#offsetMs;
     const job = await super.getNextJobToRun(
       name,
@@ -115,7 +118,11 @@ class SharedJobRepository extends MongoJobRepository {
       later(now ?? new Date(this.#now()), offset),
       options,
     );
-    return job && this.#toLocal(job);
+    if (job === undefined) return undefined;
+    const local = this.#toLocal(job);
+    // It runs now: where it were to wait for its time in Agenda's hands, the clock might be set meanwhile.
+    const soonest = Math.min(local.nextRunAt?.getTime() ?? 0, this.#now());
+    return { ...local, nextRunAt: new Date(soonest) };
   }
 
   override async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {
@@ -140,6 +147,7 @@ class SharedJobRepository extends MongoJobRepository {
   /** Compares the clocks; half of the round trip is what that may be off. */
   async #measure(): Promise<void> {
     this.#measuredAt = performance.now();
+    this.#setAt = this.#now() - performance.now();
     const before = this.#now();
     const { localTime } = await this.getDb().command({ hello: 1 });
     const after = this.#now();

@@ -79,7 +79,8 @@ class TimerSweep {
     const { engine, now, onTrouble } = this.#options;
     try {
       await this.#askBank(due.transaction);
-      const command = { kind: 'timer', transaction: due.transaction, name: due.name, at: due.at } as const;
+      const { transaction, name, at, ahead = 0 } = due;
+      const command = { kind: 'timer', transaction, name, at, ahead } as const;
       const answer = await engine.send(due.account, command);
       if (answer.kind === 'notYet') return { ...due, at: answer.at };
       return answer.kind === 'quarantined' ? 'park' : null;

@@ -15,6 +15,9 @@ export interface WatchOptions {
   stuckAfterMs: number;
 }
 
+/** A change that lies further ahead was dated by a wrong clock. */
+const AHEAD_MS = 60_000;
+const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 const LOOK_MS = 1_000;
 const REVIEW_MS = 5_000;
 const PAGE = 500;
@@ -25,6 +28,8 @@ export class Watch {
   readonly #options: WatchOptions;
   /** Up to where each wait was looked through: what changes comes behind it. */
   readonly #seen = new Map<BankWait, ChangePlace | null>();
+  /** When each change that lies ahead was seen first, by `performance.now`. */
+  readonly #ahead = new Map<BankWait, Map<string, number>>();
   readonly #reviewed = new Map<(typeof REVIEWED)[number], AttentionPlace | null>();
 
   constructor(options: WatchOptions) {
@@ -49,7 +54,25 @@ export class Watch {
       const stuck = records.filter((_, index) => done[index] !== true);
       if (stuck.length > 0) await engine.note(stuck.map(stuckItem));
       this.#seen.set(wait, records.at(-1) ?? after);
+      await this.#lookAhead(wait, now, stuckAfter(wait, stuckAfterMs));
     }
+  }
+
+  /** What changed at a time that is still to come, by a clock that was wrong, counts from when it was seen first. */
+  async #lookAhead(wait: BankWait, now: number, afterMs: number): Promise<void> {
+    const { store, engine } = this.#options;
+    const from = { updatedAt: new Date(now + AHEAD_MS).toISOString(), id: '' };
+    const records = await store.journal.waiting(wait, from, END_OF_TIME, PAGE);
+    const ahead = new Map<string, number>();
+    for (const record of records) {
+      const mark = stuckMark(record);
+      const firstSeen = this.#ahead.get(wait)?.get(mark) ?? performance.now();
+      ahead.set(mark, firstSeen);
+      if (performance.now() - firstSeen < afterMs) continue;
+      const [isDone] = await store.attention.dismissed([mark]);
+      if (isDone !== true) await engine.note([stuckItem(record)]);
+    }
+    this.#ahead.set(wait, ahead);
   }
 
   /** Takes off the list, of the next page of each kind, what needs nobody any more. */

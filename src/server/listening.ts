@@ -33,12 +33,12 @@ function attentionLog(log: pino.Logger, count: (kind: string) => void): (note: A
     // Where money is missing it is told loudly, each time.
     if (what.includes('ALARM')) return log.error({ kind, id }, what);
     const known = silent.get(kind);
-    if (known !== undefined && now() < known.until) {
+    if (known !== undefined && performance.now() < known.until) {
       known.more += 1;
       return;
     }
     log.warn({ kind, id, more: known?.more ?? 0 }, 'needs a person: see pixstate attention');
-    silent.set(kind, { until: now() + TOLD_EVERY_MS, more: 0 });
+    silent.set(kind, { until: performance.now() + TOLD_EVERY_MS, more: 0 });
   };
 }
 
@@ -57,10 +57,10 @@ function failureLog(log: pino.Logger): (error: unknown, requestId: string, path:
       return;
     }
     refused += 1;
-    if (now() - toldAt < TOLD_EVERY_MS) return;
+    if (performance.now() - toldAt < TOLD_EVERY_MS) return;
     log.warn({ refused, reason: error.message }, 'requests are refused');
     refused = 0;
-    toldAt = now();
+    toldAt = performance.now();
   };
 }
 

@@ -5,6 +5,7 @@ import { now } from '../clock.ts';
 import type { Core } from '../core.ts';
 import type { Due } from '../engine/store.ts';
 import { JobClock } from '../jobs/agenda-clock.ts';
+import { ClockWatch } from '../jobs/clock-watch.ts';
 import { freshWork } from '../jobs/fresh-work.ts';
 import { LocalClock } from '../jobs/local-clock.ts';
 import { MemoryBackend } from '../jobs/memory-backend.ts';
@@ -72,7 +73,13 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     now: storeNow,
     stuckAfterMs: config.stuckAfterS * 1000,
   });
-  jobs.local.push(...watch.jobs);
+  const clock = new ClockWatch({
+    store: core.store,
+    engine,
+    now: storeNow,
+    onNotice: (text) => log.warn(text),
+  });
+  jobs.local.push(...watch.jobs, ...clock.jobs);
   return { dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
 }
 

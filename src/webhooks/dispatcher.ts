@@ -142,7 +142,7 @@ export class Dispatcher {
         continue;
       }
       // A hint that is not true any more.
-      if (delivery === undefined || !wantsAttempt(known, now())) {
+      if (delivery === undefined || !wantsAttempt(known, now() + (due.ahead ?? 0))) {
         this.#settle({ claim, next: null });
         continue;
       }

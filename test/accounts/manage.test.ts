@@ -44,8 +44,6 @@ function contested({ accounts }: MemoryStore): AccountTable {
     byClientId: (clientId) => accounts.byClientId(clientId),
     all: () => accounts.all(),
     isEmpty: () => accounts.isEmpty(),
-    probe: () => accounts.probe(),
-    keepProbe: (sealed) => accounts.keepProbe(sealed),
     put: async (account) => {
       const stored = await accounts.get(account.id);
       if (stored !== null) await accounts.put({ ...stored, version: stored.version + 1 });

@@ -170,6 +170,7 @@ export class Ledger {
     const circumstances = frozen({
       at: new Date(this.now).toISOString(),
       now: this.now,
+      clock: this.now,
       ...this.surroundings,
     });
     const decisions = commands.map((command) => decide(workspace, frozen(command), circumstances));

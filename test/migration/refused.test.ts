@@ -138,8 +138,8 @@ function spoiled(store: Store, spoil: (append: Append) => Append): Store {
       return typeof method === 'function' ? method.bind(target) : method;
     },
   });
-  const { due, attention, accounts } = store;
-  return { journal, due, attention, accounts, ping: () => store.ping(), close: () => store.close() };
+  const { due, attention, accounts, marks } = store;
+  return { journal, due, attention, accounts, marks, ping: () => store.ping(), close: () => store.close() };
 }
 
 test('a copy that is not what was copied: the source stays as it was, and the target does nothing', async () => {

@@ -360,8 +360,9 @@ export interface Life {
 
 /** A store of a process that dies: from then on nothing is done, as after kill -9. */
 export function mortal(store: Store, life: Life): Store {
-  const { journal, due, attention, accounts } = store;
+  const { journal, due, attention, accounts, marks } = store;
   return {
+    marks,
     journal: mortalRole(journal, life),
     due: mortalRole(due, life),
     attention: mortalRole(attention, life),

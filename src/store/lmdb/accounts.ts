@@ -1,10 +1,8 @@
-/** The settings of accounts in the embedded store, and the client ids that find them. */
+/** The settings of accounts in the embedded store, the client ids that find them, and the store's own marks. */
 import type { Account } from '../../domain/account.ts';
-import type { AccountTable } from '../../engine/store.ts';
+import type { AccountTable, Marks } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
 import { fitsKey } from './tables.ts';
-
-const PROBE = 'secrets';
 
 export class LmdbAccounts implements AccountTable {
   readonly #environment: Environment;
@@ -33,16 +31,6 @@ export class LmdbAccounts implements AccountTable {
     return this.#environment.fresh().accounts.getKeysCount({ limit: 1 }) === 0;
   }
 
-  async probe(): Promise<string | null> {
-    return this.#environment.fresh().marks.get(PROBE) ?? null;
-  }
-
-  async keepProbe(sealed: string): Promise<void> {
-    await this.#environment.transaction(({ marks }) => {
-      if (!marks.doesExist(PROBE)) void marks.put(PROBE, sealed);
-    });
-  }
-
   put(account: Account): Promise<boolean> {
     return this.#environment.transaction(({ accounts, clients }) => {
       const text = accounts.get(account.id);
@@ -53,5 +41,27 @@ export class LmdbAccounts implements AccountTable {
       void accounts.put(account.id, JSON.stringify(account));
       return true;
     });
+  }
+}
+
+export class LmdbMarks implements Marks {
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  async mark(name: string): Promise<string | null> {
+    return this.#environment.fresh().marks.get(name) ?? null;
+  }
+
+  async keepMark(name: string, text: string): Promise<void> {
+    await this.#environment.transaction(({ marks }) => {
+      if (!marks.doesExist(name)) void marks.put(name, text);
+    });
+  }
+
+  async putMark(name: string, text: string): Promise<void> {
+    await this.#environment.transaction(({ marks }) => void marks.put(name, text));
   }
 }

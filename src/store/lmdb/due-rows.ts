@@ -31,18 +31,26 @@ export interface Issued {
   slots: Slot[];
 }
 
+export interface DueRowsOptions {
+  /** Names this run of this process. */
+  incarnation: string;
+  now(): number;
+}
+
 export class DueRows {
   readonly held: HeldRows;
   readonly #tables: Tables;
   readonly #incarnation: string;
+  readonly #now: () => number;
   #group: WriteGroup | null = null;
   #newRows = new Map<string, NewRow>();
   #rows = 0;
 
-  constructor({ tables, queue }: Environment, incarnation: string) {
+  constructor({ tables, queue }: Environment, { incarnation, now }: DueRowsOptions) {
     this.held = new HeldRows(tables.beats, incarnation);
     this.#tables = tables;
     this.#incarnation = incarnation;
+    this.#now = now;
     queue.onStart((group) => this.#startGroup(group));
   }
 
@@ -83,7 +91,7 @@ export class DueRows {
     let newRow = this.#newRows.get(name);
     if (newRow === undefined) {
       const owner = own ? this.#incarnation : null;
-      newRow = { key: this.newKey(kind, at), row: { owner, items: [] } };
+      newRow = { key: this.newKey(kind, at), row: { owner, items: [], made: this.#now() } };
       this.#newRows.set(name, newRow);
     }
     return newRow;

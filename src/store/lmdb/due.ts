@@ -26,6 +26,16 @@ export interface LmdbDueOptions {
   silentAfterMs: number;
 }
 
+const KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
+/** A clock that was set back by less is let be. */
+const SET_MS = 1_000;
+const REWIND_PAGE = 500;
+
+/** A due thing that was made when the clock was wrong, by the right one. */
+function earlier(due: Due, ms: number): Due {
+  return { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms };
+}
+
 export class LmdbDue implements DueIndex {
   readonly #environment: Environment;
   readonly #tables: Tables;
@@ -105,16 +115,19 @@ export class LmdbDue implements DueIndex {
         if (row.owner !== null && row.owner !== this.#options.incarnation) void beats.put(row.owner, FENCED);
         const items = row.items.filter((item) => item !== null);
         const rest = items.splice(limit - claims.length);
-        if (rest.length > 0) this.#putFree(this.#rows.newKey(kind, key[1]), rest);
-        void due.put(key, JSON.stringify({ owner: this.#options.incarnation, items } satisfies DueRow));
+        if (rest.length > 0) this.#putFree(this.#rows.newKey(kind, key[1]), rest, row.made);
+        void due.put(
+          key,
+          JSON.stringify({ ...row, owner: this.#options.incarnation, items } satisfies DueRow),
+        );
         claims.push(...items.map((item, index) => this.#held.hold(key, index, item)));
       }
       return claims;
     });
   }
 
-  #putFree(key: DueKey, items: Due[]): void {
-    void this.#tables.due.put(key, JSON.stringify({ owner: null, items } satisfies DueRow));
+  #putFree(key: DueKey, items: (Due | null)[], made = this.#options.now()): void {
+    void this.#tables.due.put(key, JSON.stringify({ owner: null, items, made } satisfies DueRow));
   }
 
   settle(settlements: Settlement[]): Promise<boolean[]> {
@@ -173,6 +186,46 @@ export class LmdbDue implements DueIndex {
         void parked.remove(key);
       }
       return rows.length;
+    });
+  }
+
+  async rewind(now: number): Promise<number> {
+    let count = 0;
+    for (const kind of KINDS) {
+      let from: DueKey = [kind, now + SET_MS, ''];
+      for (;;) {
+        const page = [...this.#environment.fresh().due.getRange({ start: from, limit: REWIND_PAGE })].filter(
+          ({ key }) => key[0] === kind,
+        );
+        const wrong = page.filter(({ value }) => ((JSON.parse(value) as DueRow).made ?? 0) > now + SET_MS);
+        if (wrong.length > 0)
+          count += await this.#rewindRows(
+            wrong.map(({ key }) => key),
+            now,
+          );
+        const last = page.at(-1)?.key;
+        if (page.length < REWIND_PAGE || last === undefined) break;
+        from = [kind, last[1], `${last[2]}\0`];
+        await new Promise(setImmediate);
+      }
+    }
+    return count;
+  }
+
+  /** Puts rows that nobody has in hand as far ahead of now as they were of the time when they were made. */
+  #rewindRows(keys: readonly DueKey[], now: number): Promise<number> {
+    return this.#environment.transaction(({ due }) => {
+      let count = 0;
+      for (const key of keys) {
+        const value = this.#held.has(key) ? undefined : due.get(key);
+        if (value === undefined) continue;
+        const { items, made = now }: DueRow = JSON.parse(value);
+        const back = items.map((item) => (item === null ? null : earlier(item, made - now)));
+        void due.remove(key);
+        this.#putFree(this.#rows.newKey(key[0] as DueKind, key[1] - (made - now)), back, now);
+        count += items.length;
+      }
+      return count;
     });
   }
 

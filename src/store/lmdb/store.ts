@@ -8,7 +8,7 @@
  *   things are settled. A thing of a row that is taken over may have been done already: it is a hint.
  */
 import type { Store } from '../../engine/store.ts';
-import { LmdbAccounts } from './accounts.ts';
+import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
 import { LmdbDue } from './due.ts';
 import { DueRows } from './due-rows.ts';
@@ -37,13 +37,14 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const tables = toRead ?? (await openTables(options.folder));
   const environment = new Environment(tables, (error) => options.onFatal(error));
   // A group writes its rows of what is due, then its rows of what waits for the bank: in the order in which they are made here.
-  const rows = new DueRows(environment, options.incarnation);
+  const rows = new DueRows(environment, options);
   const waits = new Waits(environment, options);
   return {
     journal: new LmdbJournal(environment, rows, waits),
     due: new LmdbDue(environment, rows, waits, options),
     attention: new LmdbAttention(environment),
     accounts: new LmdbAccounts(environment),
+    marks: new LmdbMarks(environment),
     ping: async () => environment.check(),
     close: () => environment.close(),
   };

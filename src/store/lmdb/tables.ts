@@ -12,6 +12,8 @@ export interface DueRow {
   owner: string | null;
   /** Null: taken out again. */
   items: (Due | null)[];
+  /** When the row was made, ms since 1970; absent in rows of former builds. */
+  made?: number;
 }
 
 export type DueKey = [kind: string, at: number, id: string];

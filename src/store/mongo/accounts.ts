@@ -1,12 +1,12 @@
-/** The settings of accounts on MongoDB: a document for each, replaced whole, version after version. */
+/** The settings of accounts on MongoDB: a document for each, replaced whole, version after version; and the store's own marks. */
 import type { Account } from '../../domain/account.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import type { AccountTable } from '../../engine/store.ts';
+import type { AccountTable, Marks } from '../../engine/store.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import { fromBson, type Plain, toBson } from './documents.ts';
 import { Gathered } from './gathering.ts';
 import type { MongoReads } from './reads.ts';
-import { allTaken, insertAll } from './writes.ts';
+import { allTaken, insertAll, updateAll } from './writes.ts';
 
 export interface AccountDocument extends Plain {
   _id: string;
@@ -21,14 +21,6 @@ function accountDocument({ id, ...settings }: Account): AccountDocument {
 function accountFromDocument({ _id, ...settings }: AccountDocument): Account {
   return { id: _id, ...(fromBson(settings) as Omit<Account, 'id'>) };
 }
-
-/** What is known of the store as a whole. */
-interface MarkDocument extends Plain {
-  _id: string;
-  value: string;
-}
-
-const PROBE = 'secrets';
 
 export class MongoAccounts implements AccountTable {
   readonly #connection: MongoConnection;
@@ -70,17 +62,6 @@ export class MongoAccounts implements AccountTable {
     return (await this.#reads.find<AccountDocument>('accounts', {}, options)).length === 0;
   }
 
-  async probe(): Promise<string | null> {
-    this.#connection.check();
-    const [mark] = await this.#reads.find<MarkDocument>('marks', { _id: PROBE });
-    return mark?.value ?? null;
-  }
-
-  async keepProbe(value: string): Promise<void> {
-    this.#connection.check();
-    allTaken(await insertAll(this.#connection, 'marks', [{ _id: PROBE, value }]));
-  }
-
   async put(account: Account): Promise<boolean> {
     this.#connection.check();
     if (await this.#write(accountDocument(account))) return true;
@@ -106,5 +87,38 @@ export class MongoAccounts implements AccountTable {
     const { taken, refused } = await insertAll(this.#connection, 'accounts', documents);
     const others = new Set(taken);
     return documents.map((document) => refused.get(document) ?? !others.has(document));
+  }
+}
+
+interface MarkDocument extends Plain {
+  _id: string;
+  text: string;
+}
+
+export class MongoMarks implements Marks {
+  readonly #connection: MongoConnection;
+  readonly #reads: MongoReads;
+
+  constructor(connection: MongoConnection, reads: MongoReads) {
+    this.#connection = connection;
+    this.#reads = reads;
+  }
+
+  async mark(name: string): Promise<string | null> {
+    this.#connection.check();
+    return (await this.#reads.find<MarkDocument>('marks', { _id: name }))[0]?.text ?? null;
+  }
+
+  async keepMark(name: string, text: string): Promise<void> {
+    await this.#update(name, { $setOnInsert: { text } });
+  }
+
+  async putMark(name: string, text: string): Promise<void> {
+    await this.#update(name, { $set: { text } });
+  }
+
+  async #update(name: string, u: object): Promise<void> {
+    this.#connection.check();
+    allTaken(await updateAll(this.#connection, 'marks', [{ q: { _id: name }, u, upsert: true }]));
   }
 }

@@ -10,7 +10,7 @@
  */
 import { type AttentionItem, type Store, StoreUnavailable } from '../../engine/store.ts';
 import { textOf } from '../../errors.ts';
-import { MongoAccounts } from './accounts.ts';
+import { MongoAccounts, MongoMarks } from './accounts.ts';
 import { Appends } from './appends/appends.ts';
 import { Finishing } from './appends/finishing.ts';
 import { MongoAttention } from './attention.ts';
@@ -48,6 +48,7 @@ export class MongoStore implements Store {
   readonly due: MongoDue;
   readonly attention: MongoAttention;
   readonly accounts: MongoAccounts;
+  readonly marks: MongoMarks;
   /** Resolves once the database is there and prepared; never where the server can't be used. */
   readonly ready: Promise<void>;
   /** The database's clock, ms since 1970. */
@@ -76,6 +77,7 @@ export class MongoStore implements Store {
     this.due = new MongoDue({ ...common, processes, leases, recovery });
     this.attention = new MongoAttention(connection, reads);
     this.accounts = new MongoAccounts(connection, reads);
+    this.marks = new MongoMarks(connection, reads);
     this.#connection = connection;
     this.#processes = processes;
     this.#leases = leases;

@@ -7,13 +7,20 @@ import {
   type DueIndex,
   itemOf,
   type Journal,
+  type Marks,
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
 import { appendAfter, cashoutCreated, chargeCreated, settings } from './builders.ts';
 import { type ContractContext, contractPart, first, same } from './harness.ts';
 
 /** What a store can be asked, in all of its roles. */
-type PortMethod = keyof Journal | keyof DueIndex | keyof Attention | keyof AccountTable | 'ping';
+type PortMethod =
+  | keyof Journal
+  | keyof DueIndex
+  | keyof Attention
+  | keyof AccountTable
+  | keyof Marks
+  | 'ping';
 
 /** Fails unless the operation ends in StoreUnavailable, thrown or rejected. */
 async function unavailable(what: string, operation: () => Promise<unknown>): Promise<void> {
@@ -105,8 +112,10 @@ export function lifeContract(context: ContractContext): void {
         isEmpty: () => store.accounts.isEmpty(),
         all: () => store.accounts.all(),
         put: () => store.accounts.put(settings()),
-        probe: () => store.accounts.probe(),
-        keepProbe: () => store.accounts.keepProbe('x'),
+        mark: () => store.marks.mark('x'),
+        keepMark: () => store.marks.keepMark('x', 'y'),
+        putMark: () => store.marks.putMark('x', 'y'),
+        rewind: () => store.due.rewind(now()),
         ping: () => store.ping(),
       };
       for (const [name, operation] of Object.entries(operations)) await unavailable(name, operation);

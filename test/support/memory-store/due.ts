@@ -13,6 +13,8 @@ interface Row {
   source: string | null;
   claim: { incarnation: string; token: string } | null;
   parked: boolean;
+  /** When it was made due, ms since 1970. */
+  made: number;
 }
 
 /** Whose claims they are, and what becomes theirs at once: what is due by `until` (ms). */
@@ -28,8 +30,8 @@ export class MemoryDue {
   #tokens = 0;
 
   /** Adds what an append brought. */
-  append(dues: readonly Due[], source: string, claimant: Claimant): Claim[] {
-    const rows = dues.map((due): Row => ({ due, source, claim: null, parked: false }));
+  append(dues: readonly Due[], source: string, claimant: Claimant, made: number): Claim[] {
+    const rows = dues.map((due): Row => ({ due, source, claim: null, parked: false, made }));
     for (const row of rows) this.#rows.add(row);
     return rows
       .filter((row) => row.due.at <= claimant.until)
@@ -37,8 +39,8 @@ export class MemoryDue {
   }
 
   /** Adds what a settlement made due. */
-  add(due: Due): void {
-    this.#rows.add({ due, source: null, claim: null, parked: false });
+  add(due: Due, made: number): void {
+    this.#rows.add({ due, source: null, claim: null, parked: false, made });
   }
 
   /** The claims that an incarnation still has from an append: the answer to the same append again. */
@@ -76,6 +78,17 @@ export class MemoryDue {
     if (!row) return;
     this.#release(row);
     row.parked = true;
+  }
+
+  /** What was made due by a clock that was ahead is due as long from now. */
+  rewind(now: number): number {
+    const wrong = [...this.#rows].filter(({ made, claim }) => claim === null && made > now + 1_000);
+    for (const row of wrong) {
+      const ms = row.made - now;
+      row.due = { ...row.due, at: row.due.at - ms, ahead: (row.due.ahead ?? 0) + ms };
+      row.made = now;
+    }
+    return wrong.length;
   }
 
   /** Makes all that was parked due at `now`; how many. */

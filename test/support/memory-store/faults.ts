@@ -5,6 +5,7 @@ import {
   type Attention,
   type DueIndex,
   type Journal,
+  type Marks,
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
 
@@ -14,6 +15,7 @@ export type StoreMethod =
   | keyof DueIndex
   | keyof Attention
   | keyof AccountTable
+  | keyof Marks
   | 'ping'
   | 'close';
 

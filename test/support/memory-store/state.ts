@@ -69,7 +69,7 @@ export class MemoryState {
     };
   }
 
-  append(append: Append, incarnation: string): AppendResult {
+  append(append: Append, incarnation: string, now: number): AppendResult {
     const { batch } = append;
     const source = JSON.stringify([batch.account, batch.id]);
     const journal = this.#journal(batch.account);
@@ -84,7 +84,7 @@ export class MemoryState {
     this.withdraw(append.withdrawn);
     return {
       outcome: 'appended',
-      claims: this.due.append(append.due, source, { incarnation, until: append.claimUntil }),
+      claims: this.due.append(append.due, source, { incarnation, until: append.claimUntil }, now),
     };
   }
 
@@ -118,9 +118,9 @@ export class MemoryState {
     return [...(this.#lookups.get(account)?.values() ?? [])];
   }
 
-  settle({ claim, next, record, attention }: Settlement): boolean {
+  settle({ claim, next, record, attention }: Settlement, now: number): boolean {
     if (claim !== null && !this.due.end(claim.token)) return false;
-    if (next) this.due.add(next);
+    if (next) this.due.add(next, now);
     if (record) this.#deliveries.set(record.id, record);
     if (attention) this.#attention.set(`${attention.kind}:${attention.id}`, { item: attention, done: false });
     return true;
@@ -203,10 +203,10 @@ export class MemoryState {
     return [...this.#accounts.values()];
   }
 
-  probe: string | null = null;
+  readonly marks = new Map<string, string>();
 
-  keepProbe(sealed: string): void {
-    this.probe ??= sealed;
+  keepMark(name: string, text: string): void {
+    if (!this.marks.has(name)) this.marks.set(name, text);
   }
 
   putAccount(account: Account): boolean {

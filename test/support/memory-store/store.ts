@@ -13,6 +13,7 @@ import {
   type DueKind,
   isOf,
   type Journal,
+  type Marks,
   type Store,
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
@@ -37,6 +38,7 @@ export class MemoryStore implements Store {
   readonly due: DueIndex;
   readonly attention: Attention;
   readonly accounts: AccountTable;
+  readonly marks: Marks;
   readonly ping = this.#method('ping', () => {});
   readonly #state: MemoryState;
   readonly #incarnation: string;
@@ -57,13 +59,14 @@ export class MemoryStore implements Store {
     this.due = this.#due(this.#state);
     this.attention = this.#attention(this.#state);
     this.accounts = this.#accounts(this.#state);
+    this.marks = this.#marks(this.#state);
   }
 
   #journal(state: MemoryState): Journal {
     return {
       head: this.#method('head', (account) => state.head(account)),
       read: this.#method('read', (account, wants) => state.read(account, wants)),
-      append: this.#method('append', (append) => state.append(append, this.#incarnation), {
+      append: this.#method('append', (append) => state.append(append, this.#incarnation, this.#now()), {
         outcome: 'stale',
       }),
       transaction: this.#method('transaction', (id) => state.transaction(id)),
@@ -87,11 +90,14 @@ export class MemoryStore implements Store {
         state.beats.set(this.#incarnation, now);
       }),
       claim: async (kind, now, limit) => (await claim(kind, now, limit)).filter((each) => isOf(each, kind)),
-      settle: this.#method('settle', (settlements) => settlements.map((each) => state.settle(each))),
+      settle: this.#method('settle', (settlements) =>
+        settlements.map((each) => state.settle(each, this.#now())),
+      ),
       park: this.#method('park', (claims) => {
         for (const { token } of claims) state.due.park(token);
       }),
       unpark: this.#method('unpark', (now) => state.due.unpark(now)),
+      rewind: this.#method('rewind', (now) => state.due.rewind(now)),
       // There is nothing to drop: all is found by looking at all.
       tidy: this.#method('tidy', () => {}),
     };
@@ -116,9 +122,15 @@ export class MemoryStore implements Store {
       byClientId: this.#method('byClientId', (clientId) => state.accountByClientId(clientId)),
       all: this.#method('all', () => state.accounts()),
       isEmpty: this.#method('isEmpty', () => state.accounts().length === 0),
-      probe: this.#method('probe', () => state.probe),
-      keepProbe: this.#method('keepProbe', (sealed) => state.keepProbe(sealed)),
       put: this.#method('put', (account) => state.putAccount(account)),
+    };
+  }
+
+  #marks(state: MemoryState): Marks {
+    return {
+      mark: this.#method('mark', (name) => state.marks.get(name) ?? null),
+      keepMark: this.#method('keepMark', (name, text) => state.keepMark(name, text)),
+      putMark: this.#method('putMark', (name, text) => void state.marks.set(name, text)),
     };
   }
 

@@ -110,6 +110,12 @@ export function dueParts({ at, tries }: Due, lease: BatchLease | null): Held & {
  */
 export type FoundDue = { due: Due; element: string; document: string; until: Date };
 
+/** By how much the time that something was set by was ahead of the clock, where it is due at `at` (ms). */
+function aheadOf(time: Date | string | null, at: number): { ahead?: number } {
+  const ahead = time === null ? 0 : Date.parse(toIso(time)) - at;
+  return ahead > 0 ? { ahead } : {};
+}
+
 /** Of what is due in a transaction's document what may be claimed at a time (ms). */
 export function dueInTransaction(
   kind: ElementKind,
@@ -128,7 +134,7 @@ export function dueInTransaction(
     const due: Due =
       'order' in element
         ? { ...common, kind: 'bank', order: fromBson(element.order) as OrderElement['order'] }
-        : { ...common, kind: 'timer', name: element.name };
+        : { ...common, kind: 'timer', name: element.name, ...aheadOf(element.at, common.at) };
     found.push({ due, element: id, document: transaction, until });
   }
   return found;
@@ -136,7 +142,9 @@ export function dueInTransaction(
 
 export function dueDelivery(document: DeliveryDocument): FoundDue {
   const { _id, account, transaction, due: until = new Date(0), since = until, tries = 0 } = document;
-  const due: Due = { kind: 'delivery', at: since.getTime(), account, transaction, delivery: _id, tries };
+  const at = since.getTime();
+  const ahead = aheadOf(document.nextAttemptAt, at);
+  const due: Due = { kind: 'delivery', at, account, transaction, delivery: _id, tries, ...ahead };
   return { due, element: '', document: _id, until };
 }
 

@@ -35,6 +35,7 @@ import {
   stillStanding,
 } from './documents.ts';
 import type { Leases } from './leases.ts';
+import { rewindAll } from './rewind.ts';
 import {
   claimOf,
   type DueStatements,
@@ -233,6 +234,11 @@ export class MongoDue implements DueIndex {
     } finally {
       leases.letGo(claims);
     }
+  }
+
+  async rewind(now: number): Promise<number> {
+    this.#parts.connection.check();
+    return rewindAll(this.#parts.connection, now);
   }
 
   async unpark(now: number): Promise<number> {

@@ -1,0 +1,80 @@
+/**
+ * Brings back what lies ahead because the database's clock was wrong when it became due. Each statement may be run
+ * again, by any process: what was brought back doesn't fit it any more.
+ */
+import type { Document } from 'mongodb';
+import type { MongoConnection } from '../connection.ts';
+import { allTaken, updateAll } from '../writes.ts';
+
+/** A clock that was set back by less is let be. */
+const SET_MS = 1_000;
+/** No claim and no order to the bank lies so far ahead. */
+const FAR_MS = 120_000;
+
+/** A time less as much as another one lies ahead of now, but not before now. */
+function earlier(time: string, wrong: string, now: Date): Document {
+  return { $max: [now, { $subtract: [time, { $subtract: [wrong, now] }] }] };
+}
+
+function mapped(array: string, changes: (element: string) => { if: Document; due: unknown }[]): Document {
+  const branches = changes('$$e').map(({ if: fits, due }) => ({
+    case: fits,
+    // biome-ignore lint/suspicious/noThenProperty: the operator's own word
+    then: { $mergeObjects: ['$$e', { due }] },
+  }));
+  return { $map: { input: `$${array}`, as: 'e', in: { $switch: { branches, default: '$$e' } } } };
+}
+
+/** @returns how many documents were changed */
+export async function rewindAll(connection: MongoConnection, time: number): Promise<number> {
+  const now = new Date(time);
+  const soon = new Date(time + SET_MS);
+  const far = new Date(time + FAR_MS);
+  const isHeldFar = (element: string): Document => ({
+    $and: [{ $ne: [{ $type: `${element}.token` }, 'missing'] }, { $gt: [`${element}.due`, far] }],
+  });
+  // Timers that stand where their transactions say were not brought back yet.
+  const timers = mapped('timers', (e) => [
+    { if: isHeldFar(e), due: now },
+    {
+      if: { $and: [{ $eq: [`${e}.due`, `${e}.at`] }, { $gt: ['$updatedAt', soon] }] },
+      due: earlier(`${e}.due`, '$updatedAt', now),
+    },
+  ]);
+  const orders = mapped('orders', (e) => [{ if: { $gt: [`${e}.due`, far] }, due: now }]);
+  const lastAttempt = { $ifNull: [{ $last: '$attempts.at' }, '$due'] };
+  const deliveries = {
+    $switch: {
+      branches: [
+        // biome-ignore lint/suspicious/noThenProperty: the operator's own word
+        { case: isHeldFar('$$ROOT'), then: now },
+        {
+          case: { $gt: [lastAttempt, soon] },
+          // biome-ignore lint/suspicious/noThenProperty: the operator's own word
+          then: { $max: [now, { $subtract: ['$due', { $subtract: [lastAttempt, now] }] }] },
+        },
+      ],
+      default: '$due',
+    },
+  };
+  // Of deliveries only those are brought back whose due time is still the one that the wrong clock gave.
+  const isUntouched = {
+    $expr: {
+      $or: [
+        { $eq: ['$due', '$nextAttemptAt'] },
+        { $eq: [{ $size: '$attempts' }, 0] },
+        { $gt: ['$token', null] },
+      ],
+    },
+  };
+  const [transactions, others] = await Promise.all([
+    updateAll(connection, 'transactions', [
+      { q: { 'timers.due': { $gt: soon } }, u: [{ $set: { timers } }], multi: true },
+      { q: { 'orders.due': { $gt: far } }, u: [{ $set: { orders } }], multi: true },
+    ]),
+    updateAll(connection, 'deliveries', [
+      { q: { due: { $gt: soon }, ...isUntouched }, u: [{ $set: { due: deliveries } }], multi: true },
+    ]),
+  ]);
+  return allTaken(transactions).changed + allTaken(others).changed;
+}
