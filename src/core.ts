@@ -11,7 +11,7 @@ import { findSecretsKey, keyIsMissing, openSecretsKey } from './accounts/secrets
 import { SandboxBank } from './bank/sandbox.ts';
 import { batchIds, newIncarnation, newTransactionId, now } from './clock.ts';
 import type { Config } from './config.ts';
-import type { Bank } from './engine/bank.ts';
+import { type Bank, PunctualBank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from './engine/store.ts';
@@ -106,7 +106,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const { store, now: storeNow } = opened;
   const { sealer, ready } = await withKey(config, access, opened);
   const directory = new Directory(store.accounts, sealer, storeNow);
-  const bank = new SandboxBank(config.sandboxDelayMs);
+  const bank = new PunctualBank(new SandboxBank(config.sandboxDelayMs));
   const settings = (id: string) => directory.account(id);
   const engine = new Engine({
     store,

@@ -4,15 +4,17 @@
  * whose desk died is found again.
  *
  * 1. A payout's first `submit` begins only after the journal says so, and it is never submitted again blind: an
- *    unknown outcome is queried. A bank that can repeat a submit (the sandbox) needs neither.
- * 2. An order that fails backs off; it never holds up another.
+ *    unknown outcome is queried. A bank that can repeat a submit (the
+ *    sandbox) needs neither.
+ * 2. An order that fails backs off. None holds up another: they are carried out beside each other, up to a bound, and
+ *    each is settled when it ends.
  */
 import { type Bank, BankOutcomeUnknown, BankRefused } from '../engine/bank.ts';
+import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer, Payments } from '../engine/payments.ts';
-import { settleSurely } from '../engine/settle.ts';
-import type { Claim, ClaimOf, Due, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
+import type { ClaimOf, Due, DueIndex, JournalReads } from '../engine/store.ts';
 
 /** A claimed order; the record is known where the order is fresh from its commit. */
 export interface ClaimedOrder {
@@ -24,6 +26,8 @@ type BankDue = ClaimOf<'bank'>['due'];
 
 const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 60_000;
+const MOST_IN_HAND = 4_096;
+const CALLS_AT_ONCE = 256;
 
 export interface DeskOptions {
   engine: Engine;
@@ -33,11 +37,8 @@ export interface DeskOptions {
   bank: Bank;
   now(): number;
   /** Something went wrong that will be tried again. */
-  onTrouble(error: unknown, due: Due): void;
+  onTrouble(error: unknown, due?: Due): void;
 }
-
-/** The outcome of a claimed order: another order, or nothing more; `park` where the transaction is quarantined. */
-type Outcome = { next: Due | null } | 'park';
 
 const DONE: Outcome = { next: null };
 
@@ -48,31 +49,38 @@ export function backoffMs(tries: number): number {
 
 export class Desk {
   readonly #options: DeskOptions;
+  readonly #hands: Hands<ClaimedOrder>;
 
   constructor(options: DeskOptions) {
     this.#options = options;
+    const settler = new Settler(options.due, options.onTrouble);
+    const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
+    this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: CALLS_AT_ONCE, work });
   }
 
-  async carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
-    const settlements: Settlement[] = [];
-    const parked: Claim[] = [];
-    await Promise.all(
-      orders.map(async ({ claim, record }) => {
-        const outcome = await this.#outcome(claim.due, record);
-        if (outcome === 'park') parked.push(claim);
-        else settlements.push({ claim, next: outcome.next });
-      }),
-    );
-    await settleSurely(this.#options.due, settlements, parked);
+  /** For how many more orders there is room. */
+  get room(): Room {
+    return this.#hands.room;
   }
 
-  async #outcome(due: BankDue, fresh: TransactionRecord | null): Promise<Outcome> {
+  /** Resolves once all of these are settled; nobody needs to wait for that. Never rejects. */
+  carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
+    return this.#hands.take(orders);
+  }
+
+  /** Resolves once nothing is in hand. */
+  idle(): Promise<void> {
+    return this.#hands.idle();
+  }
+
+  async #outcome(claim: ClaimOf<'bank'>, fresh: TransactionRecord | null): Promise<Outcome> {
+    const { due } = claim;
     try {
       const record = fresh ?? (await this.#options.journal.transaction(due.transaction));
       if (record === null) return DONE;
       switch (due.order.kind) {
         case 'payout':
-          return await this.#payout(due, record);
+          return await this.#payout(claim, record);
         case 'return':
           await this.#options.bank.giveBack(due.order);
           return DONE;
@@ -94,8 +102,9 @@ export class Desk {
     return { next: { ...due, order, at, tries: 0 } };
   }
 
-  async #payout(due: BankDue, record: TransactionRecord): Promise<Outcome> {
+  async #payout(claim: ClaimOf<'bank'>, record: TransactionRecord): Promise<Outcome> {
     if (record.final) return DONE;
+    const { due } = claim;
     const { bank } = this.#options;
     if (!bank.canRepeatSubmit && !(await this.#begins(record))) return this.#ask(due, record);
     try {
@@ -129,7 +138,7 @@ export class Desk {
     const { bank, journal } = this.#options;
     const current = (await journal.transaction(record.id)) ?? record;
     if (current.final || !current.submitted) return DONE;
-    const messages = await bank.query(current);
+    const messages = await bank.query(current, this.#options.now());
     for (const message of messages ?? []) {
       const outcome = await this.#tell(current, message);
       if (outcome === 'park') return outcome;

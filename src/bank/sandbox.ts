@@ -16,7 +16,7 @@ import {
 } from '../engine/bank.ts';
 import { allowedTypes } from '../engine/chart.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { isRefusedAtOnce, scenarioOf } from './scenarios.ts';
+import { isRefusedAtOnce, type ScenarioStep, scenarioOf } from './scenarios.ts';
 
 /** A code that is nobody's: ISPB codes are given out from 00000000 on, this one isn't. */
 const ISPB = '99999999';
@@ -43,7 +43,8 @@ export class SandboxBank implements Bank {
   /** It is bank and merchant's playground at once. */
   readonly everyDoorSpeaks = true;
   readonly canRepeatSubmit = true;
-  readonly canBeAsked = false;
+  /** About the step that is due. */
+  readonly canBeAsked = true;
   readonly #delayMs: number;
 
   constructor(delayMs: number) {
@@ -74,28 +75,48 @@ export class SandboxBank implements Bank {
     // The sandbox's payments come from nowhere, and there they go back to.
   }
 
-  async query(): Promise<BankMessage[] | null> {
+  /** The step that is due and wasn't told yet: after a pause it is heard before a charge expires. */
+  async query(transaction: TransactionRecord, at: number): Promise<BankMessage[] | null> {
+    for (let step = 0; this.#timeOf(transaction, step) <= at; step++) {
+      const scenario = this.#scenarioOf(transaction);
+      if (step >= scenario.length) return null;
+      const message = this.#message(transaction, step);
+      if (message !== null && transaction.messages[message.id] === undefined) return [message];
+    }
     return null;
   }
 
   async wake(transaction: TransactionRecord, step: number): Promise<Awakening> {
-    const steps = scenarioOf(transaction.type, amountOf(transaction));
+    const steps = this.#scenarioOf(transaction);
     const due = steps[step];
     if (due === undefined) return { messages: [], wakeInMs: null };
     const wakeInMs = step + 1 < steps.length ? this.#delayMs : null;
+    const message = this.#message(transaction, step);
+    if (message === null) return { messages: [], wakeInMs };
+    return { messages: due.twice === true ? [message, message] : [message], wakeInMs };
+  }
+
+  #scenarioOf(transaction: TransactionRecord): readonly ScenarioStep[] {
+    return scenarioOf(transaction.type, amountOf(transaction));
+  }
+
+  #timeOf(transaction: TransactionRecord, step: number): number {
+    return createdAt(transaction) + this.#delayMs * (step + 1);
+  }
+
+  /**
+   * A step's message, the same whenever it is told; null where somebody steered the transaction by hand, so that it
+   * is past the step and needn't be told.
+   */
+  #message(transaction: TransactionRecord, step: number): BankMessage | null {
+    const due = this.#scenarioOf(transaction)[step];
+    if (due === undefined) return null;
     const { machine, value } = transaction.snapshot;
-    // Somebody steered the transaction by hand: what it is past already needn't be told.
     const wanted = due.insist === true || allowedTypes(machine, value).includes(due.type);
     const id = `sandbox:${transaction.id}:${step}`;
-    // Deterministic, so that a step that is told again after a crash is the same message.
-    const data = this.fillIn(
-      transaction,
-      { id, type: due.type, data: {} },
-      createdAt(transaction) + this.#delayMs * (step + 1),
-    );
-    const message: BankMessage = { id, type: due.type, data };
-    if (!wanted && transaction.messages[id] === undefined) return { messages: [], wakeInMs };
-    return { messages: due.twice === true ? [message, message] : [message], wakeInMs };
+    if (!wanted && transaction.messages[id] === undefined) return null;
+    const bare = { id, type: due.type, data: {} };
+    return { ...bare, data: this.fillIn(transaction, bare, this.#timeOf(transaction, step)) };
   }
 
   fillIn(

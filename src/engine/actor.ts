@@ -58,8 +58,9 @@ export interface ActorHost {
   now(): number;
   newBatchId(): string;
   settings(account: string): Promise<Account | null>;
-  /** Whether fresh work may be claimed with the batch that makes it due. */
-  claimsFreshWork(): boolean;
+  /** Keeps room for what a batch makes due at once, all of it or nothing; only then is it claimed with the batch. */
+  reserve(due: readonly Due[]): boolean;
+  release(due: readonly Due[]): void;
   /** A transaction that waits for the bank is stuck after so many ms. */
   readonly stuckAfterMs: number;
   committed(batch: Committed): void;
@@ -87,6 +88,8 @@ function isQuarantined(answer: Answer | Error): answer is Quarantined {
 }
 
 interface Decided {
+  /** The clock, ms since 1970. */
+  clock: number;
   append: Append | null;
   taken: Committed['taken'];
   answers: (Answer | Error)[];
@@ -190,7 +193,16 @@ export class AccountActor {
         this.#answer(tickets, decided);
         return;
       }
-      const result = await this.#append(decided.append);
+      const fresh = decided.append.due.filter(({ at }) => at <= decided.clock);
+      const isReserved = this.#host.reserve(fresh);
+      if (isReserved) decided.append.claimUntil = decided.clock;
+      let result: AppendResult;
+      try {
+        result = await this.#append(decided.append);
+      } finally {
+        // In one turn with the hand-over: what is claimed takes the room that was kept for it.
+        if (isReserved) this.#host.release(fresh);
+      }
       if (result.outcome === 'stale') {
         this.#head = null;
         continue;
@@ -219,7 +231,7 @@ export class AccountActor {
     const at = new Date(now).toISOString();
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
     const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
-    const decided: Decided = { append: null, taken: [], answers: [] };
+    const decided: Decided = { clock, append: null, taken: [], answers: [] };
     for (const { command } of tickets) {
       try {
         const { answer, taken } = decide(workspace, command, circumstances);
@@ -262,7 +274,7 @@ export class AccountActor {
       due: entries.flatMap((entry) => dueOf(this.#account, entry)).map((due) => byClock(due, now - clock)),
       attention: taken.flatMap(({ entry, record }) => attentionItems(this.#account, entry, record)),
       withdrawn: before.flatMap((record) => this.#noMoreStuck(record, workspace, clock)),
-      claimUntil: this.#host.claimsFreshWork() ? clock : 0,
+      claimUntil: 0,
     };
   }
 

@@ -8,7 +8,7 @@ import { pause } from '../waiting.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
 import type { AttentionNote } from './journal.ts';
-import { type AttentionItem, itemOf, type Store } from './store.ts';
+import { type AttentionItem, type Due, itemOf, type Store } from './store.ts';
 
 export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
@@ -30,8 +30,11 @@ export interface SendOptions {
 
 /** Takes up the work that a batch made due, once the batch is durable. */
 export interface FreshWork {
-  /** Whether there is room: else the work waits in the store until a sweep claims it. */
-  hasRoom(): boolean;
+  /** Keeps room for all of it or nothing: what finds none waits in the store until a sweep claims it. */
+  reserve(due: readonly Due[]): boolean;
+  /** Gives back the room that was kept for it. */
+  release(due: readonly Due[]): void;
+  /** Called in the turn in which the room for it is given back. */
   takeUp(committed: Committed): void;
 }
 
@@ -62,7 +65,8 @@ export class Engine {
       newBatchId: options.newBatchId,
       settings: options.settings,
       stuckAfterMs: options.stuckAfterMs,
-      claimsFreshWork: () => this.#fresh?.hasRoom() ?? false,
+      reserve: (due) => this.#fresh?.reserve(due) ?? false,
+      release: (due) => this.#fresh?.release(due),
       committed: (batch) => this.#committed(batch),
       quarantined: (account, answers) => void this.#quarantine(account, answers),
       ahead: (account, at) => void this.#ahead(account, at),

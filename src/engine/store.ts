@@ -54,13 +54,8 @@ interface DueParts {
 }
 
 /** A thing that is due at a time (ms since 1970). It is a hint: its claimer reads again the state that it acts on. */
-export type Due = {
-  at: number;
-  account: string;
-  transaction: string;
-  tries: number;
-} /** `ahead`: by how many ms the account's time was ahead of the clock when the timer was set; absent: by none. */ & (
-  | { kind: 'timer'; name: string; ahead?: number }
+export type Due = DueParts & (
+  | { kind: 'timer'; name: string }
   | { kind: 'bank'; order: BankOrder }
   | { kind: 'delivery'; delivery: string }
 );

@@ -3,10 +3,12 @@ import type { ClaimedOrder, Desk } from '../bank/desk.ts';
 import type { Committed } from '../engine/actor.ts';
 import type { FreshWork } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { type ClaimOf, type DueIndex, isOf } from '../engine/store.ts';
+import { type ClaimOf, type Due, type DueIndex, isOf } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 
-const MAX_ORDERS = 4_096;
+function countOf(kind: Due['kind'], due: readonly Due[]): number {
+  return due.filter((each) => each.kind === kind).length;
+}
 
 /** Hands fresh deliveries to the dispatcher and fresh bank orders to the desk. */
 export function freshWork(
@@ -15,19 +17,19 @@ export function freshWork(
   dispatcher: Dispatcher,
   onTrouble: (error: unknown) => void,
 ): FreshWork {
-  let ordersInHand = 0;
-  const carryOut = async (orders: ClaimedOrder[]): Promise<void> => {
-    ordersInHand += orders.length;
-    try {
-      await desk.carryOut(orders);
-    } catch (error) {
-      onTrouble(error);
-    } finally {
-      ordersInHand -= orders.length;
-    }
+  const release = (fresh: readonly Due[]): void => {
+    desk.room.release(countOf('bank', fresh));
+    dispatcher.room.release(countOf('delivery', fresh));
   };
   return {
-    hasRoom: () => dispatcher.hasRoom() && ordersInHand < MAX_ORDERS,
+    reserve: (fresh) => {
+      const orders = countOf('bank', fresh);
+      if (!desk.room.reserve(orders)) return false;
+      if (dispatcher.room.reserve(countOf('delivery', fresh))) return true;
+      desk.room.release(orders);
+      return false;
+    },
+    release,
     takeUp: (committed: Committed) => {
       if (committed.claims.length === 0) return;
       const deliveries = new Map<string, ClaimOf<'delivery'>>();
@@ -42,7 +44,7 @@ export function freshWork(
         else due.settle([{ claim, next: claim.due }]).catch(onTrouble);
       }
       if (deliveries.size > 0) dispatcher.dispatchFresh(committed, deliveries);
-      if (orders.length > 0) void carryOut(orders);
+      if (orders.length > 0) void desk.carryOut(orders);
     },
   };
 }

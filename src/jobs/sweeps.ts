@@ -1,26 +1,23 @@
 /**
- * The recurring jobs: each drains what is due in the store, in bounded batches, and sends it on. No transaction has
- * a job of its own. A job is a hint: the code that it hands a claim to reads again the state that it acts on.
+ * The recurring jobs: each claims what is due in the store, in bounded pages, and hands it on without waiting for what
+ * becomes of it. No transaction has a job of its own. A claim is a hint: whoever gets it reads again the state that it
+ * acts on.
  */
-import { backoffMs, type Desk } from '../bank/desk.ts';
-import type { Bank } from '../engine/bank.ts';
+import type { Desk } from '../bank/desk.ts';
+import type { Room } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Payments } from '../engine/payments.ts';
-import { settleSurely } from '../engine/settle.ts';
-import type { Claim, ClaimOf, Due, DueIndex, DueKind, JournalReads, Settlement } from '../engine/store.ts';
+import type { ClaimOf, DueIndex, DueKind } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { RecurringJob } from './recurring-job.ts';
+import type { Timers } from './timers.ts';
 
 export interface SweepOptions {
   engine: Engine;
-  payments: Payments;
-  journal: JournalReads;
   due: DueIndex;
-  bank: Bank;
   desk: Desk;
+  timers: Timers;
   dispatcher: Dispatcher;
   now(): number;
-  onTrouble(error: unknown, due: Due): void;
   /** How often the store is asked for what is due: 100 by default; a step comes at most 250 ms late on an idle machine. */
   tickMs?: number;
 }
@@ -34,101 +31,67 @@ export interface Sweeps {
 }
 
 const DEFAULT_TICK_MS = 100;
-const BATCH = 500;
-/** Deliveries of a batch: fewer, since each is read from the journal. */
+/** The most that is claimed at a time. */
+const PAGE = 500;
+/** As `PAGE`, of deliveries: fewer, since each is read from the journal. */
 const DELIVERIES = 100;
-/** Batches of one drain: a backlog yields to the other jobs now and then. */
+/** Pages of one sweep: a backlog yields to the other jobs now and then. */
 const ROUNDS = 40;
 const UNPARK_MS = 60_000;
 
-/** Claims and hands on until nothing is due; false where there is more. */
-async function drain<Kind extends DueKind>(
-  claim: () => Promise<ClaimOf<Kind>[]>,
-  handOn: (claims: ClaimOf<Kind>[]) => Promise<void>,
-): Promise<boolean> {
+/** What claims go to: as many as it has room for, and it doesn't make the sweep wait for what it does with them. */
+interface Taker<Kind extends DueKind> {
+  kind: Kind;
+  room: Room;
+  /** The most that is claimed at a time. */
+  page: number;
+  take(claims: ClaimOf<Kind>[]): void;
+}
+
+/** Claims and hands on until nothing is due or there is no more room. */
+async function sweep<Kind extends DueKind>(
+  { due, now }: SweepOptions,
+  { kind, room, page, take }: Taker<Kind>,
+): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    const claims = await claim();
-    if (claims.length === 0) return true;
-    await handOn(claims);
-  }
-  return false;
-}
-
-class TimerSweep {
-  readonly #options: SweepOptions;
-
-  constructor(options: SweepOptions) {
-    this.#options = options;
-  }
-
-  async fireAll(claims: readonly ClaimOf<'timer'>[]): Promise<void> {
-    const settlements: Settlement[] = [];
-    const parked: Claim[] = [];
-    await Promise.all(
-      claims.map(async (claim) => {
-        const outcome = await this.#fire(claim.due);
-        if (outcome === 'park') parked.push(claim);
-        else settlements.push({ claim, next: outcome });
-      }),
-    );
-    await settleSurely(this.#options.due, settlements, parked);
-  }
-
-  /** Null: done with; a due: later; `park`: the transaction is quarantined. */
-  async #fire(due: ClaimOf<'timer'>['due']): Promise<Due | null | 'park'> {
-    const { engine, now, onTrouble } = this.#options;
+    const reserved = room.reserveUpTo(page);
+    if (reserved === 0) return;
+    let claims: ClaimOf<Kind>[] = [];
     try {
-      await this.#askBank(due.transaction);
-      const { transaction, name, at, ahead = 0 } = due;
-      const command = { kind: 'timer', transaction, name, at, ahead } as const;
-      const answer = await engine.send(due.account, command);
-      if (answer.kind === 'notYet') return { ...due, at: answer.at };
-      return answer.kind === 'quarantined' ? 'park' : null;
-    } catch (error) {
-      onTrouble(error, due);
-      return { ...due, at: now() + backoffMs(due.tries), tries: due.tries + 1 };
+      claims = await due.claim(kind, now(), reserved);
+    } finally {
+      room.release(reserved);
+      take(claims);
     }
-  }
-
-  /** A bank that can be asked may know of a payment that has not reached us: it is heard before a charge expires. */
-  async #askBank(id: string): Promise<void> {
-    const { bank, journal, payments } = this.#options;
-    if (!bank.canBeAsked) return;
-    const record = await journal.transaction(id);
-    if (record === null || record.final) return;
-    for (const message of (await bank.query(record)) ?? []) await payments.tell(record, message, 'bank');
+    if (claims.length === 0) return;
   }
 }
 
-/** The jobs that drain what is due in the store, of all processes. */
+/** The jobs that drain what is due in the store, of all processes. None waits for what another has claimed. */
 function dueJobs(options: SweepOptions): RecurringJob[] {
-  const { due, desk, dispatcher, now, tickMs = DEFAULT_TICK_MS } = options;
-  const timers = new TimerSweep(options);
+  const { desk, timers, dispatcher, tickMs: everyMs = DEFAULT_TICK_MS } = options;
+  const orders: Taker<'bank'> = {
+    kind: 'bank',
+    room: desk.room,
+    page: PAGE,
+    take: (claims) => void desk.carryOut(claims.map((claim) => ({ claim, record: null }))),
+  };
+  const fires: Taker<'timer'> = {
+    kind: 'timer',
+    room: timers.room,
+    page: PAGE,
+    take: (claims) => void timers.fireAll(claims),
+  };
+  const deliveries: Taker<'delivery'> = {
+    kind: 'delivery',
+    room: dispatcher.room,
+    page: DELIVERIES,
+    take: (claims) => void dispatcher.dispatchClaimed(claims),
+  };
   return [
-    {
-      name: 'bank-and-timers',
-      everyMs: tickMs,
-      run: async () => {
-        const orders = (claims: ClaimOf<'bank'>[]): Promise<void> =>
-          desk.carryOut(claims.map((claim) => ({ claim, record: null })));
-        // The bank's due steps come before due expiries: after a pause, what was paid in time is paid.
-        if (!(await drain(() => due.claim('bank', now(), BATCH), orders))) return;
-        await drain(
-          () => due.claim('timer', now(), BATCH),
-          (claims) => timers.fireAll(claims),
-        );
-      },
-    },
-    {
-      name: 'deliveries',
-      everyMs: tickMs,
-      run: async () => {
-        const limit = (): number => Math.min(DELIVERIES, dispatcher.room);
-        const claim = async (): Promise<ClaimOf<'delivery'>[]> =>
-          limit() === 0 ? [] : due.claim('delivery', now(), limit());
-        await drain(claim, (claims) => dispatcher.dispatchClaimed(claims));
-      },
-    },
+    { name: 'bank', everyMs, run: () => sweep(options, orders) },
+    { name: 'timers', everyMs, run: () => sweep(options, fires) },
+    { name: 'deliveries', everyMs, run: () => sweep(options, deliveries) },
   ];
 }
 

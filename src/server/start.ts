@@ -9,7 +9,7 @@ import type { Config } from '../config.ts';
 import { type Core, openCore } from '../core.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { OperatorError } from '../errors.ts';
-import { again, pause } from '../waiting.ts';
+import { again, pause, within } from '../waiting.ts';
 import { openDoors, openMetrics } from './listening.ts';
 import { openWorkers } from './workers.ts';
 
@@ -26,6 +26,7 @@ export interface Running {
 const GRACE_MS = 150;
 const HTTP_DRAIN_MS = 4_000;
 const MAILBOX_DRAIN_MS = 2_000;
+const WORK_DRAIN_MS = 1_000;
 const START_PAUSE_MS = 500;
 
 /** Whether the server takes requests, and why not. */
@@ -75,7 +76,7 @@ export async function start(
   const core = await openCore(config, { access: 'hold', onFatal, onNotice });
   const { engine, store } = core;
   const metrics = openMetrics(core, log);
-  const { dispatcher, clocks, sender } = await openWorkers(core, log, metrics);
+  const { desk, timers, dispatcher, clocks, sender } = await openWorkers(core, log, metrics);
   const state = new Readiness(core);
   const doors = await openDoors(core, log, metrics, state).catch(async (error: unknown) => {
     await sender.close();
@@ -104,6 +105,12 @@ export async function start(
     state.draining = true;
     await Promise.all(doors.map((door) => door.drain(HTTP_DRAIN_MS)));
     await Promise.all(clocks.map((clock) => clock.stop()));
+    // What the bank hasn't answered by then is unknown, and asked about after the next start.
+    await within(
+      WORK_DRAIN_MS,
+      Promise.all([desk.idle(), timers.idle()]),
+      () => new Error('orders are left'),
+    ).catch(() => {});
     await engine.drain(MAILBOX_DRAIN_MS);
     await dispatcher.close();
     await core.close();

@@ -10,6 +10,7 @@ import { freshWork } from '../jobs/fresh-work.ts';
 import { LocalClock } from '../jobs/local-clock.ts';
 import { MemoryBackend } from '../jobs/memory-backend.ts';
 import { sweeps } from '../jobs/sweeps.ts';
+import { Timers } from '../jobs/timers.ts';
 import { Watch } from '../jobs/watch.ts';
 import { Dispatcher } from '../webhooks/dispatcher.ts';
 import { openWebhookSender } from '../webhooks/sender/open.ts';
@@ -18,6 +19,8 @@ import type { Metrics } from './metrics.ts';
 
 /** The workers of one server; the clocks don't tick before they are started. */
 export interface Workers {
+  desk: Desk;
+  timers: Timers;
   dispatcher: Dispatcher;
   clocks: (LocalClock | JobClock)[];
   sender: WebhookSender;
@@ -50,21 +53,20 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
     onDead: (item) => engine.tell(item),
   });
-  const onOrderTrouble = (error: unknown, about: Due): void => onTrouble(error, { due: about });
-  const desk = new Desk({ engine, payments, journal, due, bank, now: storeNow, onTrouble: onOrderTrouble });
+  const onDueTrouble = (error: unknown, about?: Due): void => onTrouble(error, about && { due: about });
+  const common = { engine, payments, journal, due, bank, now: storeNow, onTrouble: onDueTrouble };
+  const desk = new Desk(common);
+  const timers = new Timers(common);
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   // Loaded with the driver, and only where that is used.
   const shared = core.database === null ? null : await import('../jobs/mongo-backend.ts');
   const jobs = sweeps({
     engine,
-    payments,
-    journal,
     due,
-    bank,
     desk,
+    timers,
     dispatcher,
     now: storeNow,
-    onTrouble: onOrderTrouble,
     ...(shared === null ? {} : { tickMs: shared.SHARED_CLOCK.tickMs }),
   });
   const watch = new Watch({
@@ -80,7 +82,7 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     onNotice: (text) => log.warn(text),
   });
   jobs.local.push(...watch.jobs, ...clock.jobs);
-  return { dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
+  return { desk, timers, dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
 }
 
 /** A clock for the jobs of this process alone, and one for those that processes on one database share. */

@@ -10,8 +10,8 @@
 import type { Directory } from '../accounts/directory.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actor.ts';
+import { Room, Settler } from '../engine/claims.ts';
 import { BatchReader, deliveriesOf, historyOf } from '../engine/history.ts';
-import { settleSurely } from '../engine/settle.ts';
 import type {
   AttentionItem,
   ClaimOf,
@@ -47,6 +47,8 @@ const READ_TOGETHER = 16;
 const NOT_YET_MS = 250;
 
 export class Dispatcher {
+  /** For how many more deliveries there is room. */
+  readonly room = new Room(MAX_IN_HAND);
   readonly #options: DispatcherOptions;
   /** By delivery id: their first attempt hasn't ended, or isn't recorded yet. */
   readonly #jobs = new Map<string, InHand>();
@@ -54,26 +56,18 @@ export class Dispatcher {
   readonly #waiting = new Map<string, InHand[]>();
   /** First attempts that ended but aren't recorded yet. */
   readonly #ended = new Set<string>();
-  #settlements: Settlement[] = [];
-  #settling: Promise<void> | null = null;
-  #closed = false;
+  readonly #settler: Settler;
+  readonly #settling = new Set<Promise<void>>();
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#settler = new Settler(options.due, (error) => options.onTrouble(error));
     options.sender.onResults((results) => this.#results(results));
-  }
-
-  hasRoom(): boolean {
-    return !this.#closed && this.#jobs.size < MAX_IN_HAND;
-  }
-
-  /** How many more deliveries may be claimed. */
-  get room(): number {
-    return this.#closed ? 0 : Math.max(0, MAX_IN_HAND - this.#jobs.size);
   }
 
   /** Takes up what a batch made due: nothing is read, the batch has it all. */
   dispatchFresh({ account, taken }: Committed, claims: ReadonlyMap<string, ClaimOf<'delivery'>>): void {
+    this.room.occupy(claims.size);
     for (const { entry, record } of taken) {
       if (record === null) continue;
       for (const event of entry.events) {
@@ -92,6 +86,7 @@ export class Dispatcher {
 
   /** Takes up what a sweep claimed: reads what each was about and where it stands. */
   async dispatchClaimed(claims: readonly ClaimOf<'delivery'>[]): Promise<void> {
+    this.room.occupy(claims.length);
     const byTransaction = new Map<string, ClaimOf<'delivery'>[]>();
     for (const claim of claims) {
       const own = byTransaction.get(claim.due.transaction);
@@ -220,7 +215,10 @@ export class Dispatcher {
 
   /** The attempt is over, or there was nothing to attempt: whoever waited for it may start. */
   #finish(job: InHand, outcome: { record: DeliveryRecord; next: Due | null } | null): void {
-    const settlement: Settlement = { claim: job.claim, next: outcome?.next ?? null };
+    const settlement: Settlement & { claim: ClaimOf<'delivery'> } = {
+      claim: job.claim,
+      next: outcome?.next ?? null,
+    };
     if (outcome !== null) settlement.record = outcome.record;
     if (outcome?.record.status === 'dead')
       settlement.attention = deadLetter(job, outcome.record, this.#options.now());
@@ -250,37 +248,27 @@ export class Dispatcher {
     this.#settle({ claim, next: { ...due, at: this.#options.now() + delayMs, tries: due.tries + 1 } });
   }
 
-  #settle(settlement: Settlement): void {
-    this.#settlements.push(settlement);
-    this.#settling ??= this.#write();
+  #settle(settlement: Settlement & { claim: ClaimOf<'delivery'> }): void {
+    const settling = this.#recorded(settlement, this.#settler.settle(settlement)).finally(() => {
+      this.#settling.delete(settling);
+    });
+    this.#settling.add(settling);
   }
 
-  async #write(): Promise<void> {
-    await new Promise(setImmediate);
-    while (this.#settlements.length > 0) {
-      const settlements = this.#settlements;
-      this.#settlements = [];
-      try {
-        await settleSurely(this.#options.due, settlements, []);
-        for (const { attention } of settlements)
-          if (attention !== undefined) this.#options.onDead?.(attention);
-      } catch (error) {
-        // The claims stay in the store: whoever comes next attempts again, at least once.
-        this.#options.onTrouble(error);
-      }
-      for (const { claim } of settlements) {
-        if (claim === null || claim.due.kind !== 'delivery') continue;
-        this.#ended.delete(claim.due.delivery);
-        if (this.#jobs.get(claim.due.delivery)?.claim === claim) this.#jobs.delete(claim.due.delivery);
-      }
-    }
-    this.#settling = null;
+  async #recorded(
+    { claim, attention }: Settlement & { claim: ClaimOf<'delivery'> },
+    settled: Promise<boolean>,
+  ): Promise<void> {
+    // What could not be recorded stays in the store: whoever comes next attempts again, at least once.
+    if ((await settled) && attention !== undefined) this.#options.onDead?.(attention);
+    this.room.release(1);
+    this.#ended.delete(claim.due.delivery);
+    if (this.#jobs.get(claim.due.delivery)?.claim === claim) this.#jobs.delete(claim.due.delivery);
   }
 
   /** Takes nothing more, ends the attempts under way, records them. */
   async close(): Promise<void> {
-    this.#closed = true;
     await this.#options.sender.close();
-    await this.#settling;
+    await Promise.all(this.#settling);
   }
 }

@@ -1,7 +1,9 @@
 /** The mailbox: bounded, and rid of what nobody waits for. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ACCOUNT as SETTINGS } from '../../scripts/simulation/simulation.ts';
 import { MAILBOX_SIZE, Overloaded } from '../../src/engine/actor.ts';
+import { Room } from '../../src/engine/claims.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { contentOf, type Head, sha256 } from '../../src/engine/journal.ts';
@@ -141,7 +143,8 @@ s('what a batch made due is handed on though ops can not be told of what else wa
   const troubles: unknown[] = [];
   engine.onTrouble((error) => troubles.push(error));
   engine.handFreshWorkTo({
-    hasRoom: () => true,
+    reserve: () => true,
+    release: () => {},
     takeUp: ({ taken }) => committed.push(...taken.map(({ entry }) => entry.message.type)),
   });
   faults.fail('note');
@@ -155,6 +158,38 @@ s('what a batch made due is handed on though ops can not be told of what else wa
   );
   assert.equal(committed, ['ADJUST']);
   await until(() => troubles.length === 1, 5_000);
+});
+
+s('what accounts that commit at the same time claim stays within the room that there is', async () => {
+  const { store } = opened();
+  let batches = 0;
+  const newBatchId = (): string => `b.${++batches}`;
+  const webhooks = [{ url: 'https://a.example', events: null, secrets: [] }];
+  const settings = async () => ({ ...SETTINGS, webhooks });
+  const engine = new Engine({
+    store,
+    everyDoorSpeaks: true,
+    now,
+    newBatchId,
+    settings,
+    stuckAfterMs: 300_000,
+  });
+  const room = new Room(25);
+  let inHand = 0;
+  engine.handFreshWorkTo({
+    reserve: (due) => room.reserve(due.length),
+    release: (due) => room.release(due.length),
+    takeUp: ({ claims }) => {
+      inHand += claims.length;
+      room.occupy(claims.length);
+    },
+  });
+  const ids = Array.from({ length: 40 }, (_, index) => uuid(100 + index));
+  await Promise.all(ids.map((id, index) => engine.send(`acc_${index % 4}`, charge(id))));
+  assert.ok(inHand > 0, 'nothing was claimed with its batch');
+  assert.ok(inHand <= 25, `${inHand} in hand`);
+  assert.is(room.free, 25 - inHand, 'room was lost');
+  assert.is((await store.due.claim('delivery', now(), 100)).length, 40 - inHand);
 });
 
 s.run();

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { type BankMessage, BankOutcomeUnknown, BankRefused } from '../../src/engine/bank.ts';
 import type { Door, TransactionRecord } from '../../src/engine/journal.ts';
@@ -348,6 +349,91 @@ test('a bank that can not be asked keeps a charge from expiring, until it can', 
   bank.whenQueried = async () => [];
   await sweeps(scene, 2, MINUTE_MS);
   assert.is(await statusOf(scene, asked?.id ?? ''), 'expired');
+});
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+/** The sandbox, but it never answers when money is to be given back. */
+class StingyBank extends SandboxBank {
+  asked = 0;
+
+  override giveBack(): Promise<void> {
+    this.asked += 1;
+    return never();
+  }
+}
+
+test('a bank that never answers about one order holds up no other, and no expiry', async () => {
+  const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
+  const bank = new StingyBank(50);
+  const process = openProcess({ state: new MemoryState(), clock, bank });
+  const account = await openAccount(process, clock, BALANCE);
+  const twice = applied(await createCharge(process, account));
+  applied(await process.payments.tell(twice, paid(), 'bank'));
+  assert.is((await process.payments.tell(twice, paid(), 'bank')).kind, 'refused');
+  void process.tick();
+  await until(() => bank.asked === 1, 10_000, 'the order to give back');
+  const expiring = applied(await createCharge(process, account, 1));
+  const paying = applied(await createCharge(process, account, null, 10_001));
+  clock.ms += 1_100;
+  void process.tick();
+  const statuses = () =>
+    Promise.all([expiring, paying].map(async ({ id }) => (await stored(process, id)).snapshot.value));
+  await until(async () => (await statuses()).join() === 'expired,paid', 10_000, 'expiry and payment');
+});
+
+test('orders are carried out beside each other, up to a bound', async () => {
+  const scene = await open();
+  const { process, bank, account } = scene;
+  const record = applied(await createCharge(process, account));
+  applied(await tell(scene, record, paid(), 'bank'));
+  for (let n = 0; n < 300; n += 1) await tell(scene, record, paid(), 'bank');
+  const answers: (() => void)[] = [];
+  bank.whenGivenBack = () => new Promise((resolve) => answers.push(resolve));
+  await process.tick();
+  await until(() => bank.givenBack.length === 256, 10_000, 'the first orders');
+  await process.tick();
+  assert.is(bank.givenBack.length, 256, 'more calls at once than the bound');
+  answers.pop()?.();
+  await until(() => bank.givenBack.length === 257, 10_000, 'the next one');
+  for (const answer of answers) answer();
+  await until(() => bank.givenBack.length === 300, 10_000, 'all orders');
+});
+
+test('a bank that does not answer in time: nothing is created, and what was submitted is asked about', async () => {
+  const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
+  const bank = new TestBank();
+  const process = openProcess({ state: new MemoryState(), clock, bank, callMs: 20 });
+  const account = await openAccount(process, clock, BALANCE);
+  bank.whenRegistered = never;
+  bank.whenChecked = never;
+  assert.instance(await refusal(createCharge(process, account)), BankRefused);
+  assert.instance(await refusal(createTransfer(process, account)), BankRefused);
+  assert.equal(await process.store.journal.records('', 10), []);
+  bank.whenChecked = async () => {};
+  bank.whenSubmitted = never;
+  const { id } = applied(await createTransfer(process, account));
+  await process.sweep();
+  await process.beat();
+  clock.ms += 2_000;
+  await process.sweep();
+  assert.equal([bank.submitted, bank.queried], [[id], [id]]);
+});
+
+test('while the bank is silent about one charge, others expire', async () => {
+  const scene = await open();
+  const { process, bank, account } = scene;
+  const [asked, other] = [
+    applied(await createCharge(process, account, 60)),
+    applied(await createCharge(process, account, 60)),
+  ];
+  bank.whenQueried = (id) => (id === asked.id ? never() : Promise.resolve([]));
+  scene.clock.ms += MINUTE_MS + 10;
+  void process.tick();
+  await until(async () => (await statusOf(scene, other.id)) === 'expired', 10_000, 'the other’s expiry');
+  assert.is(await statusOf(scene, asked.id), 'waiting_payment');
 });
 
 test('a settlement after a refund changes nothing, and a person is told', async () => {

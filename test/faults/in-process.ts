@@ -8,7 +8,13 @@ import { Accounts, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { Desk } from '../../src/bank/desk.ts';
 import type { Account } from '../../src/domain/account.ts';
-import type { Awakening, Bank, BankMessage, ChargeToRegister } from '../../src/engine/bank.ts';
+import {
+  type Awakening,
+  type Bank,
+  type BankMessage,
+  type ChargeToRegister,
+  PunctualBank,
+} from '../../src/engine/bank.ts';
 import type { Answer } from '../../src/engine/commands.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
@@ -16,8 +22,10 @@ import { adjust, Payments } from '../../src/engine/payments.ts';
 import type { Store } from '../../src/engine/store.ts';
 import { freshWork } from '../../src/jobs/fresh-work.ts';
 import { sweeps } from '../../src/jobs/sweeps.ts';
+import { Timers } from '../../src/jobs/timers.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import type { WebhookSender } from '../../src/webhooks/sender/port.ts';
+import type { Faults } from '../support/memory-store/faults.ts';
 import type { MemoryState } from '../support/memory-store/state.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 
@@ -89,7 +97,9 @@ export interface Process {
   payments: Payments;
   /** What went wrong and will be tried again. */
   troubles: unknown[];
-  /** One turn of the sweep over bank orders and timers. */
+  /** One turn of the sweeps over bank orders and timers. */
+  tick(): Promise<void>;
+  /** As `tick`, and until all that was taken up is settled. */
   sweep(): Promise<void>;
   /** A sign of life, as the clock gives one every second. */
   beat(): Promise<void>;
@@ -101,6 +111,11 @@ export interface ProcessOptions {
   bank: Bank;
   /** Takes up orders right after their commit, as a server does; else only sweeps do. */
   fresh?: boolean;
+  /** The deadline of a call to the bank; a server's where none is given. */
+  callMs?: number;
+  faults?: Faults;
+  /** The clock of the desk that never steps, ms. */
+  elapsed?(): number;
 }
 
 /** What seals webhook secrets in these tests. */
@@ -109,9 +124,17 @@ export function seal(): Sealer {
 }
 
 /** Opens a process on a state that it may share with others. */
-export function openProcess({ state, clock, bank, fresh = false }: ProcessOptions): Process {
+export function openProcess(options: ProcessOptions): Process {
+  const { state, clock, fresh = false, callMs, elapsed } = options;
+  const bank = new PunctualBank(options.bank, callMs);
   const now = (): number => clock.ms;
-  const store = new MemoryStore({ state, incarnation: randomUUID(), now, silentAfterMs: SILENT_AFTER_MS });
+  const store = new MemoryStore({
+    state,
+    incarnation: randomUUID(),
+    now,
+    silentAfterMs: SILENT_AFTER_MS,
+    ...(options.faults === undefined ? {} : { faults: options.faults }),
+  });
   const settings = (id: string): Promise<Account | null> => store.accounts.get(id);
   const newBatchId = (): string => randomUUID();
   const engine = new Engine({
@@ -139,26 +162,28 @@ export function openProcess({ state, clock, bank, fresh = false }: ProcessOption
     retryScale: 1,
     onTrouble,
   });
-  const desk = new Desk({ engine, payments, journal, due, bank, now, onTrouble });
+  const common = { engine, payments, journal, due, bank, now, onTrouble };
+  const desk = new Desk({ ...common, ...(elapsed === undefined ? {} : { elapsed }) });
+  const timers = new Timers(common);
   if (fresh) engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
-  const { shared, local } = sweeps({
-    engine,
-    payments,
-    journal,
-    due,
-    bank,
-    desk,
-    dispatcher,
-    now,
-    onTrouble,
-  });
+  const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
   const jobs = [...shared, ...local];
-  const job = (name: string) => async (): Promise<void> => {
+  const job = async (name: string): Promise<void> => {
     const found = jobs.find((one) => one.name === name);
     if (found === undefined) throw new Error(`no job ${name}`);
     await found.run();
   };
-  return { store, engine, payments, troubles, sweep: job('bank-and-timers'), beat: job('heartbeat') };
+  const tick = async (): Promise<void> => {
+    await job('bank');
+    await job('timers');
+  };
+  const sweep = async (): Promise<void> => {
+    await job('bank');
+    await desk.idle();
+    await job('timers');
+    await timers.idle();
+  };
+  return { store, engine, payments, troubles, tick, sweep, beat: () => job('heartbeat') };
 }
 
 /** A state with an account in it that has so much. */
@@ -176,14 +201,15 @@ export async function openAccount(process: Process, clock: SetClock, balance: nu
   return account;
 }
 
-/** Asks for a charge of 100.00. */
+/** Asks for a charge, of 100.00 where nothing is said. */
 export function createCharge(
   { payments }: Process,
   account: Account,
   expiresIn: number | null = null,
+  amount = 10_000,
 ): Promise<Answer> {
   const nothing = { externalRef: null, description: null, additionalInfo: null, customer: null };
-  return payments.createCharge(account, { amount: 10_000, metadata: {}, expiresIn, ...nothing }, {});
+  return payments.createCharge(account, { amount, metadata: {}, expiresIn, ...nothing }, {});
 }
 
 /** Asks for a transfer of 10.00, which costs 10.50. */

@@ -1,0 +1,179 @@
+/**
+ * Claims in hand: how many there may be, the work on them beside each other, and their ends.
+ */
+import { again } from '../waiting.ts';
+import { type Claim, type Due, type DueIndex, type Settlement, StoreUnavailable } from './store.ts';
+
+const TRIES = 8;
+const FIRST_PAUSE_MS = 50;
+
+function surely(work: () => Promise<unknown>): Promise<unknown> {
+  return again(work, (error, attempt) => {
+    const isAway = error instanceof StoreUnavailable && attempt < TRIES;
+    return isAway ? FIRST_PAUSE_MS * 2 ** attempt : null;
+  });
+}
+
+/** A bound on what is in hand; what is to be claimed is reserved first. */
+export class Room {
+  #free: number;
+
+  constructor(most: number) {
+    this.#free = most;
+  }
+
+  get free(): number {
+    return Math.max(0, this.#free);
+  }
+
+  /** All of it or nothing; false where there is no room for all. */
+  reserve(count: number): boolean {
+    if (count > this.free) return false;
+    this.#free -= count;
+    return true;
+  }
+
+  /** As much as there is room for; how much that is. */
+  reserveUpTo(count: number): number {
+    const reserved = Math.min(count, this.free);
+    this.#free -= reserved;
+    return reserved;
+  }
+
+  /** What is in hand already. */
+  occupy(count: number): void {
+    this.#free -= count;
+  }
+
+  release(count: number): void {
+    this.#free += count;
+  }
+}
+
+interface SettlingGroup {
+  settlements: Settlement[];
+  parked: Claim[];
+  written: Promise<boolean>;
+}
+
+/**
+ * Ends claims: those of one turn of the event loop, and those that come while a write is under way, in one write.
+ * It is tried again where the store can't be reached.
+ */
+export class Settler {
+  readonly #due: DueIndex;
+  readonly #onTrouble: (error: unknown) => void;
+  #group: SettlingGroup | null = null;
+  #underWay: Promise<unknown> = Promise.resolve();
+
+  /** `onTrouble` gets what kept a write from being done: what it was about is found again. */
+  constructor(due: DueIndex, onTrouble: (error: unknown) => void) {
+    this.#due = due;
+    this.#onTrouble = onTrouble;
+  }
+
+  /** Resolves once the store was told; false where it could not be. */
+  settle(settlement: Settlement): Promise<boolean> {
+    const group = this.#present();
+    group.settlements.push(settlement);
+    return group.written;
+  }
+
+  /** As `settle`. */
+  park(claim: Claim): Promise<boolean> {
+    const group = this.#present();
+    group.parked.push(claim);
+    return group.written;
+  }
+
+  #present(): SettlingGroup {
+    if (this.#group === null) {
+      const group: SettlingGroup = { settlements: [], parked: [], written: Promise.resolve(false) };
+      group.written = this.#write(group, this.#underWay);
+      this.#underWay = group.written;
+      this.#group = group;
+    }
+    return this.#group;
+  }
+
+  async #write(group: SettlingGroup, before: Promise<unknown>): Promise<boolean> {
+    await new Promise(setImmediate);
+    await before;
+    this.#group = null;
+    const { settlements, parked } = group;
+    try {
+      if (settlements.length > 0) await surely(() => this.#due.settle(settlements));
+      if (parked.length > 0) await surely(() => this.#due.park(parked));
+      return true;
+    } catch (error) {
+      this.#onTrouble(error);
+      return false;
+    }
+  }
+}
+
+/** What became of a claimed thing: what is due instead, or null; `park` where its transaction is quarantined. */
+export type Outcome = { next: Due | null } | 'park';
+
+export interface HandsOptions<Item> {
+  settler: Settler;
+  /** The most that is in hand. */
+  most: number;
+  /** The most that is worked on at the same time; the rest waits for its turn. */
+  atOnce: number;
+  /** Never rejects. */
+  work(item: Item): Promise<Outcome>;
+}
+
+/** Works on claimed things beside each other and settles each when its work ends: none waits for another's end. */
+export class Hands<Item extends { claim: Claim }> {
+  readonly room: Room;
+  readonly #options: HandsOptions<Item>;
+  readonly #waiting: { item: Item; ended: () => void }[] = [];
+  readonly #inHand = new Set<Promise<void>>();
+  #working = 0;
+
+  constructor(options: HandsOptions<Item>) {
+    this.room = new Room(options.most);
+    this.#options = options;
+  }
+
+  /** Takes them in hand; resolves once all of them are settled. */
+  async take(items: readonly Item[]): Promise<void> {
+    this.room.occupy(items.length);
+    await Promise.all(items.map((item) => this.#take(item)));
+  }
+
+  /** Resolves once nothing is in hand. */
+  async idle(): Promise<void> {
+    while (this.#inHand.size > 0) await Promise.all(this.#inHand);
+  }
+
+  #take(item: Item): Promise<void> {
+    const taken = new Promise<void>((ended) => this.#waiting.push({ item, ended })).finally(() => {
+      this.#inHand.delete(taken);
+      this.room.release(1);
+    });
+    this.#inHand.add(taken);
+    this.#next();
+    return taken;
+  }
+
+  #next(): void {
+    while (this.#working < this.#options.atOnce) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#working += 1;
+      void this.#workOn(next.item).then(next.ended);
+    }
+  }
+
+  async #workOn(item: Item): Promise<void> {
+    const { settler, work } = this.#options;
+    const outcome = await work(item);
+    this.#working -= 1;
+    this.#next();
+    if (outcome === 'park') await settler.park(item.claim);
+    else await settler.settle({ claim: item.claim, next: outcome.next });
+  }
+}

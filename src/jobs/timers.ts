@@ -1,0 +1,77 @@
+/** Fires timers that are due, beside each other; a bank that can be asked is heard before a charge expires. */
+import { backoffMs } from '../bank/desk.ts';
+import type { Bank } from '../engine/bank.ts';
+import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Payments } from '../engine/payments.ts';
+import type { ClaimOf, Due, DueIndex, JournalReads } from '../engine/store.ts';
+
+export interface TimersOptions {
+  engine: Engine;
+  payments: Payments;
+  journal: JournalReads;
+  due: DueIndex;
+  bank: Bank;
+  now(): number;
+  /** Something went wrong that will be tried again. */
+  onTrouble(error: unknown, due?: Due): void;
+}
+
+const MOST_IN_HAND = 4_096;
+const AT_ONCE = 512;
+
+interface ClaimedTimer {
+  claim: ClaimOf<'timer'>;
+}
+
+export class Timers {
+  readonly #options: TimersOptions;
+  readonly #hands: Hands<ClaimedTimer>;
+
+  constructor(options: TimersOptions) {
+    this.#options = options;
+    const settler = new Settler(options.due, options.onTrouble);
+    const work = ({ claim }: ClaimedTimer): Promise<Outcome> => this.#fire(claim.due);
+    this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: AT_ONCE, work });
+  }
+
+  /** For how many more timers there is room. */
+  get room(): Room {
+    return this.#hands.room;
+  }
+
+  /** Resolves once all of these are settled; nobody needs to wait for that. Never rejects. */
+  fireAll(claims: readonly ClaimOf<'timer'>[]): Promise<void> {
+    return this.#hands.take(claims.map((claim) => ({ claim })));
+  }
+
+  /** Resolves once nothing is in hand. */
+  idle(): Promise<void> {
+    return this.#hands.idle();
+  }
+
+  async #fire(due: ClaimOf<'timer'>['due']): Promise<Outcome> {
+    const { engine, now, onTrouble } = this.#options;
+    try {
+      await this.#askBank(due.transaction);
+      const { transaction, name, at, ahead = 0 } = due;
+      const command = { kind: 'timer', transaction, name, at, ahead } as const;
+      const answer = await engine.send(due.account, command);
+      if (answer.kind === 'notYet') return { next: { ...due, at: answer.at } };
+      return answer.kind === 'quarantined' ? 'park' : { next: null };
+    } catch (error) {
+      onTrouble(error, due);
+      return { next: { ...due, at: now() + backoffMs(due.tries), tries: due.tries + 1 } };
+    }
+  }
+
+  /** A bank that can be asked may know of a payment that has not reached us. */
+  async #askBank(id: string): Promise<void> {
+    const { bank, journal, payments, now } = this.#options;
+    if (!bank.canBeAsked) return;
+    const record = await journal.transaction(id);
+    if (record === null || record.final) return;
+    for (const message of (await bank.query(record, now())) ?? [])
+      await payments.tell(record, message, 'bank');
+  }
+}
