@@ -4,7 +4,7 @@
  * whose desk died is found again.
  *
  * 1. A payout's first `submit` begins only after the journal says so, and it is never submitted again blind: an
- *    unknown outcome is queried. A bank that can repeat a submit (the
+ *    unknown outcome is queried, also by one that was frozen before its submit. A bank that can repeat a submit (the
  *    sandbox) needs neither.
  * 2. An order that fails backs off. None holds up another: they are carried out beside each other, up to a bound, and
  *    each is settled when it ends.
@@ -28,6 +28,8 @@ const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 60_000;
 const MOST_IN_HAND = 4_096;
 const CALLS_AT_ONCE = 256;
+/** Who was silent for longer counts as dead. */
+const SUBMIT_WITHIN_MS = 5_000;
 
 export interface DeskOptions {
   engine: Engine;
@@ -36,6 +38,8 @@ export interface DeskOptions {
   due: DueIndex;
   bank: Bank;
   now(): number;
+  /** A clock that never steps, ms: the process's own where none is given. */
+  elapsed?(): number;
   /** Something went wrong that will be tried again. */
   onTrouble(error: unknown, due?: Due): void;
 }
@@ -106,7 +110,7 @@ export class Desk {
     if (record.final) return DONE;
     const { due } = claim;
     const { bank } = this.#options;
-    if (!bank.canRepeatSubmit && !(await this.#begins(record))) return this.#ask(due, record);
+    if (!bank.canRepeatSubmit && !(await this.#maySubmit(claim, record))) return this.#ask(due, record);
     try {
       const { wakeInMs } = await bank.submit(record);
       return wakeInMs === null ? DONE : this.#wakeUp(due, 0, due.at + wakeInMs);
@@ -124,13 +128,20 @@ export class Desk {
     }
   }
 
-  /** Whether this is the first submit: only one caller is told so, and only while the cashout is pending. */
-  async #begins(record: TransactionRecord): Promise<boolean> {
+  /**
+   * Whether this is the first submit: only one caller is told so, and only while the cashout is pending. Who was frozen
+   * since it asked is too late: others have taken it for dead, and a person may have settled the cashout.
+   */
+  async #maySubmit(claim: ClaimOf<'bank'>, record: TransactionRecord): Promise<boolean> {
+    const { due, elapsed = () => performance.now() } = this.#options;
+    const askedAt = elapsed();
     const answer = await this.#options.engine.send(record.account, {
       kind: 'submit',
       transaction: record.id,
     });
-    return answer.kind === 'applied';
+    if (answer.kind !== 'applied') return false;
+    const [isOurs] = await due.holds([claim]);
+    return isOurs === true && elapsed() - askedAt < SUBMIT_WITHIN_MS;
   }
 
   /** The outcome of an earlier submit is unknown: the bank is asked, and told nothing. */

@@ -222,6 +222,8 @@ export interface DueIndex {
   beat(now: number): Promise<void>;
   /** Claims due things for this incarnation, earliest first. */
   claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]>;
+  /** Whether each claim is still ours, so that its result would count. */
+  holds(claims: readonly Claim[]): Promise<boolean[]>;
   /** Ends claims; false for one that was taken over: its result doesn't count. */
   settle(settlements: Settlement[]): Promise<boolean[]>;
   /** Takes a claimed thing out of the due index until `unpark`. */

@@ -436,6 +436,43 @@ test('while the bank is silent about one charge, others expire', async () => {
   assert.is(await statusOf(scene, asked.id), 'waiting_payment');
 });
 
+test('a process that was frozen between the journal’s word and the submit asks, and never submits', async () => {
+  // Frozen for longer than others wait for it; on a machine that slept, only the claim tells.
+  for (const sleepMs of [6_000, 0]) {
+    const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
+    const state = new MemoryState();
+    const bank = new TestBank();
+    const other = openProcess({ state, clock, bank });
+    const account = await openAccount(other, clock, BALANCE);
+    const { id } = applied(await createTransfer(other, account));
+    let elapsed = 0;
+    let isAwake = true;
+    const freeze = async (method: string): Promise<void> => {
+      if (method !== 'append' || !isAwake) return;
+      isAwake = false;
+      elapsed += sleepMs;
+      clock.ms += 6_000;
+      await other.beat();
+      await other.sweep();
+      applied(
+        await other.payments.tell(
+          await stored(other, id),
+          message('START', { endToEndId: newEndToEndId() }),
+          'ops',
+        ),
+      );
+      applied(await other.payments.tell(await stored(other, id), message('FAIL'), 'ops'));
+    };
+    const frozen = openProcess({ state, clock, bank, faults: { after: freeze }, elapsed: () => elapsed });
+    await frozen.beat();
+    await frozen.sweep();
+    assert.not.ok(isAwake, 'it never came to its submit');
+    assert.equal(bank.submitted, [], `paid after the money was given back (${sleepMs})`);
+    assert.equal(new Set(bank.queried), new Set([id]));
+    assert.is((await other.store.journal.head(account.id)).balances.available, BALANCE);
+  }
+});
+
 test('a settlement after a refund changes nothing, and a person is told', async () => {
   const scene = await open();
   const { process, bank, account } = scene;

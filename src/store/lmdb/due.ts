@@ -130,6 +130,11 @@ export class LmdbDue implements DueIndex {
     void this.#tables.due.put(key, JSON.stringify({ owner: null, items, made } satisfies DueRow));
   }
 
+  async holds(claims: readonly Claim[]): Promise<boolean[]> {
+    this.#environment.fresh();
+    return claims.map((claim) => this.#held.holds(claim));
+  }
+
   settle(settlements: Settlement[]): Promise<boolean[]> {
     const { queue, watch } = this.#environment;
     const settled = new Promise<boolean[]>((resolve, reject) => {

@@ -44,6 +44,14 @@ export class HeldRows {
     return claimOn(due, `${id}#${index}#${held.claim}`);
   }
 
+  /** Whether a claim is ours still. */
+  holds({ token }: Claim): boolean {
+    const [id = '', index, claim] = token.split('#');
+    const held = this.#rows.get(id);
+    if (held?.claim !== Number(claim) || !held.left.has(Number(index))) return false;
+    return this.#beats.get(this.#incarnation) !== FENCED;
+  }
+
   /** Ends a claim; the row's key once nothing of it is left, `false` where the claim isn't ours any more. */
   letGo({ token }: Claim): DueKey | boolean {
     const [id = '', index, claim] = token.split('#');

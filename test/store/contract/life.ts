@@ -92,6 +92,7 @@ export function lifeContract(context: ContractContext): void {
         lookups: () => store.journal.lookups(account),
         beat: () => store.due.beat(now()),
         claim: () => store.due.claim('timer', now(), 1),
+        holds: () => store.due.holds([{ due: timer(account, now()), token: 'x' }]),
         settle: () => store.due.settle([{ claim: null, next: null, attention: attention(now()) }]),
         park: () => store.due.park([{ due: timer(account, now()), token: 'x' }]),
         unpark: () => store.due.unpark(now()),

@@ -63,6 +63,11 @@ export class MemoryDue {
     return free.slice(0, limit).map((row) => this.#claimRow(row, incarnation));
   }
 
+  /** Whether a claim is one still. */
+  holds(token: string): boolean {
+    return this.#claimed.has(token);
+  }
+
   /** Ends a claim and its row; false where the claim is no longer. */
   end(token: string): boolean {
     const row = this.#claimed.get(token);

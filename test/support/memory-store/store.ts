@@ -90,6 +90,7 @@ export class MemoryStore implements Store {
         state.beats.set(this.#incarnation, now);
       }),
       claim: async (kind, now, limit) => (await claim(kind, now, limit)).filter((each) => isOf(each, kind)),
+      holds: this.#method('holds', (claims) => claims.map(({ token }) => state.due.holds(token))),
       settle: this.#method('settle', (settlements) =>
         settlements.map((each) => state.settle(each, this.#now())),
       ),

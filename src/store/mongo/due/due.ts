@@ -156,6 +156,11 @@ export class MongoDue implements DueIndex {
     return won;
   }
 
+  async holds(claims: readonly Claim[]): Promise<boolean[]> {
+    this.#parts.connection.check();
+    return this.#parts.leases.count(claims);
+  }
+
   /** Settlements of many callers travel together: what waits while one write is under way goes with the next. */
   settle(settlements: readonly Settlement[]): Promise<boolean[]> {
     return new Promise((resolve, reject) => {

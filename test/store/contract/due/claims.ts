@@ -76,7 +76,9 @@ export function claimsContract(context: ContractContext): void {
         same(await b.due.claim('delivery', harness.now(), 10), [], 'the other one');
         same(await a.due.claim('delivery', harness.now(), 10), [], 'the holder itself');
       }
+      same(await a.due.holds(claims), [true, true, true]);
       same(await a.due.settle(claims.map((claim) => ({ claim, next: null }))), [true, true, true]);
+      same(await a.due.holds(claims), [false, false, false]);
     });
 
     test('claims of a silent incarnation are taken over, and not before it is silent', async (harness) => {
@@ -112,6 +114,8 @@ export function claimsContract(context: ContractContext): void {
       await beats(harness, holder);
       const late = { claim, next: { ...claim.due, at: harness.now() + 1_000, tries: 9 }, record, attention };
       same(await holder.due.settle([late]), [false]);
+      same(await holder.due.holds([claim]), [false]);
+      same(await heir.due.holds(taken), [true]);
       same(await heir.journal.deliveries(claim.due.transaction), []);
       same(await heir.attention.page({}, null, 1_000), []);
       same(await drain(holder, 'delivery', harness.now() + 1_000), [], 'nothing was scheduled or given up');
