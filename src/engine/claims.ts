@@ -7,7 +7,8 @@ import { type Claim, type Due, type DueIndex, type Settlement, StoreUnavailable 
 const TRIES = 8;
 const FIRST_PAUSE_MS = 50;
 
-function surely(work: () => Promise<unknown>): Promise<unknown> {
+/** Does it again where the store can't be reached; @throws StoreUnavailable where it stays away for long. */
+export function surely<Result>(work: () => Promise<Result>): Promise<Result> {
   return again(work, (error, attempt) => {
     const isAway = error instanceof StoreUnavailable && attempt < TRIES;
     return isAway ? FIRST_PAUSE_MS * 2 ** attempt : null;

@@ -8,7 +8,7 @@ import { pause } from '../waiting.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
 import type { AttentionNote } from './journal.ts';
-import { type AttentionItem, type Due, itemOf, type Store } from './store.ts';
+import { type AttentionItem, type AttentionKey, type Due, itemOf, type Store } from './store.ts';
 
 export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
@@ -163,6 +163,12 @@ export class Engine {
       this.tell(item);
     }
     await this.#options.store.attention.note(items);
+  }
+
+  /** Takes items away whose cause is gone. */
+  async withdraw(keys: readonly AttentionKey[]): Promise<void> {
+    await this.#options.store.attention.withdraw(keys);
+    for (const { kind, id } of keys) this.#told.delete(`${kind}:${id}`);
   }
 
   /** Tells the listener of an item that is stored by other means: with a batch, or with a delivery's progress. */

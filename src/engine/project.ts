@@ -82,8 +82,8 @@ export function dueOf(account: string, entry: Entry): Due[] {
     rows.push({ kind: 'bank', at, account, transaction, order, tries: 0 });
   }
   for (const event of entry.events) {
-    for (const { id } of event.deliveries)
-      rows.push({ kind: 'delivery', at: now, account, transaction, delivery: id, tries: 0 });
+    for (const { id, url } of event.deliveries)
+      rows.push({ kind: 'delivery', at: now, account, transaction, delivery: id, url, tries: 0 });
   }
   return rows;
 }

@@ -12,7 +12,15 @@
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
 import type { Account } from '../domain/account.ts';
-import type { AttentionKind, AttentionNote, BankOrder, Batch, Head, TransactionRecord } from './journal.ts';
+import {
+  type AttentionKind,
+  type AttentionNote,
+  type BankOrder,
+  type Batch,
+  type Head,
+  sha256,
+  type TransactionRecord,
+} from './journal.ts';
 
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
@@ -57,7 +65,8 @@ interface DueParts {
 export type Due = DueParts & (
   | { kind: 'timer'; name: string }
   | { kind: 'bank'; order: BankOrder }
-  | { kind: 'delivery'; delivery: string }
+  /** Without `url` the journal has to be asked for it. */
+  | { kind: 'delivery'; delivery: string; url?: string }
 );
 
 export type DueKind = Due['kind'];
@@ -239,6 +248,55 @@ export interface DueIndex {
   tidy(now: number): Promise<void>;
 }
 
+/** One of an account's URLs. */
+export interface Target {
+  account: string;
+  url: string;
+}
+
+/** A target's name in a few characters, the same for ever. */
+export function targetId({ account, url }: Target): string {
+  return sha256(JSON.stringify([account, url])).slice(0, 32);
+}
+
+/** Deliveries that are to wait behind their target; `lookAt` is in ms. */
+export interface Wait {
+  target: Target;
+  claims: readonly ClaimOf<'delivery'>[];
+  lookAt: number;
+}
+
+/** A target with how many deliveries wait behind it. */
+export interface WaitingTarget extends Target {
+  id: string;
+  waiting: number;
+}
+
+/** For so long nobody else looks after a target (ms); each `take` starts the time anew. */
+export const LOOK_MS = 15_000;
+
+/**
+ * Deliveries to targets that don't keep up. They lie outside the due index, behind one look at their target, and cost
+ * nothing until it is due.
+ */
+export interface Backlog {
+  /**
+   * Ends claims and puts their deliveries behind their targets, in one write; those that were taken over stay where
+   * they are. A target behind which nothing lay gets its look. In the order of the waits: how many lie behind each.
+   */
+  put(waits: readonly Wait[]): Promise<number[]>;
+  /** Targets whose look is due: the caller's for `LOOK_MS`. One that dies meanwhile leaves the look to others. */
+  claimLooks(now: number, limit: number): Promise<Target[]>;
+  /** Claims deliveries from behind a target, earliest first; `left` is how many still lie there. */
+  take(target: Target, now: number, limit: number): Promise<{ claims: ClaimOf<'delivery'>[]; left: number }>;
+  /** When to look after a target again (ms); one behind which nothing lies is forgotten. */
+  lookAgain(target: Target, at: number): Promise<void>;
+  /** Targets in the order of their ids, those behind `after`. */
+  targets(after: string, limit: number): Promise<WaitingTarget[]>;
+  /** How many deliveries wait behind all targets. */
+  total(): Promise<number>;
+}
+
 /** Which items are meant; an option that is left out fits all. */
 export interface AttentionFilter {
   kind?: AttentionKind;
@@ -298,6 +356,7 @@ export interface Marks {
 export interface Store {
   readonly journal: Journal;
   readonly due: DueIndex;
+  readonly backlog: Backlog;
   readonly attention: Attention;
   readonly accounts: AccountTable;
   readonly marks: Marks;

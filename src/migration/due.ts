@@ -74,12 +74,42 @@ class Hand {
   }
 }
 
+const TARGETS = 100;
+
+/** What waits behind URLs that hang is due like all else: the target finds out by itself whether they still do. */
+async function moveBacklog(
+  { source, target }: Stores,
+  moves: (account: string) => boolean,
+  now: number,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const page = await source.backlog.targets(after, TARGETS);
+    for (const one of page.filter(({ account }) => moves(account))) {
+      for (;;) {
+        const { claims } = await source.backlog.take(one, now, SETTLEMENTS);
+        if (claims.length === 0) break;
+        await settle(
+          target,
+          claims.map(({ due }) => ({ claim: null, next: due })),
+        );
+        await settle(
+          source,
+          claims.map((claim) => ({ claim, next: null })),
+        );
+      }
+    }
+    if (page.length < TARGETS) return;
+    after = page.at(-1)?.id ?? '';
+  }
+}
+
 /** Moves what is due of these accounts; what was parked is due in the target at once. */
 export async function moveDue(
   stores: Stores,
   moves: (account: string) => boolean,
   now: number,
 ): Promise<void> {
+  await moveBacklog(stores, moves, now);
   const due = new Hand(stores, moves);
   try {
     await due.claimAll();

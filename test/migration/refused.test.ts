@@ -138,8 +138,9 @@ function spoiled(store: Store, spoil: (append: Append) => Append): Store {
       return typeof method === 'function' ? method.bind(target) : method;
     },
   });
-  const { due, attention, accounts, marks } = store;
-  return { journal, due, attention, accounts, marks, ping: () => store.ping(), close: () => store.close() };
+  const { due, backlog, attention, accounts, marks } = store;
+  const others = { due, backlog, attention, accounts, marks };
+  return { journal, ...others, ping: () => store.ping(), close: () => store.close() };
 }
 
 test('a copy that is not what was copied: the source stays as it was, and the target does nothing', async () => {

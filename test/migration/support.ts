@@ -360,11 +360,12 @@ export interface Life {
 
 /** A store of a process that dies: from then on nothing is done, as after kill -9. */
 export function mortal(store: Store, life: Life): Store {
-  const { journal, due, attention, accounts, marks } = store;
+  const { journal, due, backlog, attention, accounts, marks } = store;
   return {
     marks,
     journal: mortalRole(journal, life),
     due: mortalRole(due, life),
+    backlog: mortalRole(backlog, life),
     attention: mortalRole(attention, life),
     accounts: mortalRole(accounts, life),
     ping: () => store.ping(),

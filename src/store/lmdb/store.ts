@@ -10,6 +10,7 @@
 import type { Store } from '../../engine/store.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
+import { LmdbBacklog } from './backlog.ts';
 import { LmdbDue } from './due.ts';
 import { DueRows } from './due-rows.ts';
 import { Environment } from './environment.ts';
@@ -42,6 +43,7 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   return {
     journal: new LmdbJournal(environment, rows, waits),
     due: new LmdbDue(environment, rows, waits, options),
+    backlog: new LmdbBacklog(environment, rows, options),
     attention: new LmdbAttention(environment),
     accounts: new LmdbAccounts(environment),
     marks: new LmdbMarks(environment),

@@ -21,6 +21,9 @@ export type DueKey = [kind: string, at: number, id: string];
 /** [what is waited for, time of the last change in ms, id of the row]. */
 export type WaitKey = [wait: BankWait, at: number, id: string];
 
+/** [target's id, due time in ms, delivery]. */
+export type BacklogKey = [string, number, string];
+
 export interface Tables {
   root: RootDatabase;
   /** Every write goes through it. */
@@ -34,6 +37,12 @@ export interface Tables {
   parked: Database<string, string>;
   /** [transaction, delivery]. */
   deliveries: Database<string, [string, string]>;
+  /** Deliveries that wait behind targets. */
+  backlog: Database<string, BacklogKey>;
+  /** By id; `TOTAL` has how many wait behind all. */
+  targets: Database<string, string>;
+  /** When each target is to be looked after: [time in ms, its id]. */
+  looks: Database<string, [number, string]>;
   /** [id, kind]: items for ops, on the list or done with. */
   attention: Database<string, [id: string, kind: string]>;
   /** By kind, [since, id] of what is on the list. */
@@ -105,6 +114,9 @@ async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, '
       parked: root.openDB({ name: 'parked', ...text }),
       deliveries: root.openDB({ name: 'deliveries', ...text }),
       attention: root.openDB({ name: 'attention', ...text }),
+      backlog: root.openDB({ name: 'backlog', ...text }),
+      targets: root.openDB({ name: 'targets', ...text }),
+      looks: root.openDB({ name: 'looks', ...text }),
       listed: Object.fromEntries(
         ATTENTION_KINDS.map((kind) => [kind, root.openDB({ name: `listed ${kind}`, ...text })]),
       ) as Tables['listed'],

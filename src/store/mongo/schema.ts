@@ -60,7 +60,12 @@ const INDEXES: Record<string, readonly Index[]> = {
     dueIndex('parked_due', ''),
     failedIndex('dead'),
     failedIndex('rejected'),
+    [
+      { behind: 1, behindAt: 1, _id: 1 },
+      { name: 'behind', partialFilterExpression: { behind: { $exists: true } } },
+    ],
   ],
+  targets: [[{ lookAt: 1 }, { name: 'lookAt' }]],
   adjustments: [],
   attention: [
     [{ id: 1 }, { name: 'id' }],

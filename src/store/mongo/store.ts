@@ -14,6 +14,7 @@ import { MongoAccounts, MongoMarks } from './accounts.ts';
 import { Appends } from './appends/appends.ts';
 import { Finishing } from './appends/finishing.ts';
 import { MongoAttention } from './attention.ts';
+import { MongoBacklog } from './backlog.ts';
 import { MongoConnection } from './connection.ts';
 import { MongoDue } from './due/due.ts';
 import { Leases } from './due/leases.ts';
@@ -46,6 +47,7 @@ const STANDALONE =
 export class MongoStore implements Store {
   readonly journal: MongoJournal;
   readonly due: MongoDue;
+  readonly backlog: MongoBacklog;
   readonly attention: MongoAttention;
   readonly accounts: MongoAccounts;
   readonly marks: MongoMarks;
@@ -75,6 +77,7 @@ export class MongoStore implements Store {
     this.now = now;
     this.journal = new MongoJournal({ connection, reads, appends, processes });
     this.due = new MongoDue({ ...common, processes, leases, recovery });
+    this.backlog = new MongoBacklog({ ...common, leases });
     this.attention = new MongoAttention(connection, reads);
     this.accounts = new MongoAccounts(connection, reads);
     this.marks = new MongoMarks(connection, reads);

@@ -1,6 +1,7 @@
 /** What every store keeps, whatever it stores in. Each adapter's test runs it in a few lines. */
 import { accountsContract } from './accounts.ts';
 import { attentionContract } from './attention.ts';
+import { backlogContract } from './backlog.ts';
 import { claimsContract } from './due/claims.ts';
 import { scheduleContract } from './due/schedule.ts';
 import type { StoreHarness } from './harness.ts';
@@ -29,6 +30,7 @@ export function storeContract(
   unfinishedContract(context);
   scheduleContract(context);
   claimsContract(context);
+  backlogContract(context);
   attentionContract(context);
   accountsContract(context);
   lifeContract(context);

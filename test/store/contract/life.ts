@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import {
   type AccountTable,
   type Attention,
+  type Backlog,
   type DueIndex,
   itemOf,
   type Journal,
@@ -13,11 +14,15 @@ import {
 import { appendAfter, cashoutCreated, chargeCreated, settings } from './builders.ts';
 import { type ContractContext, contractPart, first, same } from './harness.ts';
 
+/** The accounts' table has a `put`, too. */
+type BacklogMethod = Exclude<keyof Backlog, 'put'> | 'put behind';
+
 /** What a store can be asked, in all of its roles. */
 type PortMethod =
   | keyof Journal
   | keyof DueIndex
   | keyof Attention
+  | BacklogMethod
   | keyof AccountTable
   | keyof Marks
   | 'ping';
@@ -80,6 +85,7 @@ export function lifeContract(context: ContractContext): void {
       const account = randomUUID();
       const append = appendAfter(account, await store.journal.head(account), [chargeCreated(now())]);
       await store.close();
+      const target = { account, url: 'https://a.example' };
       const operations: { [Method in PortMethod]: () => Promise<unknown> } = {
         head: () => store.journal.head(account),
         read: () => store.journal.read(account, { transactions: [account], lookups: [] }),
@@ -106,6 +112,12 @@ export function lifeContract(context: ContractContext): void {
         note: () => store.attention.note([attention(now())]),
         dismiss: () => store.attention.dismiss([{ kind: 'stuck', id: 'x' }]),
         waiting: () => store.journal.waiting('cashout', null, new Date(now()).toISOString(), 1),
+        'put behind': () => store.backlog.put([]),
+        claimLooks: () => store.backlog.claimLooks(now(), 1),
+        take: () => store.backlog.take(target, now(), 1),
+        lookAgain: () => store.backlog.lookAgain(target, now()),
+        targets: () => store.backlog.targets('', 1),
+        total: () => store.backlog.total(),
         tidy: () => store.due.tidy(now()),
         dismissed: () => store.attention.dismissed(['x']),
         get: () => store.accounts.get(account),

@@ -43,6 +43,13 @@ export class MemoryDue {
     this.#rows.add({ due, source: null, claim: null, parked: false, made });
   }
 
+  /** Adds what an incarnation has in hand already. */
+  addClaimed(due: Due, incarnation: string): Claim {
+    const row: Row = { due, source: null, claim: null, parked: false };
+    this.#rows.add(row);
+    return this.#claimRow(row, incarnation);
+  }
+
   /** The claims that an incarnation still has from an append: the answer to the same append again. */
   heldFrom(source: string, incarnation: string): Claim[] {
     const claims: Claim[] = [];

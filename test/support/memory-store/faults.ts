@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AccountTable,
   type Attention,
+  type Backlog,
   type DueIndex,
   type Journal,
   type Marks,
@@ -14,6 +15,9 @@ export type StoreMethod =
   | keyof Journal
   | keyof DueIndex
   | keyof Attention
+  | Exclude<keyof Backlog, 'put'>
+  /** The accounts' table has a `put`, too. */
+  | 'put behind'
   | keyof AccountTable
   | keyof Marks
   | 'ping'

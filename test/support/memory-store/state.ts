@@ -28,6 +28,7 @@ import {
   type Settlement,
   type Wants,
 } from '../../../src/engine/store.ts';
+import { MemoryBacklog } from './backlog.ts';
 import { MemoryDue } from './due.ts';
 
 const EMPTY_HEAD: Readonly<Head> = {
@@ -40,6 +41,7 @@ const EMPTY_HEAD: Readonly<Head> = {
 /** The data of one store; give it to several `MemoryStore`s, and they are incarnations of one another. */
 export class MemoryState {
   readonly due = new MemoryDue();
+  readonly backlog = new MemoryBacklog(this.due);
   /** The last sign of life of each incarnation, ms. */
   readonly beats = new Map<string, number>();
   readonly #journals = new Map<string, Batch[]>();

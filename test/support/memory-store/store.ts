@@ -9,6 +9,7 @@
 import {
   type AccountTable,
   type Attention,
+  type Backlog,
   type DueIndex,
   type DueKind,
   isOf,
@@ -36,6 +37,7 @@ export interface MemoryStoreOptions {
 export class MemoryStore implements Store {
   readonly journal: Journal;
   readonly due: DueIndex;
+  readonly backlog: Backlog;
   readonly attention: Attention;
   readonly accounts: AccountTable;
   readonly marks: Marks;
@@ -57,6 +59,7 @@ export class MemoryStore implements Store {
     this.#state.beats.set(this.#incarnation, this.#now());
     this.journal = this.#journal(this.#state);
     this.due = this.#due(this.#state);
+    this.backlog = this.#backlog(this.#state);
     this.attention = this.#attention(this.#state);
     this.accounts = this.#accounts(this.#state);
     this.marks = this.#marks(this.#state);
@@ -101,6 +104,17 @@ export class MemoryStore implements Store {
       rewind: this.#method('rewind', (now) => state.due.rewind(now)),
       // There is nothing to drop: all is found by looking at all.
       tidy: this.#method('tidy', () => {}),
+    };
+  }
+
+  #backlog({ backlog }: MemoryState): Backlog {
+    return {
+      put: this.#method('put behind', (waits) => waits.map((wait) => backlog.put(wait))),
+      claimLooks: this.#method('claimLooks', (now, limit) => backlog.claimLooks(now, limit)),
+      take: this.#method('take', (...what) => backlog.take(...what, this.#incarnation)),
+      lookAgain: this.#method('lookAgain', (target, at) => backlog.lookAgain(target, at)),
+      targets: this.#method('targets', (after, limit) => backlog.targets(after, limit)),
+      total: this.#method('total', () => backlog.total()),
     };
   }
 

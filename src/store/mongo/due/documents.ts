@@ -141,10 +141,10 @@ export function dueInTransaction(
 }
 
 export function dueDelivery(document: DeliveryDocument): FoundDue {
-  const { _id, account, transaction, due: until = new Date(0), since = until, tries = 0 } = document;
+  const { _id, account, transaction, url, due: until = new Date(0), since = until, tries = 0 } = document;
   const at = since.getTime();
-  const ahead = aheadOf(document.nextAttemptAt, at);
-  const due: Due = { kind: 'delivery', at, account, transaction, delivery: _id, tries, ...ahead };
+  const named = { account, transaction, delivery: _id, ...(url === undefined ? {} : { url }) };
+  const due: Due = { kind: 'delivery', at, ...named, tries, ...aheadOf(document.nextAttemptAt, at) };
   return { due, element: '', document: _id, until };
 }
 

@@ -112,12 +112,13 @@ function endOfDelivery(place: DeliveryPlace, next: Due | null, record: DeliveryR
 
 /** A delivery that is due without a claim: ops started it again, or it comes from another store. */
 function newDelivery(next: Due & { kind: 'delivery' }, record: DeliveryRecord | undefined): Document {
-  const { delivery, account, transaction, at, tries } = next;
+  const { delivery, account, transaction, url, at, tries } = next;
+  const named = url === undefined ? {} : { url };
   const progress = record === undefined ? {} : progressParts(record);
   const known = { attempts: [], nextAttemptAt: null, deliveredAt: null, status: 'pending' };
   const $setOnInsert = { account, transaction, ...(record === undefined ? known : {}) };
   const $unset = { ...NOT_HELD, parked: '' };
-  const u = { $set: { ...progress, due: new Date(at), tries }, $setOnInsert, $unset };
+  const u = { $set: { ...progress, ...named, due: new Date(at), tries }, $setOnInsert, $unset };
   return { q: { _id: delivery, transaction }, u, upsert: true };
 }
 
