@@ -14,7 +14,8 @@ import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer, Payments } from '../engine/payments.ts';
-import type { ClaimOf, Due, DueIndex, JournalReads } from '../engine/store.ts';
+import type { ClaimOf, Due } from '../engine/store/due.ts';
+import type { DueIndex, JournalReads } from '../engine/store.ts';
 
 /** A claimed order; the record is known where the order is fresh from its commit. */
 export interface ClaimedOrder {

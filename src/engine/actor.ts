@@ -18,12 +18,11 @@ import { decide } from './decide.ts';
 import type { Circumstances } from './decision.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
 import { attentionItems, dueOf } from './project.ts';
+import type { Claim, Due } from './store/due.ts';
 import {
   type Append,
   type AppendResult,
   type AttentionKey,
-  type Claim,
-  type Due,
   type Journal,
   type Reads,
   StoreUnavailable,

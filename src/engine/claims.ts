@@ -2,7 +2,8 @@
  * Claims in hand: how many there may be, the work on them beside each other, and their ends.
  */
 import { again } from '../waiting.ts';
-import { type Claim, type Due, type DueIndex, type Settlement, StoreUnavailable } from './store.ts';
+import type { Claim, Due } from './store/due.ts';
+import { type DueIndex, type Settlement, StoreUnavailable } from './store.ts';
 
 const TRIES = 8;
 const FIRST_PAUSE_MS = 50;

@@ -8,7 +8,8 @@ import { pause } from '../waiting.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
 import type { AttentionNote } from './journal.ts';
-import { type AttentionItem, type AttentionKey, type Due, itemOf, type Store } from './store.ts';
+import type { Due } from './store/due.ts';
+import { type AttentionItem, type AttentionKey, itemOf, type Store } from './store.ts';
 
 export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;

@@ -6,7 +6,8 @@ import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { isFinal } from './chart.ts';
 import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
-import { type AttentionItem, type Due, itemOf } from './store.ts';
+import type { Due } from './store/due.ts';
+import { type AttentionItem, itemOf } from './store.ts';
 
 /** The changed parts of a context, at its first level: an entry after the first one stores these. */
 export function changedParts(before: object, after: object): object {

@@ -12,15 +12,9 @@
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
 import type { Account } from '../domain/account.ts';
-import {
-  type AttentionKind,
-  type AttentionNote,
-  type BankOrder,
-  type Batch,
-  type Head,
-  sha256,
-  type TransactionRecord,
-} from './journal.ts';
+import type { AttentionKind, AttentionNote, Batch, Head, TransactionRecord } from './journal.ts';
+import type { Backlog } from './store/backlog.ts';
+import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
 
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
@@ -50,46 +44,6 @@ export interface Lookup {
 /** Points at a transaction's id, or holds a value of its own. */
 export interface LookupRow extends Lookup {
   value: string;
-}
-
-interface DueParts {
-  at: number;
-  account: string;
-  transaction: string;
-  tries: number;
-  /** By how many ms the time that it was set by was ahead of the clock; absent: by none. */
-  ahead?: number;
-}
-
-/** A thing that is due at a time (ms since 1970). It is a hint: its claimer reads again the state that it acts on. */
-export type Due = DueParts & (
-  | { kind: 'timer'; name: string }
-  | { kind: 'bank'; order: BankOrder }
-  /** Without `url` the journal has to be asked for it. */
-  | { kind: 'delivery'; delivery: string; url?: string }
-);
-
-export type DueKind = Due['kind'];
-
-/**
- * A due thing of some kinds in one's hands, until it is settled. The token is the adapter's own: it says which
- * claim it is and whose.
- */
-export type ClaimOf<Kind extends DueKind> = Kind extends DueKind
-  ? { due: Extract<Due, { kind: Kind }>; token: string }
-  : never;
-
-export type Claim = ClaimOf<DueKind>;
-
-/** The claim on a due thing, whatever its kind. */
-export function claimOn(due: Due, token: string): Claim {
-  // TypeScript does not see that a due thing of each kind gives a claim of that kind.
-  return { due, token } as Claim;
-}
-
-/** Whether a claim is on a due thing of a kind. */
-export function isOf<Kind extends DueKind>(claim: Claim, kind: Kind): claim is Claim & ClaimOf<Kind> {
-  return claim.due.kind === kind;
 }
 
 export interface DeliveryAttempt {
@@ -246,55 +200,6 @@ export interface DueIndex {
   rewind(now: number): Promise<number>;
   /** Drops what the adapter keeps only to find things and needs no longer. */
   tidy(now: number): Promise<void>;
-}
-
-/** One of an account's URLs. */
-export interface Target {
-  account: string;
-  url: string;
-}
-
-/** A target's name in a few characters, the same for ever. */
-export function targetId({ account, url }: Target): string {
-  return sha256(JSON.stringify([account, url])).slice(0, 32);
-}
-
-/** Deliveries that are to wait behind their target; `lookAt` is in ms. */
-export interface Wait {
-  target: Target;
-  claims: readonly ClaimOf<'delivery'>[];
-  lookAt: number;
-}
-
-/** A target with how many deliveries wait behind it. */
-export interface WaitingTarget extends Target {
-  id: string;
-  waiting: number;
-}
-
-/** For so long nobody else looks after a target (ms); each `take` starts the time anew. */
-export const LOOK_MS = 15_000;
-
-/**
- * Deliveries to targets that don't keep up. They lie outside the due index, behind one look at their target, and cost
- * nothing until it is due.
- */
-export interface Backlog {
-  /**
-   * Ends claims and puts their deliveries behind their targets, in one write; those that were taken over stay where
-   * they are. A target behind which nothing lay gets its look. In the order of the waits: how many lie behind each.
-   */
-  put(waits: readonly Wait[]): Promise<number[]>;
-  /** Targets whose look is due: the caller's for `LOOK_MS`. One that dies meanwhile leaves the look to others. */
-  claimLooks(now: number, limit: number): Promise<Target[]>;
-  /** Claims deliveries from behind a target, earliest first; `left` is how many still lie there. */
-  take(target: Target, now: number, limit: number): Promise<{ claims: ClaimOf<'delivery'>[]; left: number }>;
-  /** When to look after a target again (ms); one behind which nothing lies is forgotten. */
-  lookAgain(target: Target, at: number): Promise<void>;
-  /** Targets in the order of their ids, those behind `after`. */
-  targets(after: string, limit: number): Promise<WaitingTarget[]>;
-  /** How many deliveries wait behind all targets. */
-  total(): Promise<number>;
 }
 
 /** Which items are meant; an option that is left out fits all. */

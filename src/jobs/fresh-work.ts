@@ -3,7 +3,8 @@ import type { ClaimedOrder, Desk } from '../bank/desk.ts';
 import type { Committed } from '../engine/actor.ts';
 import type { FreshWork } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { type ClaimOf, type Due, type DueIndex, isOf } from '../engine/store.ts';
+import { type ClaimOf, type Due, isOf } from '../engine/store/due.ts';
+import type { DueIndex } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 
 function countOf(kind: Due['kind'], due: readonly Due[]): number {

@@ -6,7 +6,8 @@
 import type { Desk } from '../bank/desk.ts';
 import type { Room } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { ClaimOf, DueIndex, DueKind } from '../engine/store.ts';
+import type { ClaimOf, DueKind } from '../engine/store/due.ts';
+import type { DueIndex } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { RecurringJob } from './recurring-job.ts';
 import type { Timers } from './timers.ts';
@@ -96,11 +97,12 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
 }
 
 /** The jobs that keep this process and its view of the store in order. */
-function ownJobs({ engine, due, now }: SweepOptions): RecurringJob[] {
+function ownJobs({ engine, due, dispatcher, now }: SweepOptions): RecurringJob[] {
   let unparkedAt = 0;
   return [
     // One that does not beat loses its claims to the others.
     { name: 'heartbeat', everyMs: 1_000, run: () => due.beat(now()) },
+    { name: 'looks', everyMs: 1_000, run: () => dispatcher.look() },
     {
       name: 'housekeeping',
       everyMs: 10_000,

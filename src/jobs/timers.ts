@@ -4,7 +4,8 @@ import type { Bank } from '../engine/bank.ts';
 import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Payments } from '../engine/payments.ts';
-import type { ClaimOf, Due, DueIndex, JournalReads } from '../engine/store.ts';
+import type { ClaimOf, Due } from '../engine/store/due.ts';
+import type { DueIndex, JournalReads } from '../engine/store.ts';
 
 export interface TimersOptions {
   engine: Engine;

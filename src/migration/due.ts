@@ -6,7 +6,9 @@
  * both, and the next one may put it there a second time (MongoDB keeps timers and deliveries once, bank orders
  * twice). That changes nothing: what is due is a hint, and whoever takes it reads again the state that it acts on.
  */
-import type { Claim, DueKind, Settlement, Store } from '../engine/store.ts';
+
+import type { Claim, DueKind } from '../engine/store/due.ts';
+import type { Settlement, Store } from '../engine/store.ts';
 import { chunks, type Stores } from './stores.ts';
 
 /** The last time that a date can have, in ms. */

@@ -3,7 +3,7 @@ import type { pino } from 'pino';
 import { Desk } from '../bank/desk.ts';
 import { now } from '../clock.ts';
 import type { Core } from '../core.ts';
-import type { Due } from '../engine/store.ts';
+import type { Due } from '../engine/store/due.ts';
 import { JobClock } from '../jobs/agenda-clock.ts';
 import { ClockWatch } from '../jobs/clock-watch.ts';
 import { freshWork } from '../jobs/fresh-work.ts';
@@ -32,7 +32,7 @@ const SENDER_CLOSE_MS = 1_500;
 /** Opens the workers, and has the engine hand them what is due at once. */
 export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Promise<Workers> {
   const { config, engine, directory, payments, bank, now: storeNow } = core;
-  const { journal, due } = core.store;
+  const { journal, due, backlog } = core.store;
   const onTrouble = (error: unknown, about?: object): void =>
     log.warn({ err: error, ...about }, 'will be tried again');
   const sender = openWebhookSender({
@@ -45,8 +45,10 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
   const dispatcher = new Dispatcher({
     journal,
     due,
+    backlog,
     directory,
     sender,
+    attention: engine,
     now: storeNow,
     retryScale: config.webhookRetryScale,
     onTrouble,

@@ -3,33 +3,33 @@
  * comes with its payload; what a sweep claimed is read from the store and the journal.
  *
  * 1. Delivery n + 1 of a transaction to a URL starts once the first attempt of n has ended.
- * 2. Every claim ends in a settlement: with a record where there was an attempt, without one where it was
- *    put off. What dies with the process is found again by its claim.
- * 3. What is in hand is bounded; the rest waits in the store.
+ * 2. Every claim ends in a settlement, or goes behind its target: with a record where there was an attempt, without
+ *    one where it was put off. What dies with the process is found again by its claim.
+ * 3. What is in hand is bounded, and no target has more of it than it leaves free; the rest waits in the store.
  */
 import type { Directory } from '../accounts/directory.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actor.ts';
 import { Room, Settler } from '../engine/claims.ts';
-import { BatchReader, deliveriesOf, historyOf } from '../engine/history.ts';
-import type {
-  AttentionItem,
-  ClaimOf,
-  DeliveryRecord,
-  Due,
-  DueIndex,
-  JournalReads,
-  Settlement,
-} from '../engine/store.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Backlog } from '../engine/store/backlog.ts';
+import type { ClaimOf, Due } from '../engine/store/due.ts';
+import type { AttentionItem, DeliveryRecord, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
+import { type Claimed, readClaimed } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import { deadLetter, type InHand, inHand, sendOf } from './in-hand.ts';
 import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
+import { type TargetState, Targets } from './targets.ts';
+import { WaitingLine } from './waiting-line.ts';
 
 export interface DispatcherOptions {
   journal: JournalReads;
   due: DueIndex;
+  backlog: Backlog;
   directory: Directory;
   sender: WebhookSender;
+  /** Where it is noted that a target hangs. */
+  attention: Pick<Engine, 'note' | 'withdraw'>;
   now(): number;
   /** `WEBHOOK_RETRY_SCALE`. */
   retryScale: number;
@@ -41,10 +41,11 @@ export interface DispatcherOptions {
 }
 
 const MAX_IN_HAND = 4_096;
-/** Transactions whose history is read at the same time. */
-const READ_TOGETHER = 16;
+const MAX_OF_ONE_TARGET = 1_024;
 /** The delivery before is in other hands: look again after so long. */
 const NOT_YET_MS = 250;
+/** What the receiver may take: it hasn't answered, or not even connected, in time. */
+const TIMEOUTS: ReadonlySet<string | null> = new Set(['TIMEOUT', 'ETIMEDOUT']);
 
 export class Dispatcher {
   /** For how many more deliveries there is room. */
@@ -58,11 +59,16 @@ export class Dispatcher {
   readonly #ended = new Set<string>();
   readonly #settler: Settler;
   readonly #settling = new Set<Promise<void>>();
+  readonly #targets = new Targets(() => performance.now());
+  readonly #line: WaitingLine;
 
   constructor(options: DispatcherOptions) {
+    const { due, sender, onTrouble } = options;
     this.#options = options;
-    this.#settler = new Settler(options.due, (error) => options.onTrouble(error));
-    options.sender.onResults((results) => this.#results(results));
+    this.#settler = new Settler(due, onTrouble);
+    const start = (claims: readonly ClaimOf<'delivery'>[]): Promise<void> => this.#startTaken(claims);
+    this.#line = new WaitingLine({ ...options, targets: this.#targets, room: this.room, start });
+    sender.onResults((results) => this.#results(results));
   }
 
   /** Takes up what a batch made due: nothing is read, the batch has it all. */
@@ -71,82 +77,75 @@ export class Dispatcher {
     for (const { entry, record } of taken) {
       if (record === null) continue;
       for (const event of entry.events) {
-        if (event.deliveries.length === 0) continue;
         const named = { id: event.id, name: event.name };
-        const body = JSON.stringify(webhookPayload(named, entry.at, record));
+        let body: string | null = null;
         for (const { id, url, after } of event.deliveries) {
           const claim = claims.get(id);
           if (claim === undefined) continue;
+          const state = this.#targets.of(account, url);
+          if (this.#isFull(state)) {
+            this.#line.put(state, claim);
+            continue;
+          }
+          body ??= JSON.stringify(webhookPayload(named, entry.at, record));
           const fresh = newDelivery(id, account, record.id);
-          this.#dispatch({ claim, record: fresh, url, after, event: named, body });
+          this.#dispatch({ claim, record: fresh, state, after, event: named, body });
         }
       }
     }
   }
 
-  /** Takes up what a sweep claimed: reads what each was about and where it stands. */
+  /** Takes up what a sweep claimed; what its target has no room for goes behind it without being read. */
   async dispatchClaimed(claims: readonly ClaimOf<'delivery'>[]): Promise<void> {
     this.room.occupy(claims.length);
-    const byTransaction = new Map<string, ClaimOf<'delivery'>[]>();
-    for (const claim of claims) {
-      const own = byTransaction.get(claim.due.transaction);
-      if (own === undefined) byTransaction.set(claim.due.transaction, [claim]);
-      else own.push(claim);
-    }
-    const reader = new BatchReader(this.#options.journal);
-    const all = [...byTransaction];
-    while (all.length > 0) {
-      // Others get their turn: what was claimed may be a backlog.
-      await new Promise(setImmediate);
-      // A few at a time: a store behind a network answers them together.
-      await Promise.all(all.splice(0, READ_TOGETHER).map(([id, own]) => this.#tryOf(id, own, reader)));
-    }
+    const wanted = claims.filter((claim) => {
+      const { account, url } = claim.due;
+      const state = url === undefined ? null : this.#targets.of(account, url);
+      if (state === null || !this.#isFull(state)) return true;
+      this.#line.put(state, claim);
+      return false;
+    });
+    await this.#readAll(wanted, (state) => this.#isFull(state));
   }
 
-  async #tryOf(
-    transaction: string,
-    claims: readonly ClaimOf<'delivery'>[],
-    reader: BatchReader,
-  ): Promise<void> {
-    try {
-      await this.#dispatchOf(transaction, claims, reader);
-    } catch (error) {
-      this.#options.onTrouble(error);
-      for (const claim of claims) this.#putOff(claim, 1_000 * (claim.due.tries + 1));
-    }
+  /** Looks after the targets that didn't keep up and whose time has come. */
+  look(): Promise<void> {
+    return this.#line.look();
   }
 
-  async #dispatchOf(
-    transaction: string,
-    claims: readonly ClaimOf<'delivery'>[],
-    reader: BatchReader,
-  ): Promise<void> {
-    const { journal, now } = this.#options;
-    const record = await journal.transaction(transaction);
-    const named = record === null ? [] : deliveriesOf(await historyOf(reader, record));
-    const progress = new Map(
-      (await journal.deliveries(transaction)).map((delivery) => [delivery.id, delivery]),
-    );
-    for (const claim of claims) {
-      const { due } = claim;
-      const delivery = named.find(({ id }) => id === due.delivery);
-      const known = progress.get(due.delivery) ?? newDelivery(due.delivery, due.account, transaction);
-      if (delivery !== undefined && this.#jobs.has(due.delivery)) {
-        // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
-        this.#putOff(claim, NOT_YET_MS);
-        continue;
-      }
-      // A hint that is not true any more.
-      if (delivery === undefined || !wantsAttempt(known, now() + (due.ahead ?? 0))) {
-        this.#settle({ claim, next: null });
-        continue;
-      }
-      this.#dispatch(inHand(claim, known, delivery));
+  async #startTaken(claims: readonly ClaimOf<'delivery'>[]): Promise<void> {
+    this.room.occupy(claims.length);
+    await this.#readAll(claims, () => false);
+  }
+
+  /** Whether what comes for a target goes behind it. */
+  #isFull(state: TargetState): boolean {
+    return state.isHeld || state.inHand >= Math.min(MAX_OF_ONE_TARGET, Math.max(1, this.room.free));
+  }
+
+  /** Reads what each was about and where it stands. */
+  #readAll(claims: readonly ClaimOf<'delivery'>[], isFull: (state: TargetState) => boolean): Promise<void> {
+    const failed = (claim: ClaimOf<'delivery'>): void => this.#putOff(claim, 1_000 * (claim.due.tries + 1));
+    return readClaimed(this.#options, claims, (claimed) => this.#take(claimed, isFull), failed);
+  }
+
+  #take({ claim, delivery, record }: Claimed, isFull: (state: TargetState) => boolean): void {
+    const { delivery: id, account } = claim.due;
+    // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
+    if (delivery !== undefined && this.#jobs.has(id)) this.#putOff(claim, NOT_YET_MS);
+    // A hint that is not true any more.
+    else if (delivery === undefined || !wantsAttempt(record, this.#options.now() + (claim.due.ahead ?? 0)))
+      this.#settle({ claim, next: null });
+    else {
+      const state = this.#targets.of(account, delivery.url);
+      if (isFull(state)) this.#line.put(state, claim);
+      else this.#dispatch(inHand(claim, record, state, delivery));
     }
   }
 
   #dispatch(job: InHand): void {
     this.#jobs.set(job.claim.due.delivery, job);
+    job.state.inHand += 1;
     const { after } = job;
     if (after !== null && this.#isUnderWay(after)) {
       const waiting = this.#waiting.get(after);
@@ -163,19 +162,18 @@ export class Dispatcher {
   }
 
   async #start(job: InHand): Promise<void> {
+    const { directory, sender, now, onTrouble } = this.#options;
+    const { account, url } = job.state.target;
     try {
-      if (!(await this.#mayStart(job)))
-        return this.#release(job, NOT_YET_MS * 2 ** Math.min(job.claim.due.tries, 4));
-      const { directory, sender, now } = this.#options;
-      const secrets = await directory.secrets(job.claim.due.account, job.url);
-      if (secrets.length === 0) {
-        const record = urlRemoved(job.record, now());
-        return this.#finish(job, record === null ? null : { record, next: null });
-      }
-      sender.send([sendOf(job, secrets)]);
+      if (!(await this.#mayStart(job))) return this.#notYet(job);
+      const secrets = await directory.secrets(account, url);
+      if (secrets.length > 0) return sender.send([sendOf(job, secrets)]);
+      const record = urlRemoved(job.record, now());
+      this.#finish(job, record === null ? null : { record, next: null });
     } catch (error) {
-      this.#options.onTrouble(error);
-      this.#release(job, 1_000);
+      onTrouble(error);
+      job.state.choked();
+      this.#goBehind(job);
     }
   }
 
@@ -190,8 +188,13 @@ export class Dispatcher {
     for (const result of results) {
       const job = this.#jobs.get(result.token);
       if (job === undefined) continue;
-      if (result.kind === 'putOff') this.#release(job, result.delayMs);
+      const { state } = job;
+      const wasChoked = state.isChoked;
+      if (result.kind === 'putOff' || TIMEOUTS.has(result.error)) state.choked();
+      else state.answered();
+      if (result.kind === 'putOff') this.#goBehind(job);
       else this.#attempted(job, result);
+      if (wasChoked && !state.isChoked && !state.isLookedAfter) void this.#line.lookNow(state);
     }
   }
 
@@ -224,23 +227,34 @@ export class Dispatcher {
       settlement.attention = deadLetter(job, outcome.record, this.#options.now());
     this.#ended.add(job.claim.due.delivery);
     this.#settle(settlement);
-    this.#startWaiting(job.claim.due.delivery);
+    job.state.ended();
+    for (const next of this.#followersOf(job)) {
+      if (next.state.isChoked) this.#goBehind(next);
+      else void this.#start(next);
+    }
   }
 
-  #startWaiting(delivery: string): void {
-    const waiting = this.#waiting.get(delivery);
-    if (waiting === undefined) return;
-    this.#waiting.delete(delivery);
-    for (const job of waiting) void this.#start(job);
+  /** Those that waited for its first attempt. */
+  #followersOf({ claim }: InHand): InHand[] {
+    const followers = this.#waiting.get(claim.due.delivery) ?? [];
+    this.#waiting.delete(claim.due.delivery);
+    return followers;
   }
 
   /** Back to the store without an attempt; what waited for it goes back as well. */
-  #release(job: InHand, delayMs: number): void {
+  #goBehind(job: InHand): void {
     this.#jobs.delete(job.claim.due.delivery);
-    this.#putOff(job.claim, delayMs);
-    const waiting = this.#waiting.get(job.claim.due.delivery) ?? [];
-    this.#waiting.delete(job.claim.due.delivery);
-    for (const follower of waiting) this.#release(follower, delayMs);
+    this.#line.put(job.state, job.claim);
+    job.state.ended();
+    for (const follower of this.#followersOf(job)) this.#goBehind(follower);
+  }
+
+  /** As `#goBehind`, where the one before is in other hands or in the due index: it must be found first. */
+  #notYet(job: InHand): void {
+    this.#jobs.delete(job.claim.due.delivery);
+    this.#putOff(job.claim, NOT_YET_MS * 2 ** Math.min(job.claim.due.tries, 4));
+    job.state.ended();
+    for (const follower of this.#followersOf(job)) this.#notYet(follower);
   }
 
   #putOff(claim: ClaimOf<'delivery'>, delayMs: number): void {
@@ -269,6 +283,7 @@ export class Dispatcher {
   /** Takes nothing more, ends the attempts under way, records them. */
   async close(): Promise<void> {
     await this.#options.sender.close();
+    await this.#line.close();
     await Promise.all(this.#settling);
   }
 }

@@ -1,12 +1,15 @@
 /** A delivery in hand: between its claim and the record of its attempt. */
 import type { NamedDelivery } from '../engine/history.ts';
-import { type AttentionItem, type ClaimOf, type DeliveryRecord, itemOf } from '../engine/store.ts';
+import type { ClaimOf } from '../engine/store/due.ts';
+import { type AttentionItem, type DeliveryRecord, itemOf } from '../engine/store.ts';
 import type { Send } from './sender/port.ts';
+import type { TargetState } from './targets.ts';
 
 export interface InHand {
   claim: ClaimOf<'delivery'>;
   record: DeliveryRecord;
-  url: string;
+  /** What is known of its account and URL. */
+  state: TargetState;
   /** The delivery that must have been attempted before; null: none. */
   after: string | null;
   event: { id: string; name: string };
@@ -17,20 +20,23 @@ export interface InHand {
 export function inHand(
   claim: ClaimOf<'delivery'>,
   record: DeliveryRecord,
-  { url, after, event, payload }: Pick<NamedDelivery, 'url' | 'after' | 'event' | 'payload'>,
+  state: TargetState,
+  { after, event, payload }: Pick<NamedDelivery, 'after' | 'event' | 'payload'>,
 ): InHand {
-  return { claim, record, url, after, event, body: JSON.stringify(payload) };
+  return { claim, record, state, after, event, body: JSON.stringify(payload) };
 }
 
 /** The request that the sender gets. */
-export function sendOf({ claim, url, event, body }: InHand, secrets: readonly string[]): Send {
-  const { delivery: token, account, transaction: transactionId } = claim.due;
+export function sendOf({ claim, state, event, body }: InHand, secrets: readonly string[]): Send {
+  const { delivery: token, transaction: transactionId } = claim.due;
+  const { account, url } = state.target;
   return { token, account, url, event: event.name, eventId: event.id, transactionId, body, secrets };
 }
 
 /** The item for ops about a delivery whose last attempt has failed; `now` is in ms. */
-export function deadLetter({ event, url }: InHand, record: DeliveryRecord, now: number): AttentionItem {
+export function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: number): AttentionItem {
   const { id, account, transaction, attempts } = record;
+  const { url } = state.target;
   const last = attempts.at(-1);
   const what = `${event.name} of ${transaction} to ${url} is dead: ${last?.error ?? last?.statusCode ?? 'the URL is off the account'}`;
   const note = { kind: 'dead', id, what, next: `npx pixstate deliveries retry ${id}` } as const;

@@ -156,8 +156,10 @@ export function openProcess(options: ProcessOptions): Process {
   const dispatcher = new Dispatcher({
     journal,
     due,
+    backlog: store.backlog,
     directory,
     sender: NO_SENDER,
+    attention: engine,
     now,
     retryScale: 1,
     onTrouble,

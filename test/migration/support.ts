@@ -7,15 +7,8 @@ import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { adjust, Payments } from '../../src/engine/payments.ts';
-import {
-  type Claim,
-  type DeliveryRecord,
-  type Due,
-  type DueKind,
-  itemOf,
-  type Store,
-  StoreUnavailable,
-} from '../../src/engine/store.ts';
+import type { Claim, Due, DueKind } from '../../src/engine/store/due.ts';
+import { type DeliveryRecord, itemOf, type Store, StoreUnavailable } from '../../src/engine/store.ts';
 import { type MigrateOptions, type MovedAccount, migrate } from '../../src/migration/migrate.ts';
 import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { newDelivery } from '../../src/webhooks/delivery.ts';

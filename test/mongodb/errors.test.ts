@@ -1,7 +1,8 @@
 /** What a server says after a commit: what passes is tried again, and what doesn't concerns nobody else. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Claim, Store } from '../../src/engine/store.ts';
+import type { Claim } from '../../src/engine/store/due.ts';
+import type { Store } from '../../src/engine/store.ts';
 import {
   appendAfter,
   cashoutCreated,

@@ -2,7 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { verifyStore } from '../../src/audit/verify.ts';
-import type { Due, Store } from '../../src/engine/store.ts';
+import type { Due } from '../../src/engine/store/due.ts';
+import type { Store } from '../../src/engine/store.ts';
 import { openMongoStore } from '../../src/store/mongo/store.ts';
 import {
   ALL,

@@ -4,17 +4,16 @@
  * 1. A delivery lies either in the due index or behind its target: each change of place is one transaction.
  * 2. What is taken from behind a target lies in the due index as this incarnation's, so that it is found again.
  */
+
 import {
   type Backlog,
-  type ClaimOf,
-  type Due,
-  isOf,
   LOOK_MS,
   type Target,
   targetId,
   type Wait,
   type WaitingTarget,
-} from '../../engine/store.ts';
+} from '../../engine/store/backlog.ts';
+import { type ClaimOf, type Due, isOf } from '../../engine/store/due.ts';
 import type { DueRows } from './due-rows.ts';
 import type { Environment } from './environment.ts';
 import { type BacklogKey, type DueRow, type Tables, transact } from './tables.ts';

@@ -4,7 +4,7 @@
  * 1. A row's key is never earlier than what lies in it: nothing is claimed before its time.
  * 2. A row goes once all that lies in it is settled.
  */
-import type { Claim, Due, DueKind } from '../../engine/store.ts';
+import type { Claim, Due, DueKind } from '../../engine/store/due.ts';
 import type { Environment } from './environment.ts';
 import { HeldRows } from './held-rows.ts';
 import type { DueKey, DueRow, Tables } from './tables.ts';

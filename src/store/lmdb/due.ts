@@ -3,15 +3,9 @@
  * time; rows of incarnations that fell silent are taken over, and the silent one is fenced: what it still settles
  * is turned down.
  */
-import {
-  type Claim,
-  type ClaimOf,
-  type Due,
-  type DueIndex,
-  type DueKind,
-  isOf,
-  type Settlement,
-} from '../../engine/store.ts';
+
+import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../engine/store/due.ts';
+import type { DueIndex, Settlement } from '../../engine/store.ts';
 import { putAnew } from './attention.ts';
 import type { DueRows } from './due-rows.ts';
 import type { Environment } from './environment.ts';

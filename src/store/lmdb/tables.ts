@@ -3,7 +3,8 @@ import { statSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { waitOf } from '../../engine/attention.ts';
 import { ATTENTION_KINDS, type AttentionKind, type TransactionRecord } from '../../engine/journal.ts';
-import { type AttentionPlace, type BankWait, type Due, StoreUnavailable } from '../../engine/store.ts';
+import type { Due } from '../../engine/store/due.ts';
+import { type AttentionPlace, type BankWait, StoreUnavailable } from '../../engine/store.ts';
 import { FolderGate } from './gate.ts';
 
 /** Things due at one time, in one row: a group of creates costs one row, not one for each. */

@@ -7,17 +7,16 @@
  * 2. What lies behind a target is told by the deliveries; `waiting` is counted beside them, and begins anew with the
  *    target's document, so that an answer that was lost doesn't put it wrong for ever.
  */
+
 import {
   type Backlog,
-  type ClaimOf,
-  claimOn,
-  isOf,
   LOOK_MS,
   type Target,
   targetId,
   type Wait,
   type WaitingTarget,
-} from '../../engine/store.ts';
+} from '../../engine/store/backlog.ts';
+import { type ClaimOf, claimOn, isOf } from '../../engine/store/due.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import type { Plain } from './documents.ts';
 import {

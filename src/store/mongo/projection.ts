@@ -9,14 +9,8 @@
  */
 import type { Document } from 'mongodb';
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
-import {
-  type Append,
-  type AttentionItem,
-  type AttentionKey,
-  type Claim,
-  claimOn,
-  type Due,
-} from '../../engine/store.ts';
+import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
+import type { Append, AttentionItem, AttentionKey } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
 import type { MongoConnection } from './connection.ts';
 import {

@@ -41,8 +41,8 @@ export interface Target {
   readonly path: string;
   readonly waiting: Waiting[];
   running: number;
-  /** Since when it times out, null while it answers: rule 4 of the queue. */
-  chokedSince: number | null;
+  /** It times out: rule 4 of the queue. */
+  isChoked: boolean;
   usedAt: number;
 }
 
@@ -52,7 +52,6 @@ export interface Slot {
   readonly target: Target;
   /** Counts against the share of those that may well hang. */
   readonly suspect: boolean;
-  readonly since: number;
 }
 
 /** One account's traffic to one origin: its targets take turns, its connections are shared by them. */
@@ -68,7 +67,6 @@ export class Lane implements Origin {
   running = 0;
   /** Has answered since it was last silent. */
   proven = false;
-  averageMs = 0;
 
   constructor(traffic: Traffic, origin: string, limit: number) {
     this.traffic = traffic;
@@ -85,7 +83,7 @@ export class Lane implements Origin {
   target(url: string, path: string): Target {
     let target = this.targets.get(url);
     if (target === undefined) {
-      target = { lane: this, url, path, waiting: [], running: 0, chokedSince: null, usedAt: 0 };
+      target = { lane: this, url, path, waiting: [], running: 0, isChoked: false, usedAt: 0 };
       this.targets.set(url, target);
     }
     return target;

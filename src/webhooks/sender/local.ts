@@ -15,6 +15,8 @@ import type { Send, SendResult, WebhookSender } from './port.ts';
 import { OriginQueue } from './queue.ts';
 
 const SWEEP_MS = 1_000;
+/** Whoever listens gets on with other work between two such pages. */
+const REPORTED_TOGETHER = 512;
 
 /** Options of a sender in the own thread; `now` is the wall clock in ms since the epoch. */
 export interface LocalSenderOptions {
@@ -44,7 +46,7 @@ export class LocalSender implements WebhookSender {
     this.#connections = new Connections({ allowPrivate, lookup, maxIdle: limits.maxInFlight });
     this.#queue = new OriginQueue(limits, {
       start: (slot) => this.#start(slot),
-      putOff: (token, delayMs) => this.#report({ token, kind: 'putOff', delayMs }),
+      putOff: (token) => this.#report({ token, kind: 'putOff' }),
       release: (lane) => this.#connections.release(lane),
       clock: () => performance.now(),
     });
@@ -89,7 +91,7 @@ export class LocalSender implements WebhookSender {
     }
     for (const attempt of this.#attempts) attempt.cancel();
     this.#attempts.clear();
-    this.#flush();
+    while (this.#results.length > 0) this.#flush();
     this.#listeners.length = 0;
     this.#queue.clear();
   }
@@ -130,9 +132,9 @@ export class LocalSender implements WebhookSender {
   }
 
   #flush(): void {
-    const results = this.#results;
+    const results = this.#results.splice(0, REPORTED_TOGETHER);
     if (results.length === 0) return;
-    this.#results = [];
+    if (this.#results.length > 0) this.#scheduleFlush();
     this.#inFlight -= results.length;
     for (const listener of this.#listeners) listener(results);
   }

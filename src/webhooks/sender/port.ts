@@ -34,11 +34,10 @@ export interface Attempted {
   retryAfterMs: number | null;
 }
 
-/** Nothing was attempted, since the way to the receiver is choked: to be handed over again after the delay. */
+/** Nothing was attempted, since the way to the receiver is choked: to be handed over again later. */
 export interface PutOff {
   token: string;
   kind: 'putOff';
-  delayMs: number;
 }
 
 /** The outcome of one `Send`. */

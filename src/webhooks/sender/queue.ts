@@ -10,8 +10,8 @@
  *    room beside those who fill it.
  * 3. Attempts in lanes that haven't answered yet, and probes, have at most half of the global bound; there too an
  *    account takes no more than what it leaves free.
- * 4. A target that timed out is choked: one probe at a time, everything else for it is put off, later and later,
- *    until anything but a timeout comes of an attempt.
+ * 4. A target that timed out is choked: one probe at a time, everything else for it is put off, until
+ *    anything but a timeout comes of an attempt.
  * 5. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
  */
 import type { Ending } from './attempt.ts';
@@ -21,13 +21,11 @@ import type { Send } from './port.ts';
 
 /** How many accounts one round looks at when those in front find no room. */
 const TURNS_MAX = 64;
-/** Put-off items come back spread over a quarter of their delay. */
-const SPREAD_STEPS = 16;
 
 /** The queue's effects; `start` may report back before it returns, `clock` is monotonic. */
 export interface QueueEffects {
   start(slot: Slot): void;
-  putOff(token: string, delayMs: number): void;
+  putOff(token: string): void;
   /** The lane has been idle: its connections and state can go. */
   release(lane: Lane): void;
   clock(): number;
@@ -46,7 +44,6 @@ export class OriginQueue {
   #waiting = 0;
   /** Under way in lanes that haven't proven themselves, and probes. */
   #suspects = 0;
-  #spread = 0;
   #roundDue = false;
 
   constructor(limits: QueueLimits, effects: QueueEffects) {
@@ -60,10 +57,10 @@ export class OriginQueue {
     const target = lane.target(send.url, `${url.pathname}${url.search}`);
     const now = this.#effects.clock();
     target.usedAt = now;
-    if (target.chokedSince !== null && (target.running > 0 || target.waiting.length > 0)) {
-      this.#putOffBehindProbe(target, send);
+    if (target.isChoked && (target.running > 0 || target.waiting.length > 0)) {
+      this.#effects.putOff(send.token);
     } else if (this.#isFull(lane)) {
-      this.#putOff(send, this.#drainMs(lane));
+      this.#effects.putOff(send.token);
     } else {
       if (target.waiting.push({ send, since: now }) === 1) lane.turns.push(target);
       lane.traffic.waiting += 1;
@@ -75,7 +72,7 @@ export class OriginQueue {
 
   /** The receiver has answered with a status: whatever was choked recovers. */
   answered(slot: Slot): void {
-    slot.target.chokedSince = null;
+    slot.target.isChoked = false;
     this.#prove(slot.target.lane, true);
   }
 
@@ -93,8 +90,7 @@ export class OriginQueue {
       this.#suspects -= 1;
       lane.traffic.suspects -= 1;
     }
-    lane.averageMs += (now - slot.since - lane.averageMs) / 8;
-    this.#learn(target, ending, now);
+    this.#learn(target, ending);
     if (lane.waiting > 0) this.#ring(lane).add(lane);
     this.#scheduleRound();
   }
@@ -216,23 +212,23 @@ export class OriginQueue {
       this.#suspects += 1;
       lane.traffic.suspects += 1;
     }
-    this.#effects.start({ send: item.send, target, suspect, since: this.#effects.clock() });
+    this.#effects.start({ send: item.send, target, suspect });
   }
 
-  #learn(target: Target, ending: Ending, now: number): void {
+  #learn(target: Target, ending: Ending): void {
     const { lane } = target;
     if (ending === 'timeout') {
       lane.limit = this.#limits.startPerOrigin;
       this.#prove(lane, false);
-      target.chokedSince ??= now;
+      target.isChoked = true;
       removeTurn(target);
       for (const item of target.waiting.splice(0)) {
         this.#left(lane);
-        this.#putOffBehindProbe(target, item.send);
+        this.#effects.putOff(item.send.token);
       }
       return;
     }
-    target.chokedSince = null;
+    target.isChoked = false;
     if (ending === 'failed') {
       lane.limit = Math.max(this.#limits.startPerOrigin, Math.floor(lane.limit / 2));
     } else if (ending === 'complete' && lane.waiting > 0 && lane.limit < this.#limits.maxPerOrigin) {
@@ -241,12 +237,11 @@ export class OriginQueue {
   }
 
   #sweepLane(lane: Lane, now: number): void {
-    const { idleMs, maxWaitMs, putOffMaxMs } = this.#limits;
+    const { idleMs, maxWaitMs, chokedMs } = this.#limits;
     for (const target of lane.targets.values()) {
       this.#putOffStale(target, now - maxWaitMs);
       if (target.running > 0 || target.waiting.length > 0) continue;
-      // Items that were put off come back after at most putOffMaxMs and its spread; until then the choke is remembered.
-      const keptMs = target.chokedSince === null ? idleMs : Math.max(idleMs, putOffMaxMs * 3);
+      const keptMs = target.isChoked ? Math.max(idleMs, chokedMs) : idleMs;
       if (now - target.usedAt >= keptMs) lane.targets.delete(target.url);
     }
   }
@@ -257,7 +252,7 @@ export class OriginQueue {
     while (oldest !== undefined && oldest.since < before) {
       waiting.shift();
       this.#left(lane);
-      this.#putOff(oldest.send, this.#drainMs(lane));
+      this.#effects.putOff(oldest.send.token);
       [oldest] = waiting;
     }
     if (waiting.length === 0) removeTurn(target);
@@ -267,27 +262,10 @@ export class OriginQueue {
     lane.traffic.waiting -= 1;
     this.#waiting -= 1;
   }
-
-  /** As long as the choke has lasted already: each item comes back at doubling distances. */
-  #putOffBehindProbe(target: Target, send: Send): void {
-    this.#putOff(send, this.#effects.clock() - (target.chokedSince ?? 0));
-  }
-
-  /** How long the lane takes for what waits in it, at the pace of late. */
-  #drainMs(lane: Lane): number {
-    return (lane.waiting * lane.averageMs) / lane.limit;
-  }
-
-  #putOff(send: Send, wishMs: number): void {
-    const { putOffMinMs, putOffMaxMs } = this.#limits;
-    const delayMs = Math.min(putOffMaxMs, Math.max(putOffMinMs, wishMs));
-    this.#spread = (this.#spread + 1) % SPREAD_STEPS;
-    this.#effects.putOff(send.token, Math.round(delayMs * (1 + this.#spread / SPREAD_STEPS / 4)));
-  }
 }
 
 function isSuspect(proven: boolean, target: Target): boolean {
-  return !proven || target.chokedSince !== null;
+  return !proven || target.isChoked;
 }
 
 function removeTurn(target: Target): void {

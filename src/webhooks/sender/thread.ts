@@ -117,10 +117,9 @@ export class ThreadSender implements WebhookSender {
   }
 
   #putOffAll(): void {
-    const delayMs = this.#options.limits.putOffMinMs;
     const results: SendResult[] = [];
     for (const [token, times] of this.#out) {
-      for (let time = 0; time < times; time += 1) results.push({ token, kind: 'putOff', delayMs });
+      for (let time = 0; time < times; time += 1) results.push({ token, kind: 'putOff' });
     }
     this.#report(results);
   }

@@ -1,7 +1,9 @@
 /** What waits behind targets that don't keep up: outside the due index, counted, in order, and never lost. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { type ClaimOf, LOOK_MS, type Store, type Target, targetId } from '../../../src/engine/store.ts';
+import { LOOK_MS, type Target, targetId } from '../../../src/engine/store/backlog.ts';
+import type { ClaimOf } from '../../../src/engine/store/due.ts';
+import type { Store } from '../../../src/engine/store.ts';
 import { chargeCreated, grow } from './builders.ts';
 import {
   type ContractContext,

@@ -3,7 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import type { TransactionRecord } from '../../../src/engine/journal.ts';
-import type { Claim, Due, DueKind, Store } from '../../../src/engine/store.ts';
+import type { Claim, Due, DueKind } from '../../../src/engine/store/due.ts';
+import type { Store } from '../../../src/engine/store.ts';
 
 /** A store under test: fresh data, its incarnations and the clock that they go by. */
 export interface StoreHarness {

@@ -1,10 +1,10 @@
 /** The store's own life: ping, close. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
+import type { Backlog } from '../../../src/engine/store/backlog.ts';
 import {
   type AccountTable,
   type Attention,
-  type Backlog,
   type DueIndex,
   itemOf,
   type Journal,

@@ -1,14 +1,13 @@
 /** What waits behind targets, in memory. */
+
 import {
-  type ClaimOf,
-  type Due,
-  isOf,
   LOOK_MS,
   type Target,
   targetId,
   type Wait,
   type WaitingTarget,
-} from '../../../src/engine/store.ts';
+} from '../../../src/engine/store/backlog.ts';
+import { type ClaimOf, type Due, isOf } from '../../../src/engine/store/due.ts';
 import type { MemoryDue } from './due.ts';
 
 interface Row {

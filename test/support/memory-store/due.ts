@@ -5,7 +5,7 @@
  * 2. A row leaves by its token alone, so a due thing that was added meanwhile is never ended with it.
  * 3. A parked row is in no hand and can't be claimed.
  */
-import { type Claim, claimOn, type Due, type DueKind } from '../../../src/engine/store.ts';
+import { type Claim, claimOn, type Due, type DueKind } from '../../../src/engine/store/due.ts';
 
 interface Row {
   due: Due;
@@ -45,7 +45,7 @@ export class MemoryDue {
 
   /** Adds what an incarnation has in hand already. */
   addClaimed(due: Due, incarnation: string): Claim {
-    const row: Row = { due, source: null, claim: null, parked: false };
+    const row: Row = { due, source: null, claim: null, parked: false, made: due.at };
     this.#rows.add(row);
     return this.#claimRow(row, incarnation);
   }

@@ -1,9 +1,9 @@
 /** Faults for tests: what a store can do to its callers, named by method and moment. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Backlog } from '../../../src/engine/store/backlog.ts';
 import {
   type AccountTable,
   type Attention,
-  type Backlog,
   type DueIndex,
   type Journal,
   type Marks,

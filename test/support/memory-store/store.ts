@@ -6,13 +6,13 @@
  * 2. Between its two hooks an operation is one synchronous step.
  * 3. After `close` every operation throws StoreUnavailable; what had begun before is finished first.
  */
+
+import type { Backlog } from '../../../src/engine/store/backlog.ts';
+import { type DueKind, isOf } from '../../../src/engine/store/due.ts';
 import {
   type AccountTable,
   type Attention,
-  type Backlog,
   type DueIndex,
-  type DueKind,
-  isOf,
   type Journal,
   type Marks,
   type Store,

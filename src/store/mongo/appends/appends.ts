@@ -10,7 +10,8 @@
 
 import { ZERO_BALANCES } from '../../../domain/money.ts';
 import { type Batch, type Head, ZERO_HASH } from '../../../engine/journal.ts';
-import { type Append, type AppendResult, type Claim, StoreUnavailable } from '../../../engine/store.ts';
+import type { Claim } from '../../../engine/store/due.ts';
+import { type Append, type AppendResult, StoreUnavailable } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { onceATurn, pause } from '../../../waiting.ts';
 import { jittered, type MongoConnection } from '../connection.ts';

@@ -6,15 +6,9 @@
  * 2. A claim that nobody renewed is as free as what was never claimed.
  * 3. A claim ends where its thing lies: a delivery's progress and the end of its claim are one write.
  */
-import {
-  type Claim,
-  type ClaimOf,
-  claimOn,
-  type DueIndex,
-  type DueKind,
-  isOf,
-  type Settlement,
-} from '../../../engine/store.ts';
+
+import { type Claim, type ClaimOf, claimOn, type DueKind, isOf } from '../../../engine/store/due.ts';
+import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { onceATurn } from '../../../waiting.ts';
 import { attentionAnew } from '../attention.ts';

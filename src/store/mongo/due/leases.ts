@@ -5,7 +5,7 @@
  *    runs out, and whoever comes next has it.
  * 2. A lease is renewed by its token alone: a claim that ran out and that another took doesn't come back.
  */
-import type { Claim } from '../../../engine/store.ts';
+import type { Claim } from '../../../engine/store/due.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
 import type { MongoReads } from '../reads.ts';
 import { placeOfClaim, stillStanding } from './documents.ts';

@@ -1,7 +1,8 @@
 /** Claims belong to an incarnation: living ones keep theirs, silent ones lose them, late results don't count. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { type Claim, itemOf, type Store } from '../../../../src/engine/store.ts';
+import type { Claim } from '../../../../src/engine/store/due.ts';
+import { itemOf, type Store } from '../../../../src/engine/store.ts';
 import { chargeCreated, deliveryRecord, grow, iso } from '../builders.ts';
 import {
   type ContractContext,

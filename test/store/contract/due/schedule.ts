@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { BankOrder, Timer } from '../../../../src/engine/journal.ts';
-import type { Due, Store } from '../../../../src/engine/store.ts';
+import type { Due } from '../../../../src/engine/store/due.ts';
+import type { Store } from '../../../../src/engine/store.ts';
 import { cashoutCreated, chargeCreated, chargePaid, deliveryRecord, grow, iso } from '../builders.ts';
 import {
   type ContractContext,

@@ -1,0 +1,112 @@
+/** What this process knows of each target: how much of it is in hand, and whether it keeps up. Times are monotonic ms. */
+import type { Target } from '../engine/store/backlog.ts';
+
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 30_000;
+/** Beyond the time of its look, which comes within a second or two. */
+const LOOK_GRACE_MS = 2_000;
+/** A choke that nobody has seen for so long is forgotten. */
+const REMEMBERED_MS = 90_000;
+
+export class TargetState {
+  readonly target: Target;
+  /** Deliveries to it that are with the sender, or wait for the one before. */
+  inHand = 0;
+  /** How often it was found to be choked. */
+  chokes = 0;
+  /** This process has its look: what comes meanwhile goes behind it, in order. */
+  isLookedAfter = false;
+  /** Whether `hanging` is noted about it; null: not known yet. */
+  isNoted: boolean | null = null;
+  readonly #clock: () => number;
+  #chokedSince: number | null = null;
+  #chokedAt = 0;
+  #heldUntil = 0;
+  readonly #waiting: { below: number; resolve: () => void }[] = [];
+
+  constructor(target: Target, clock: () => number) {
+    this.target = target;
+    this.#clock = clock;
+  }
+
+  get isChoked(): boolean {
+    return this.#chokedSince !== null;
+  }
+
+  /** Whether all that comes goes behind it. */
+  get isHeld(): boolean {
+    return this.isLookedAfter || this.#clock() < this.#heldUntil;
+  }
+
+  /** Whether nothing more is to be known of it. */
+  get isIdle(): boolean {
+    if (this.inHand > 0 || this.isHeld) return false;
+    return !this.isChoked || this.#clock() - this.#chokedAt > REMEMBERED_MS;
+  }
+
+  /** Until the next look: as long as the choke has lasted, at least 1 s, at most 30 s. */
+  get delayMs(): number {
+    const now = this.#clock();
+    return Math.min(LONGEST_DELAY_MS, Math.max(FIRST_DELAY_MS, now - (this.#chokedSince ?? now)));
+  }
+
+  /** It timed out, or its way is full. */
+  choked(): void {
+    this.#chokedAt = this.#clock();
+    this.#chokedSince ??= this.#chokedAt;
+    this.chokes += 1;
+    this.hold();
+  }
+
+  hold(): void {
+    this.#heldUntil = this.#clock() + this.delayMs + LOOK_GRACE_MS;
+  }
+
+  letGo(): void {
+    this.#heldUntil = 0;
+  }
+
+  /** Anything but a timeout came of an attempt. */
+  answered(): void {
+    this.#chokedSince = null;
+  }
+
+  /** One of those in hand is so no more. */
+  ended(): void {
+    this.inHand -= 1;
+    for (const waiting of this.#waiting.splice(0)) {
+      if (this.inHand < waiting.below) waiting.resolve();
+      else this.#waiting.push(waiting);
+    }
+  }
+
+  /** Resolves once fewer than so many are in hand. */
+  async below(count: number): Promise<void> {
+    if (this.inHand < count) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ below: count, resolve }));
+  }
+}
+
+/** The targets that this process has to do with. */
+export class Targets {
+  readonly #states = new Map<string, TargetState>();
+  readonly #clock: () => number;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  of(account: string, url: string): TargetState {
+    const id = `${account} ${url}`;
+    let state = this.#states.get(id);
+    if (state === undefined) {
+      state = new TargetState({ account, url }, this.#clock);
+      this.#states.set(id, state);
+    }
+    return state;
+  }
+
+  forgetIdle(): void {
+    for (const [id, state] of this.#states) if (state.isIdle) this.#states.delete(id);
+  }
+}

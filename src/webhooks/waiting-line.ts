@@ -1,0 +1,199 @@
+/**
+ * What waits behind targets that don't keep up: in the store, outside the due index, until a look at the target shows
+ * that it answers.
+ *
+ * 1. A look takes one delivery from behind its target. While that times out, the next look comes later and later;
+ *    once anything else comes of it, more are taken, twice as many each time, as fast as they end.
+ * 2. What is to wait goes into the store together: that of one turn, and what comes while a write is under way.
+ * 3. A look that nobody ends, and what its process had taken, is found again by others.
+ */
+import { type Room, surely } from '../engine/claims.ts';
+import type { Engine } from '../engine/engine.ts';
+import { type Backlog, targetId, type Wait } from '../engine/store/backlog.ts';
+import type { ClaimOf } from '../engine/store/due.ts';
+import { type AttentionItem, itemOf } from '../engine/store.ts';
+import type { TargetState, Targets } from './targets.ts';
+
+export interface WaitingLineOptions {
+  backlog: Backlog;
+  targets: Targets;
+  room: Room;
+  attention: Pick<Engine, 'note' | 'withdraw'>;
+  now(): number;
+  /** Starts what was taken from behind a target; resolves once all of it is counted as in hand. */
+  start(claims: readonly ClaimOf<'delivery'>[]): Promise<void>;
+  /** Something went wrong; what it was about is found again. */
+  onTrouble(error: unknown): void;
+}
+
+/** Deliveries that go behind their targets in one write. */
+const PUT_TOGETHER = 1_000;
+/** Looks that a process has at the same time. */
+const MOST_LOOKS = 256;
+/** The most of one target that is taken from behind it and hasn't ended. */
+const WIDEST = 512;
+/** A target behind which more wait is somebody's case. */
+const MANY = 1_000;
+/** When no room is left. */
+const NO_ROOM_MS = 1_000;
+
+function hangingItem({ target }: TargetState, now: number): AttentionItem {
+  const { account, url } = target;
+  const what = `more than ${MANY.toLocaleString('en')} deliveries wait for ${url}, which does not answer in time`;
+  const next = `ask the receiver; npx pixstate account set ${account} with other --webhook-url takes it off, and what waits is dead then`;
+  const note = { kind: 'hanging', id: targetId(target), what, next } as const;
+  return itemOf(note, new Date(now).toISOString(), { account, url });
+}
+
+export class WaitingLine {
+  readonly #options: WaitingLineOptions;
+  #waiting: { state: TargetState; claim: ClaimOf<'delivery'> }[] = [];
+  #putting: Promise<void> | null = null;
+  readonly #lookedAfter = new Set<TargetState>();
+  #isClosed = false;
+
+  constructor(options: WaitingLineOptions) {
+    this.#options = options;
+  }
+
+  /** Ends a claim and puts its delivery behind its target. */
+  put(state: TargetState, claim: ClaimOf<'delivery'>): void {
+    state.hold();
+    this.#waiting.push({ state, claim });
+    this.#putting ??= this.#putAll();
+  }
+
+  async #putAll(): Promise<void> {
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0) {
+      const waiting = this.#waiting.splice(0, PUT_TOGETHER);
+      try {
+        await this.#putTogether(waiting);
+      } catch (error) {
+        this.#options.onTrouble(error);
+      }
+      this.#options.room.release(waiting.length);
+    }
+    this.#putting = null;
+  }
+
+  async #putTogether(waiting: readonly { state: TargetState; claim: ClaimOf<'delivery'> }[]): Promise<void> {
+    const { backlog, now } = this.#options;
+    const byTarget = new Map<TargetState, ClaimOf<'delivery'>[]>();
+    for (const { state, claim } of waiting) {
+      const claims = byTarget.get(state);
+      if (claims === undefined) byTarget.set(state, [claim]);
+      else claims.push(claim);
+    }
+    const states = [...byTarget.keys()];
+    // What is only too much at once is taken up again as soon as there is room.
+    const waits = [...byTarget].map(([state, claims]): Wait => {
+      return { target: state.target, claims, lookAt: now() + (state.isChoked ? state.delayMs : 0) };
+    });
+    const counts = await surely(() => backlog.put(waits));
+    if (states.some(({ isChoked, isLookedAfter }) => !isChoked && !isLookedAfter)) void this.look();
+    for (const [index, state] of states.entries()) await this.#noteIfMany(state, counts[index] ?? 0);
+  }
+
+  async #noteIfMany(state: TargetState, count: number): Promise<void> {
+    if (count <= MANY || state.isNoted === true) return;
+    await this.#options.attention.note([hangingItem(state, this.#options.now())]);
+    state.isNoted = true;
+  }
+
+  async #withdrawIfFew(state: TargetState, count: number): Promise<void> {
+    if (count > MANY || state.isNoted === false) return;
+    await this.#options.attention.withdraw([{ kind: 'hanging', id: targetId(state.target) }]);
+    state.isNoted = false;
+  }
+
+  /** Looks after the targets whose time has come; doesn't wait for what comes of it. */
+  async look(): Promise<void> {
+    const { backlog, targets, now, onTrouble } = this.#options;
+    targets.forgetIdle();
+    const limit = MOST_LOOKS - this.#lookedAfter.size;
+    if (this.#isClosed || limit <= 0) return;
+    try {
+      for (const { account, url } of await backlog.claimLooks(now(), limit))
+        void this.#lookAfter(targets.of(account, url));
+    } catch (error) {
+      onTrouble(error);
+    }
+  }
+
+  /** An answer came from a target that was choked: there is no need to wait for its look. */
+  async lookNow({ target }: TargetState): Promise<void> {
+    const { backlog, now, onTrouble } = this.#options;
+    try {
+      await backlog.lookAgain(target, now());
+      await this.look();
+    } catch (error) {
+      onTrouble(error);
+    }
+  }
+
+  async #lookAfter(state: TargetState): Promise<void> {
+    // Its look took so long that it was due again.
+    if (state.isLookedAfter) return;
+    const { backlog, onTrouble } = this.#options;
+    state.isLookedAfter = true;
+    this.#lookedAfter.add(state);
+    try {
+      const at = await this.#takeAll(state);
+      if (!this.#isClosed) await surely(() => backlog.lookAgain(state.target, at));
+    } catch (error) {
+      onTrouble(error);
+    } finally {
+      state.isLookedAfter = false;
+      this.#lookedAfter.delete(state);
+    }
+    // What came while the last was taken.
+    if (!state.isChoked && !this.#isClosed) await this.look();
+  }
+
+  /** Takes from behind a target until nothing is left or it times out; when to look again, ms. */
+  async #takeAll(state: TargetState): Promise<number> {
+    const { now } = this.#options;
+    const { chokes } = state;
+    // Where others of it are under way, they are the probe.
+    let width = state.isChoked ? 1 : Math.min(WIDEST, Math.max(1, Math.floor(state.inHand / 2)));
+    await state.below(width);
+    while (!this.#isClosed && state.chokes === chokes) {
+      const taken = await this.#takeSome(state, width - state.inHand);
+      if (taken === null) return now() + NO_ROOM_MS;
+      if (taken === 0) {
+        state.letGo();
+        return now();
+      }
+      await state.below(Math.ceil(width / 2));
+      width = Math.min(2 * width, WIDEST);
+    }
+    return now() + state.delayMs;
+  }
+
+  /** Starts at most so many from behind a target; how many, or null where there is no room. */
+  async #takeSome(state: TargetState, most: number): Promise<number | null> {
+    const { backlog, room, now, start } = this.#options;
+    const reserved = room.reserveUpTo(most);
+    if (reserved === 0) return null;
+    let taken: Awaited<ReturnType<Backlog['take']>>;
+    try {
+      taken = await surely(() => backlog.take(state.target, now(), reserved));
+    } finally {
+      room.release(reserved);
+    }
+    const started = start(taken.claims);
+    await this.#withdrawIfFew(state, taken.left);
+    await started;
+    return taken.claims.length;
+  }
+
+  /** Looks after nothing more; resolves once what was to wait is in the store, and its looks are anybody's. */
+  async close(): Promise<void> {
+    const { backlog, now, onTrouble } = this.#options;
+    this.#isClosed = true;
+    await this.#putting;
+    const targets = [...this.#lookedAfter].map(({ target }) => target);
+    await Promise.all(targets.map((target) => backlog.lookAgain(target, now()))).catch(onTrouble);
+  }
+}
