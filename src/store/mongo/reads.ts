@@ -13,6 +13,9 @@ const BOUNDED_READ = { ...MAJORITY_READ, maxTimeMS: SERVER_MS } as const;
 /** Reads under way; the rest of the connections is for writes. */
 const READS_AT_A_TIME = 20;
 
+/** Accounts whose last batches one command reads. */
+const HEADS_A_COMMAND = 50;
+
 /** Which batch of an account. */
 interface BatchNumber {
   account: string;
@@ -39,6 +42,23 @@ export type UnfinishedBatch = Pick<JournalDocument, '_id' | 'account' | 'seq' | 
 
 /** A part of a batch's document in which entries are told by their transactions; those of none tell nothing. */
 type WithTransactions<Part> = Part & { entries: { transaction?: string }[] };
+
+type AccountsLastBatch = LastBatch & { account: string };
+
+/**
+ * An account's last batch, by one key of the index, on one shard or on all of them. One `$group` over many accounts
+ * costs less, but reads all of their batches where they are sharded (SERVER-55200).
+ */
+function lastBatchOf(account: string): Document[] {
+  const $project = { account: 1, seq: 1, at: 1, balances: 1, hash: 1, 'entries.transaction': 1 };
+  return [{ $match: { account } }, { $sort: { seq: -1 } }, { $limit: 1 }, { $project }];
+}
+
+/** Parts of at most so many. */
+function inParts<Item>(items: readonly Item[], most: number): Item[][] {
+  const count = Math.ceil(items.length / most);
+  return Array.from({ length: count }, (_, part) => items.slice(part * most, (part + 1) * most));
+}
 
 function withoutEntries<Part>({ entries, ...part }: WithTransactions<Part>): Omit<
   WithTransactions<Part>,
@@ -117,16 +137,16 @@ export class MongoReads {
     return this.#lastBatches.get(account);
   }
 
-  /** One by one, each by a key of the index: an aggregation over them reads all batches where they are sharded. */
   async #readLastBatches(accounts: string[]): Promise<(LastBatch | null)[]> {
-    const projection = { seq: 1, at: 1, balances: 1, hash: 1, 'entries.transaction': 1 };
-    const options = { sort: { seq: -1 }, limit: 1, projection };
-    const batches = new Map<string, LastBatch>();
-    const read = async (account: string): Promise<void> => {
-      const [found] = await this.find<WithTransactions<LastBatch>>('journal', { account }, options);
-      if (found !== undefined) batches.set(account, withoutEntries(found));
+    const parts = inParts([...new Set(accounts)], HEADS_A_COMMAND);
+    const read = ([first = '', ...others]: string[]): Promise<WithTransactions<AccountsLastBatch>[]> => {
+      const union = others.map((account) => ({
+        $unionWith: { coll: 'journal', pipeline: lastBatchOf(account) },
+      }));
+      return this.aggregate('journal', [...lastBatchOf(first), ...union]);
     };
-    await Promise.all([...new Set(accounts)].map(read));
+    const found = (await Promise.all(parts.map(read))).flat();
+    const batches = new Map(found.map((batch) => [batch.account, withoutEntries(batch)]));
     return accounts.map((account) => batches.get(account) ?? null);
   }
 
@@ -173,10 +193,7 @@ export class MongoReads {
       const found = await this.find<{ _id: string; seq: number }>('transactions', filter, options);
       for (const { _id, seq } of found) seqs.set(_id, seq);
     };
-    const parts = Array.from({ length: Math.ceil(ids.length / MOST_KEYS) }, (_, part) =>
-      ids.slice(part * MOST_KEYS, (part + 1) * MOST_KEYS),
-    );
-    await Promise.all(parts.map(read));
+    await Promise.all(inParts(ids, MOST_KEYS).map(read));
     return batches.map((batch) => (batch.ids.every((id) => (seqs.get(id) ?? 0) >= batch.seq) ? true : null));
   }
 }
