@@ -26,6 +26,8 @@ interface Asked {
   plan: string;
   examined: number;
   returned: number;
+  /** After how long the server gives it up, ms; null: never. */
+  boundMs: number | null;
 }
 
 interface Scene {
@@ -108,6 +110,7 @@ function askedOf(entry: Document): Asked {
     plan: String(entry.planSummary ?? ''),
     examined: Number(entry.docsExamined ?? 0),
     returned: Number(entry.nreturned ?? entry.nMatched ?? 0),
+    boundMs: command.maxTimeMS === undefined ? null : Number(command.maxTimeMS),
   };
 }
 
@@ -188,6 +191,16 @@ test('no query reads many more documents than it needs', ({ asked }) => {
     ({ collection, what, plan, examined }) => `${collection} ${plan} ${examined}: ${what}`,
   );
   assert.equal([...new Set(kinds)], []);
+});
+
+test('what its caller gives up is given up by the server, too', ({ asked, askedByOps }) => {
+  // Agenda's own reads of its few jobs have no bound.
+  const reads = [...asked, ...askedByOps].filter(
+    ({ what, collection }) => /^(query|aggregate) /.test(what) && collection !== 'jobs',
+  );
+  assert.ok(reads.length > 50, `${reads.length} reads`);
+  const endless = reads.filter(({ boundMs }) => boundMs === null || boundMs >= 5_000);
+  assert.equal([...new Set(endless.map(({ collection, what }) => `${collection}: ${what}`))], []);
 });
 
 test('commands of ops: what they scan is told', ({ askedByOps }) => {
