@@ -5,8 +5,9 @@
  * An append is one account's batch with its projections: all of it or nothing. Appends that wait together may
  * travel together, but each has its own outcome; nothing is promised across accounts.
  *
- * Due things (timers, bank orders, deliveries) are claimed by one incarnation of a process at a time. Only the
- * claims of incarnations that fell silent are taken over, and what the silent one reports then is turned down.
+ * Due things (timers, bank orders, deliveries) are claimed by one process at a time, which keeps its claims by its
+ * heartbeats. What it doesn't keep, since it died, froze or failed to end it, comes free by itself, and what it
+ * still reports once another has it is turned down.
  *
  * Any method may throw StoreUnavailable: nothing is known then, and the caller may ask again. A failed write
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
@@ -179,17 +180,20 @@ export interface Journal extends JournalReads {
   append(append: Append): Promise<AppendResult>;
 }
 
-/** The index of due things, and of which incarnation has each in hand. */
+/** The index of due things, and of who has each in hand. */
 export interface DueIndex {
-  /** Tells that this incarnation lives. */
+  /** Tells that this process lives, and keeps its claims: those that are neither settled nor parked. */
   beat(now: number): Promise<void>;
-  /** Claims due things for this incarnation, earliest first. */
+  /** Claims due things for this process, earliest first. */
   claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]>;
   /** Whether each claim is still ours, so that its result would count. */
   holds(claims: readonly Claim[]): Promise<boolean[]>;
-  /** Ends claims; false for one that was taken over: its result doesn't count. */
+  /**
+   * Ends claims; false for one that another has by now: its result doesn't count. One that can't be ended is kept no
+   * longer.
+   */
   settle(settlements: Settlement[]): Promise<boolean[]>;
-  /** Takes a claimed thing out of the due index until `unpark`. */
+  /** Takes claimed things out of the due index until `unpark`; as `settle`, where that fails. */
   park(claims: Claim[]): Promise<void>;
   /** Everything that was parked is due again now; how many. */
   unpark(now: number): Promise<number>;

@@ -62,14 +62,14 @@ function counted(opened: Store): { store: Store; writes(): number } {
   };
   const due = watched(opened.due, ['settle'], onCall);
   const backlog = watched(opened.backlog, ['put', 'take', 'lookAgain'], onCall);
-  const { journal, attention, accounts } = opened;
+  const { journal, attention, accounts, marks } = opened;
   const [ping, close] = [() => opened.ping(), () => opened.close()];
   const since = (): number => {
     const seen = writes;
     writes = 0;
     return seen;
   };
-  return { store: { journal, due, backlog, attention, accounts, ping, close }, writes: since };
+  return { store: { journal, due, backlog, attention, accounts, marks, ping, close }, writes: since };
 }
 
 async function openProcess(folder: string): Promise<Process> {

@@ -13,7 +13,7 @@ import { lifeContract } from './life.ts';
 
 /**
  * Runs the contract. `start` gives a store without data. `rounds`: how often races are run; `silentAfterMs`:
- * what the harness opens its stores with.
+ * after how long without a heartbeat its stores lose their claims.
  *
  * No test expects anything across accounts. Due times differ by whole seconds or are the same, so that a store may
  * put what is due within some ms together, and give it at the end of them. Where silence matters, an incarnation beats before it claims.

@@ -1,4 +1,4 @@
-/** Claims belong to an incarnation: living ones keep theirs, silent ones lose them, late results don't count. */
+/** Claims are kept by heartbeats: who beats keeps them, who doesn't loses them, late results don't count. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Claim } from '../../../../src/engine/store/due.ts';
