@@ -112,18 +112,6 @@ export interface AdjustmentDocument extends Plain {
   digest: string;
 }
 
-const NUMBER_LENGTH = 10;
-
-/** Names a batch's document: what one process appended lies together, in order. */
-export function documentId(incarnation: string, number: number): string {
-  return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
-}
-
-/** The number that a process gave to a batch's document. */
-export function numberOf(document: string): number {
-  return Number(document.slice(-NUMBER_LENGTH));
-}
-
 export function journalDocument(_id: string, batch: Batch, content: string): JournalDocument {
   const odd = isOdd(content);
   const stored = odd ? (readable(content) as BatchContent) : batchContent(batch);

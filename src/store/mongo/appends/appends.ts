@@ -15,7 +15,7 @@ import { type Append, type AppendResult, StoreUnavailable } from '../../../engin
 import { asError } from '../../../errors.ts';
 import { onceATurn, pause } from '../../../waiting.ts';
 import { jittered, type MongoConnection } from '../connection.ts';
-import { documentId, headFromDocument, journalDocument } from '../documents.ts';
+import { headFromDocument, journalDocument } from '../documents.ts';
 import { placeOfClaim, stillStanding } from '../due/documents.ts';
 import type { Leases } from '../due/leases.ts';
 import { StoreClosed } from '../errors.ts';
@@ -26,7 +26,7 @@ import { isImported } from '../recovery/missing.ts';
 import { insertAll } from '../writes.ts';
 import { SharedAccounts } from './contention.ts';
 import type { Finishing } from './finishing.ts';
-import { Numbers } from './numbers.ts';
+import { documentId, Numbers } from './numbers.ts';
 
 export interface AppendsParts {
   connection: MongoConnection;

@@ -1,4 +1,18 @@
-/** The numbers that this process gives to what it appends, and which of them are projected. */
+/** The numbers that a process gives to what it appends, by which its batches' documents are named. */
+
+const NUMBER_LENGTH = 10;
+
+/** Names a batch's document: what one process appended lies together, in order. */
+export function documentId(incarnation: string, number: number): string {
+  return `${incarnation}-${String(number).padStart(NUMBER_LENGTH, '0')}`;
+}
+
+/** The number that a process gave to a batch's document. */
+export function numberOf(document: string): number {
+  return Number(document.slice(-NUMBER_LENGTH));
+}
+
+/** The numbers that this process has given, and which of them are projected. */
 export class Numbers {
   #last = 0;
   /** Those that are not projected yet. */

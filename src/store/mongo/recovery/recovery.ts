@@ -9,10 +9,10 @@
 import { type AttentionItem, itemOf, StoreUnavailable } from '../../../engine/store.ts';
 import { textOf } from '../../../errors.ts';
 import type { Finishing } from '../appends/finishing.ts';
-import type { Numbers } from '../appends/numbers.ts';
+import { documentId, type Numbers, numberOf } from '../appends/numbers.ts';
 import { notedAs, withdrawAll } from '../attention.ts';
 import type { MongoConnection } from '../connection.ts';
-import { documentId, numberOf, toIso } from '../documents.ts';
+import { toIso } from '../documents.ts';
 import type { MongoReads, UnfinishedBatch } from '../reads.ts';
 import type { MongoProcesses, ProcessDocument } from './processes.ts';
 
