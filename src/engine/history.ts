@@ -1,50 +1,25 @@
 /** A transaction's entries, read from the journal, each with the record as of it. */
 import { webhookPayload } from '../domain/webhook-payload.ts';
-import type { Batch, Entry, TransactionRecord } from './journal.ts';
+import type { TransactionRecord } from './journal.ts';
 import { project } from './project.ts';
-import type { DeliveryRecord, JournalReads } from './store.ts';
+import type { DeliveryRecord, JournalReads, NumberedEntry } from './store.ts';
 
-export interface HistoryEntry {
-  seq: number;
-  entry: Entry;
+export interface HistoryEntry extends NumberedEntry {
   record: TransactionRecord;
-}
-
-/** Reads batches, each once: neighbours in a batch share what it costs to read. */
-export class BatchReader {
-  readonly #journal: JournalReads;
-  readonly #read = new Map<string, Promise<Batch[]>>();
-
-  constructor(journal: JournalReads) {
-    this.#journal = journal;
-  }
-
-  async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
-    const read = (seq: number): Promise<Batch[]> => {
-      const key = `${account} ${seq}`;
-      const known = this.#read.get(key) ?? this.#journal.batches(account, [seq]);
-      this.#read.set(key, known);
-      return known;
-    };
-    return (await Promise.all(seqs.map(read))).flat();
-  }
 }
 
 /** All entries of a transaction in order. */
 export async function historyOf(
-  journal: Pick<JournalReads, 'batches'>,
+  journal: JournalReads,
   transaction: TransactionRecord,
 ): Promise<HistoryEntry[]> {
-  const history: HistoryEntry[] = [];
+  const { id, account, seqs } = transaction;
   let record: TransactionRecord | null = null;
-  for (const batch of await journal.batches(transaction.account, transaction.seqs)) {
-    for (const entry of batch.entries) {
-      if (entry.transaction !== transaction.id) continue;
-      record = project(record, transaction.account, batch.seq, entry);
-      history.push({ seq: batch.seq, entry, record });
-    }
-  }
-  return history;
+  return (await journal.entries(account, id, seqs)).map(({ seq, entry }) => {
+    const after: TransactionRecord = project(record, account, seq, entry);
+    record = after;
+    return { seq, entry, record: after };
+  });
 }
 
 /** One event's delivery as the journal names it. */

@@ -195,7 +195,11 @@ export function batchContent(batch: Omit<Batch, 'hash'>): BatchContent {
 
 const KNOWN = new Set(['at', 'message', ...Object.keys(usual())]);
 
-function entryFrom(stored: StoredEntry, at: string): Entry {
+/**
+ * An entry as it was, from what is stored of it and its batch's time.
+ * @throws Error where it has a part that no entry has.
+ */
+export function entryFrom(stored: StoredEntry, at: string): Entry {
   // A part that the hash doesn't cover must not pass for history.
   for (const name in stored)
     if (!KNOWN.has(name)) throw new Error(`an entry has a part that is unknown: ${name}`);

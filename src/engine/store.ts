@@ -13,7 +13,7 @@
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
 import type { Account } from '../domain/account.ts';
-import type { AttentionKind, AttentionNote, Batch, Head, TransactionRecord } from './journal.ts';
+import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecord } from './journal.ts';
 import type { Backlog } from './store/backlog.ts';
 import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
 
@@ -145,6 +145,12 @@ export type BankWait = 'cashout' | 'analysis';
 /** A place among transactions in the order of their last changes. */
 export type ChangePlace = Pick<TransactionRecord, 'updatedAt' | 'id'>;
 
+/** An entry and the number of the batch that holds it. */
+export interface NumberedEntry {
+  seq: number;
+  entry: Entry;
+}
+
 /** Journals and their projections, to read. Doors get this and no more. */
 export interface JournalReads {
   /** Sequence number 0 for an account without a batch. */
@@ -154,6 +160,11 @@ export interface JournalReads {
   transaction(id: string): Promise<TransactionRecord | null>;
   /** Batches by sequence number, in order; those that aren't there are left out. */
   batches(account: string, seqs: readonly number[]): Promise<Batch[]>;
+  /**
+   * A transaction's entries in batches by sequence number, in order; costs what they are, and not what the batches
+   * hold besides.
+   */
+  entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]>;
   /** The journal from a sequence number on, at most `limit` batches. */
   batchesFrom(account: string, from: number, limit: number): Promise<Batch[]>;
   /** Accounts that have a journal or settings. */

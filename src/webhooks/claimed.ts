@@ -1,5 +1,5 @@
 /** What claimed deliveries are about, read from the journal, and where they stand. */
-import { BatchReader, deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
+import { deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import type { DeliveryRecord, JournalReads } from '../engine/store.ts';
 import { newDelivery } from './delivery.ts';
@@ -33,10 +33,9 @@ export async function readClaimed(
     if (own === undefined) byTransaction.set(claim.due.transaction, [claim]);
     else own.push(claim);
   }
-  const reader = new BatchReader(sources.journal);
   const readOne = async ([transaction, own]: [string, ClaimOf<'delivery'>[]]): Promise<void> => {
     try {
-      for (const each of await read(sources.journal, reader, transaction, own)) found(each);
+      for (const each of await read(sources.journal, transaction, own)) found(each);
     } catch (error) {
       sources.onTrouble(error);
       for (const claim of own) failed(claim);
@@ -53,12 +52,11 @@ export async function readClaimed(
 
 async function read(
   journal: JournalReads,
-  reader: BatchReader,
   transaction: string,
   claims: readonly ClaimOf<'delivery'>[],
 ): Promise<Claimed[]> {
   const record = await journal.transaction(transaction);
-  const named = record === null ? [] : deliveriesOf(await historyOf(reader, record));
+  const named = record === null ? [] : deliveriesOf(await historyOf(journal, record));
   const progress = await journal.deliveries(transaction);
   return claims.map((claim) => {
     const { delivery: id, account } = claim.due;

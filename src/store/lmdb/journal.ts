@@ -3,14 +3,7 @@
  * condition that its sequence number is free; it is waited for to its end.
  */
 import { ZERO_BALANCES } from '../../domain/money.ts';
-import {
-  type Batch,
-  type BatchContent,
-  batchFrom,
-  type Head,
-  type TransactionRecord,
-  ZERO_HASH,
-} from '../../engine/journal.ts';
+import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
 import {
   type Append,
   type AppendResult,
@@ -21,35 +14,19 @@ import {
   type Journal,
   type LookupName,
   type LookupRow,
+  type NumberedEntry,
   type Reads,
   type Wants,
 } from '../../engine/store.ts';
 import { issueAttention } from './attention.ts';
+import { batchValue, parseBatch, parseEntriesOf, parseHead } from './batch-value.ts';
 import type { DueRows, Issued } from './due-rows.ts';
 import type { Environment } from './environment.ts';
 import { fitsKey, type Tables } from './tables.ts';
 import type { Waits } from './waits.ts';
 
 const LAST = Number.MAX_SAFE_INTEGER;
-const HASH_LENGTH = 64;
 const MAX_REMEMBERED = 50_000;
-const ENTRIES = ',"entries":[';
-
-function journalValue({ batch, content }: Append): string {
-  return batch.hash + content;
-}
-
-/** The head after a batch: what stands before the entries in the canonical order is parsed, not the entries. */
-function parseHead(seq: number, value: string): Head {
-  const start = `${value.slice(HASH_LENGTH, value.indexOf(ENTRIES))}}`;
-  const { at, balances }: Pick<Batch, 'at' | 'balances'> = JSON.parse(start);
-  return { seq, at, balances, hash: value.slice(0, HASH_LENGTH) };
-}
-
-function parseBatch(value: string): Batch {
-  const content: BatchContent = JSON.parse(value.slice(HASH_LENGTH));
-  return batchFrom(content, value.slice(0, HASH_LENGTH));
-}
 
 export class LmdbJournal implements Journal {
   readonly #environment: Environment;
@@ -128,7 +105,7 @@ export class LmdbJournal implements Journal {
     const { journal, transactions, lookups } = this.#tables;
     const { account, seq } = append.batch;
     return journal.ifNoExists([account, seq], () => {
-      void journal.put([account, seq], journalValue(append));
+      void journal.put([account, seq], batchValue(append));
       for (const record of append.records) void transactions.put(record.id, JSON.stringify(record));
       for (const { name, key, value } of append.lookups) void lookups.put([account, name, key], value);
       issueAttention(this.#tables, append);
@@ -138,7 +115,10 @@ export class LmdbJournal implements Journal {
   async head(account: string): Promise<Head> {
     const { journal } = this.#environment.fresh();
     const range = { start: [account, LAST], end: [account, 0], reverse: true, limit: 1 };
-    for (const { key, value } of journal.getRange(range)) return parseHead(key[1], value);
+    for (const key of journal.getKeys(range)) {
+      const value = journal.getBinary(key);
+      if (value !== undefined) return parseHead(key[1], value);
+    }
     return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
   }
 
@@ -166,6 +146,16 @@ export class LmdbJournal implements Journal {
       const value = journal.get([account, seq]);
       return value === undefined ? [] : [parseBatch(value)];
     });
+  }
+
+  async entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]> {
+    const { journal } = this.#environment.fresh();
+    return [...seqs]
+      .sort((a, b) => a - b)
+      .flatMap((seq) => {
+        const value = journal.getBinary([account, seq]);
+        return value === undefined ? [] : parseEntriesOf(transaction, value).map((entry) => ({ seq, entry }));
+      });
   }
 
   async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {

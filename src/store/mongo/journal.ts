@@ -2,7 +2,13 @@
  * The journal on MongoDB and what its projections tell: the reads of merchants' requests, of operators and of
  * verify. How a batch gets into the journal is in `appends/appends.ts`.
  */
-import type { Batch, Head, TransactionRecord } from '../../engine/journal.ts';
+import {
+  type Batch,
+  type BatchContent,
+  entryFrom,
+  type Head,
+  type TransactionRecord,
+} from '../../engine/journal.ts';
 import type {
   Append,
   AppendResult,
@@ -12,6 +18,7 @@ import type {
   Journal,
   Lookup,
   LookupRow,
+  NumberedEntry,
   Reads,
   Wants,
 } from '../../engine/store.ts';
@@ -20,6 +27,7 @@ import { inTime, type MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
   batchFromDocument,
+  fromBson,
   type JournalDocument,
   type LookupElement,
   recordFromDocument,
@@ -63,6 +71,16 @@ class Newest<Value> {
   all(): Value[] {
     return [...this.#found.values()].map(({ value }) => value);
   }
+}
+
+type ReadOfBatch = Pick<JournalDocument, 'seq' | 'at' | 'exact' | 'entries'>;
+
+/** A transaction's entries in a batch; the exact text, where there is one, has those of others as well. */
+function entriesFromDocument({ seq, exact, ...read }: ReadOfBatch, transaction: string): NumberedEntry[] {
+  const content = (exact === undefined ? fromBson(read) : JSON.parse(exact)) as BatchContent;
+  return content.entries
+    .filter((stored) => stored.transaction === transaction)
+    .map((stored) => ({ seq, entry: entryFrom(stored, content.at) }));
 }
 
 export class MongoJournal implements Journal {
@@ -176,6 +194,16 @@ export class MongoJournal implements Journal {
 
   async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
     return this.#findBatches({ account, seq: { $in: seqs } }, {});
+  }
+
+  async entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]> {
+    this.#check();
+    const isOwn = { $eq: ['$$this.transaction', { $literal: transaction }] };
+    const own = { $filter: { input: '$entries', cond: isOwn } };
+    const options = { sort: { seq: 1 }, projection: { _id: 0, seq: 1, at: 1, exact: 1, entries: own } };
+    const filter = { account, seq: { $in: seqs } };
+    const found = await this.#parts.reads.find<JournalDocument>('journal', filter, options);
+    return found.flatMap((document) => entriesFromDocument(document, transaction));
   }
 
   async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {

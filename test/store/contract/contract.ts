@@ -7,6 +7,7 @@ import { scheduleContract } from './due/schedule.ts';
 import type { StoreHarness } from './harness.ts';
 import { appendContract } from './journal/append.ts';
 import { bytesContract } from './journal/bytes.ts';
+import { entriesContract } from './journal/entries.ts';
 import { readsContract } from './journal/reads.ts';
 import { unfinishedContract } from './journal/unfinished.ts';
 import { lifeContract } from './life.ts';
@@ -26,6 +27,7 @@ export function storeContract(
   const context = { name, start, rounds: options.rounds ?? 4, silentAfterMs: options.silentAfterMs };
   appendContract(context);
   readsContract(context);
+  entriesContract(context);
   bytesContract(context);
   unfinishedContract(context);
   scheduleContract(context);

@@ -24,6 +24,7 @@ import {
   hasFailed,
   type Lookup,
   type LookupRow,
+  type NumberedEntry,
   type Reads,
   type Settlement,
   type Wants,
@@ -97,6 +98,12 @@ export class MemoryState {
   batches(account: string, seqs: readonly number[]): Batch[] {
     const wanted = new Set(seqs);
     return this.#journal(account).filter(({ seq }) => wanted.has(seq));
+  }
+
+  entries(account: string, transaction: string, seqs: readonly number[]): NumberedEntry[] {
+    return this.batches(account, seqs).flatMap(({ seq, entries }) =>
+      entries.filter((entry) => entry.transaction === transaction).map((entry) => ({ seq, entry })),
+    );
   }
 
   journal(account: string, from: number, limit: number): Batch[] {
