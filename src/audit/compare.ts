@@ -4,7 +4,7 @@
  */
 
 import { canonicalJson } from '../domain/canonical-json.ts';
-import { deliveriesOf, historyOf } from '../engine/history.ts';
+import { deliveriesOf, historyOf, refusalsOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/lookups.ts';
 import { type JournalReads, StoreUnavailable } from '../engine/store.ts';
@@ -39,6 +39,27 @@ export function faultOf(error: unknown): string {
   return textOf(error);
 }
 
+/**
+ * Whether the stored record is the replayed one. Former builds counted no refused messages, and named their batches
+ * among the others: the journal tells which those are.
+ */
+async function isSame(
+  journal: JournalReads,
+  stored: TransactionRecord,
+  record: TransactionRecord,
+): Promise<boolean> {
+  if (canonicalJson(stored) === canonicalJson(record)) return true;
+  const { seqs, refusals: counted = 0, ...rest } = stored;
+  const { seqs: replayed, refusals: all = 0, ...replayedRest } = record;
+  if (counted > all || canonicalJson(rest) !== canonicalJson(replayedRest)) return false;
+  const refused = (await journal.entries(stored.account, stored.id, seqs)).filter(
+    ({ entry }) => entry.refusal !== null,
+  );
+  const named = new Set([...replayed, ...refused.map(({ seq }) => seq)]);
+  const inOrder = [...named].sort((a, b) => a - b);
+  return canonicalJson(seqs) === canonicalJson(inOrder) && counted >= all - refused.length;
+}
+
 /** The difference; null where the stored record equals the replayed one, or at the end a newer one its own history. */
 export async function compareRecord(
   { journal, seq }: Stored,
@@ -47,14 +68,30 @@ export async function compareRecord(
 ): Promise<string | null> {
   const stored = await journal.transaction(record.id);
   if (stored === null) return 'there is no record of it';
-  if (canonicalJson(stored) === canonicalJson(record)) return null;
+  if (await isSame(journal, stored, record)) return null;
   if (!atEnd) return 'its history goes on';
-  const newest = stored.seqs.at(-1) ?? 0;
-  const goesOn = newest > seq && record.seqs.every((known, index) => stored.seqs[index] === known);
+  const [refused = 0] = await journal.refusals(record.id, seq, 1);
+  const newest = Math.max(stored.seqs.at(-1) ?? 0, refused);
+  const known = new Set(stored.seqs);
+  const goesOn = newest > seq && record.seqs.every((own) => known.has(own));
   if (!goesOn || stored.account !== record.account)
     return `its record differs in ${differing(stored, record)}`;
   const projected = (await historyOf(journal, stored)).at(-1)?.record ?? null;
-  return canonicalJson(projected) === canonicalJson(stored) ? null : 'its record differs from its history';
+  const isOwn = projected !== null && (await isSame(journal, stored, projected));
+  return isOwn ? null : 'its record differs from its history';
+}
+
+/** Refused messages that are in the journal and that nobody would find there. */
+export async function compareRefusals(
+  { journal, report }: Stored,
+  record: TransactionRecord,
+  refused: readonly number[],
+): Promise<void> {
+  const stored = refused.length === 0 ? null : await journal.transaction(record.id);
+  if (stored === null) return;
+  const listed = new Set([...stored.seqs, ...(await refusalsOf(journal, record.id))]);
+  for (const seq of new Set(refused))
+    if (!listed.has(seq)) report(seq, `no list has the refused message to ${record.id}`);
 }
 
 /** Progress that no entry names, or that says that it is another's. */

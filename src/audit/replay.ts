@@ -22,7 +22,14 @@ import {
 import { lookupsOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
 import type { JournalReads, LookupName } from '../engine/store.ts';
-import { compareDeliveries, compareLookups, compareRecord, faultOf, type Stored } from './compare.ts';
+import {
+  compareDeliveries,
+  compareLookups,
+  compareRecord,
+  compareRefusals,
+  faultOf,
+  type Stored,
+} from './compare.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 
 const PAGE = 100;
@@ -42,6 +49,8 @@ export interface ReplayOptions {
 interface Open {
   record: TransactionRecord;
   deliveries: string[];
+  /** Batches of refused messages. */
+  refused: number[];
 }
 
 export class Replay {
@@ -181,7 +190,11 @@ export class Replay {
     this.#touched.add(id);
     const record = project(open?.record ?? null, this.#options.account, batch.seq, entry);
     const deliveries = entry.events.flatMap((event) => event.deliveries.map((delivery) => delivery.id));
-    this.#open.set(id, { record, deliveries: [...(open?.deliveries ?? []), ...deliveries] });
+    this.#open.set(id, {
+      record,
+      deliveries: [...(open?.deliveries ?? []), ...deliveries],
+      refused: [...(open?.refused ?? []), ...(entry.refusal === null ? [] : [batch.seq])],
+    });
   }
 
   #post(seq: number, entry: Entry): void {
@@ -219,11 +232,11 @@ export class Replay {
     const { journal, account } = this.#options;
     const stored = (await journal.read(account, { transactions: [id], lookups: [] })).transactions[0] ?? null;
     if (stored === null) return null;
-    const history = await historyOf(journal, { ...stored, seqs: stored.seqs.filter((known) => known < seq) });
+    const history = await historyOf(journal, stored, seq);
     const record = history.at(-1)?.record;
-    return record === undefined
-      ? null
-      : { record, deliveries: deliveriesOf(history).map((delivery) => delivery.id) };
+    if (record === undefined) return null;
+    const refused = history.flatMap(({ entry, seq: own }) => (entry.refusal === null ? [] : [own]));
+    return { record, deliveries: deliveriesOf(history).map((delivery) => delivery.id), refused };
   }
 
   #compareHead({ seq, at, balances, hash }: Head): void {
@@ -243,8 +256,10 @@ export class Replay {
       if (open === undefined) continue;
       try {
         const different = await compareRecord(this.#stored, open.record, atEnd);
-        if (different === null) await compareDeliveries(this.#stored, open.record, open.deliveries);
-        else if (!atEnd) continue;
+        if (different === null) {
+          await compareDeliveries(this.#stored, open.record, open.deliveries);
+          await compareRefusals(this.#stored, open.record, open.refused);
+        } else if (!atEnd) continue;
         else this.#report(open.record.seqs.at(-1) ?? 0, `${id}: ${different}`);
       } catch (error) {
         if (!atEnd) continue;

@@ -8,18 +8,45 @@ export interface HistoryEntry extends NumberedEntry {
   record: TransactionRecord;
 }
 
-/** All entries of a transaction in order. */
-export async function historyOf(
+const PAGE = 1_000;
+
+/** Batches that hold refused messages to a transaction, but for those of former builds. */
+export async function refusalsOf(journal: JournalReads, transaction: string): Promise<number[]> {
+  const seqs: number[] = [];
+  for (;;) {
+    const page = await journal.refusals(transaction, seqs.at(-1) ?? 0, PAGE);
+    if (page.length === 0) return seqs;
+    seqs.push(...page);
+  }
+}
+
+async function historyIn(
   journal: JournalReads,
-  transaction: TransactionRecord,
+  { id, account }: TransactionRecord,
+  seqs: readonly number[],
 ): Promise<HistoryEntry[]> {
-  const { id, account, seqs } = transaction;
   let record: TransactionRecord | null = null;
   return (await journal.entries(account, id, seqs)).map(({ seq, entry }) => {
     const after: TransactionRecord = project(record, account, seq, entry);
     record = after;
     return { seq, entry, record: after };
   });
+}
+
+/** What a transaction took, in order: a refused message is among it only where its batch holds something else. */
+export function takenBy(journal: JournalReads, transaction: TransactionRecord): Promise<HistoryEntry[]> {
+  return historyIn(journal, transaction, transaction.seqs);
+}
+
+/** All entries of a transaction in order, those before a batch where one is given. */
+export async function historyOf(
+  journal: JournalReads,
+  transaction: TransactionRecord,
+  before = Number.POSITIVE_INFINITY,
+): Promise<HistoryEntry[]> {
+  const seqs = new Set([...transaction.seqs, ...(await refusalsOf(journal, transaction.id))]);
+  const wanted = [...seqs].filter((seq) => seq < before).sort((a, b) => a - b);
+  return historyIn(journal, transaction, wanted);
 }
 
 /** One event's delivery as the journal names it. */
@@ -69,7 +96,7 @@ function listed(named: NamedDelivery, record: DeliveryRecord | undefined): objec
 
 /** All deliveries of a transaction as merchants and ops see them (decisions, "GET /webhooks"), newest first. */
 export async function deliveryList(journal: JournalReads, record: TransactionRecord): Promise<object[]> {
-  const [history, progress] = await Promise.all([historyOf(journal, record), journal.deliveries(record.id)]);
+  const [history, progress] = await Promise.all([takenBy(journal, record), journal.deliveries(record.id)]);
   const byId = new Map(progress.map((delivery) => [delivery.id, delivery]));
   return deliveriesOf(history)
     .map((named) => listed(named, byId.get(named.id)))

@@ -121,8 +121,10 @@ interface RecordOf<Type extends TransactionType, Context> {
   /** Nothing more can happen to it. */
   final: boolean;
   updatedAt: string;
-  /** Batches that hold its entries. */
+  /** Batches that hold its entries, but for refused messages; former builds named those, too. */
   seqs: number[];
+  /** Refused messages that were recorded; absent where there are none. Former builds counted none. */
+  refusals?: number;
   /** Applied message ids with their digests. */
   messages: Record<string, string>;
   /** Events so far: the next one's number. */

@@ -42,6 +42,8 @@ export function project(
 ): TransactionRecord {
   if (entry.transaction === null || entry.type === null) throw new Error('an entry of the account itself');
   const seqs = record?.seqs ?? [];
+  const isRefused = entry.refusal !== null;
+  const refusals = (record?.refusals ?? 0) + (isRefused ? 1 : 0);
   const applied = entry.snapshot !== null;
   // Messages of the clock and the API have no id that could come again.
   const remembered =
@@ -58,7 +60,9 @@ export function project(
     snapshot,
     final: isFinal(snapshot.machine, snapshot.value),
     updatedAt: applied ? entry.at : (record?.updatedAt ?? entry.at),
-    seqs: seqs.at(-1) === seq ? seqs : [...seqs, seq],
+    // What grows with the refusals lies outside the record: whoever is refused for ever doesn't make it long.
+    seqs: isRefused || seqs.at(-1) === seq ? seqs : [...seqs, seq],
+    ...(refusals === 0 ? {} : { refusals }),
     messages: remembered ? { ...messages, [entry.message.id]: entry.message.digest } : messages,
     events: (record?.events ?? 0) + entry.events.length,
     timers: entry.timers ?? record?.timers ?? [],

@@ -165,6 +165,11 @@ export interface JournalReads {
    * hold besides.
    */
   entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]>;
+  /**
+   * Batches after this number that hold refused messages to a transaction, in order and each once: at most `limit`,
+   * none only where there are no more. Former builds' are among the record's `seqs` instead.
+   */
+  refusals(transaction: string, after: number, limit: number): Promise<number[]>;
   /** The journal from a sequence number on, at most `limit` batches. */
   batchesFrom(account: string, from: number, limit: number): Promise<Batch[]>;
   /** Accounts that have a journal or settings. */

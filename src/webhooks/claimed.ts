@@ -1,5 +1,5 @@
 /** What claimed deliveries are about, read from the journal, and where they stand. */
-import { deliveriesOf, historyOf, type NamedDelivery } from '../engine/history.ts';
+import { deliveriesOf, type NamedDelivery, takenBy } from '../engine/history.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import type { DeliveryRecord, JournalReads } from '../engine/store.ts';
 import { newDelivery } from './delivery.ts';
@@ -56,7 +56,7 @@ async function read(
   claims: readonly ClaimOf<'delivery'>[],
 ): Promise<Claimed[]> {
   const record = await journal.transaction(transaction);
-  const named = record === null ? [] : deliveriesOf(await historyOf(journal, record));
+  const named = record === null ? [] : deliveriesOf(await takenBy(journal, record));
   const progress = await journal.deliveries(transaction);
   return claims.map((claim) => {
     const { delivery: id, account } = claim.due;

@@ -1,6 +1,6 @@
 /** Dead or rejected deliveries get a new round of attempts, whichever door asks for it. */
 import { parseEventOrDeliveryId } from '../domain/events.ts';
-import { deliveriesOf, historyOf } from '../engine/history.ts';
+import { deliveriesOf, takenBy } from '../engine/history.ts';
 import {
   type DeliveryRecord,
   type DeliveryStatus,
@@ -68,7 +68,7 @@ async function failedOf(
   const parsed = parseEventOrDeliveryId(id);
   const record = await journal.transaction(parsed === null ? id : parsed.transaction);
   if (record === null) return { kind: 'noTransaction', id };
-  const history = await historyOf(journal, record);
+  const history = await takenBy(journal, record);
   const named = deliveriesOf(history).filter(
     (delivery) => parsed === null || delivery.id === id || delivery.event.id === id,
   );
@@ -110,7 +110,7 @@ export async function retryDeliveries(
 /** The URLs of a transaction's deliveries, by their ids. */
 async function urlsOf({ journal }: Sources, transaction: string): Promise<Map<string, string>> {
   const record = await journal.transaction(transaction);
-  const named = record === null ? [] : deliveriesOf(await historyOf(journal, record));
+  const named = record === null ? [] : deliveriesOf(await takenBy(journal, record));
   return new Map(named.map(({ id, url }) => [id, url]));
 }
 

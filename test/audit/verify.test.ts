@@ -330,6 +330,40 @@ test('records: changed, missing, without a journal, no JSON', async () => {
   await finds(/record after|no record/, (tables) => tables.transactions.put(charge, 'null'));
 });
 
+/** Batches of refused messages to the charge. */
+function refusalsIn(tables: Tables): number[] {
+  const keys = tables.refusals.getKeys({ start: [charge, 0], end: [charge, Number.MAX_SAFE_INTEGER] });
+  return [...keys].map(([, seq]) => seq);
+}
+
+test('refused messages: one that no list has, and a count that is none', async () => {
+  await finds(/no list has the refused message/, (tables) =>
+    tables.refusals.remove([charge, refusalsIn(tables)[0] ?? 0]),
+  );
+  for (const count of [0, 1, 3])
+    await finds(/differs in refusals/, (tables) =>
+      changeRecord(tables, charge, (record) => {
+        record.refusals = count;
+      }),
+    );
+});
+
+test('a record of a former build, which names its refused messages itself, is sound', async () => {
+  const former =
+    (left: number) =>
+    (tables: Tables): void => {
+      const seqs = refusalsIn(tables);
+      assert.is(seqs.length, 2);
+      for (const seq of seqs) void tables.refusals.remove([charge, seq]);
+      changeRecord(tables, charge, (record) => {
+        record.seqs = [...record.seqs, ...seqs.slice(left)].sort((a, b) => a - b);
+        delete record.refusals;
+      });
+    };
+  assert.equal((await verifyAfter(former(0), true)).differences, []);
+  await finds(/differs in seqs/, former(1), true);
+});
+
 test('lookups: changed, missing, too many', async () => {
   await finds(/lookup idempotencyKey:k-1 is x/, (tables) =>
     tables.lookups.put([account, 'idempotencyKey', 'k-1'], 'x'),

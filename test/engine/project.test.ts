@@ -194,6 +194,20 @@ s('project leaves the record and the entry as they were', () => {
   );
 });
 
+s('what is refused makes no record longer', () => {
+  const [id] = CHARGES;
+  if (id === undefined) throw new Error('there is no charge');
+  const lengths = [100, 400].map((count) => {
+    const ledger = new Ledger();
+    ledger.commit(charge(id));
+    for (let nth = 0; nth < count; nth++) ledger.commit(message(id, 'DISMISS'));
+    ledger.assertReplays();
+    assert.is(ledger.record(id).refusals, count);
+    return canonicalJson(ledger.record(id)).length;
+  });
+  assert.is(lengths[0], lengths[1]);
+});
+
 s('changedParts is what must be laid over the old to get the new', () => {
   const part = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'constructor'), fc.constantFrom(null, 1, 'x'));
   holds(

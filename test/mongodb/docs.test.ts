@@ -10,8 +10,8 @@ import * as assert from 'uvu/assert';
 import { MongoConnection } from '../../src/store/mongo/connection.ts';
 import { cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
-import { expectStatus } from '../support/expect.ts';
-import { charge, told, transfer } from '../support/flows.ts';
+import { expectError, expectStatus } from '../support/expect.ts';
+import { charge, tell, told, transfer } from '../support/flows.ts';
 import { list, text } from '../support/json.ts';
 import { type Database, freshDatabase } from '../support/mongodb.ts';
 import { packageRoot } from '../support/process.ts';
@@ -187,6 +187,7 @@ async function work(): Promise<void> {
   made.completed = text(await transfer(shop, 2_507, { idempotencyKey: 'payout-1' }), 'id');
   await told(shop, made.completed, 'START');
   await told(shop, made.completed, 'SETTLE');
+  expectError(await tell(shop, made.completed, 'START'), 409, 'MESSAGE_NOT_ACCEPTED');
   values.ACCOUNT = shop.accountId;
   values.TRANSACTION = paid;
   values.END_TO_END_ID = text(expectStatus(payment, 200), 'pix.endToEndId');

@@ -102,12 +102,14 @@ export class LmdbJournal implements Journal {
 
   /** Issues the batch and its projections, all or nothing; false where the sequence number is taken. */
   #issue(append: Append): Promise<boolean> {
-    const { journal, transactions, lookups } = this.#tables;
-    const { account, seq } = append.batch;
+    const { journal, transactions, lookups, refusals } = this.#tables;
+    const { account, seq, entries } = append.batch;
     return journal.ifNoExists([account, seq], () => {
       void journal.put([account, seq], batchValue(append));
       for (const record of append.records) void transactions.put(record.id, JSON.stringify(record));
       for (const { name, key, value } of append.lookups) void lookups.put([account, name, key], value);
+      for (const { transaction, refusal } of entries)
+        if (transaction !== null && refusal !== null) void refusals.put([transaction, seq], '');
       issueAttention(this.#tables, append);
     });
   }
@@ -156,6 +158,12 @@ export class LmdbJournal implements Journal {
         const value = journal.getBinary([account, seq]);
         return value === undefined ? [] : parseEntriesOf(transaction, value).map((entry) => ({ seq, entry }));
       });
+  }
+
+  async refusals(transaction: string, after: number, limit: number): Promise<number[]> {
+    const { refusals } = this.#environment.fresh();
+    const range = refusals.getKeys({ start: [transaction, after + 1], end: [transaction, LAST], limit });
+    return [...range].map(([, seq]) => seq);
   }
 
   async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {

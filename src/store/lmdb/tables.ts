@@ -34,6 +34,8 @@ export interface Tables {
   transactions: Database<string, string>;
   /** [account, name, key] to a transaction's id or another value. */
   lookups: Database<string, [string, string, string]>;
+  /** [transaction, seq] of batches that hold refused messages to it. */
+  refusals: Database<string, [string, number]>;
   due: Database<string, DueKey>;
   parked: Database<string, string>;
   /** [transaction, delivery]. */
@@ -111,6 +113,7 @@ async function opened(folder: string, readOnly: boolean): Promise<Omit<Tables, '
       journal: root.openDB({ name: 'journal', ...text }),
       transactions: root.openDB({ name: 'transactions', ...text }),
       lookups: root.openDB({ name: 'lookups', ...text }),
+      refusals: root.openDB({ name: 'refusals', ...text }),
       due: root.openDB({ name: 'due', ...text }),
       parked: root.openDB({ name: 'parked', ...text }),
       deliveries: root.openDB({ name: 'deliveries', ...text }),

@@ -97,6 +97,7 @@ export interface TransactionDocument extends Plain {
   /** The last batch that changed it: an older one changes nothing any more. */
   seq: number;
   seqs: number[];
+  refusals?: number;
   messages: { id: string; digest: string }[];
   events: number;
   lastDeliveries: { url: string; id: string }[];
@@ -110,6 +111,16 @@ export interface AdjustmentDocument extends Plain {
   account: string;
   key: string;
   digest: string;
+}
+
+/** A refused message, or a payment given back; `_id` is `account:name:key`. */
+export interface RefusalDocument extends Plain {
+  _id: string;
+  account: string;
+  name: 'refusal' | 'returned';
+  key: string;
+  transaction: string;
+  seq: number;
 }
 
 export function journalDocument(_id: string, batch: Batch, content: string): JournalDocument {
@@ -169,6 +180,7 @@ export type ChangingParts = Pick<
   | 'updatedAt'
   | 'seq'
   | 'seqs'
+  | 'refusals'
   | 'messages'
   | 'events'
   | 'lastDeliveries'
@@ -176,7 +188,8 @@ export type ChangingParts = Pick<
   | 'exact'
 >;
 
-export function changingParts(record: TransactionRecord): ChangingParts {
+/** `seq`: of the batch that changes it. */
+export function changingParts(record: TransactionRecord, seq: number): ChangingParts {
   const text = JSON.stringify(record);
   const odd = isOdd(text);
   const shown = odd ? (readable(text) as TransactionRecord) : record;
@@ -188,8 +201,9 @@ export function changingParts(record: TransactionRecord): ChangingParts {
     snapshot: shown.snapshot,
     final: shown.final,
     updatedAt: shown.updatedAt,
-    seq: record.seqs.at(-1) ?? 0,
+    seq,
     seqs: shown.seqs,
+    refusals: shown.refusals,
     messages: Object.entries(shown.messages).map(([id, digest]) => ({ id, digest })),
     events: shown.events,
     lastDeliveries: Object.entries(shown.lastDeliveries).map(([url, id]) => ({ url, id })),
@@ -200,7 +214,7 @@ export function changingParts(record: TransactionRecord): ChangingParts {
 }
 
 export function recordFromDocument(document: TransactionDocument): TransactionRecord {
-  const { _id, account, type, final, updatedAt, seqs, messages, events, timers } = document;
+  const { _id, account, type, final, updatedAt, seqs, refusals, messages, events, timers } = document;
   if (document.exact !== undefined) return JSON.parse(document.exact);
   const record = {
     id: _id,
@@ -210,6 +224,7 @@ export function recordFromDocument(document: TransactionDocument): TransactionRe
     final,
     updatedAt: toIso(updatedAt),
     seqs,
+    ...(refusals === undefined ? {} : { refusals }),
     messages: Object.fromEntries(messages.map(({ id, digest }) => [id, digest])),
     events,
     timers: timers.map(({ name, at }) => ({ name, at: toIso(at) })),

@@ -30,6 +30,7 @@ import {
   fromBson,
   type JournalDocument,
   type LookupElement,
+  type RefusalDocument,
   recordFromDocument,
   type TransactionDocument,
   toDate,
@@ -55,6 +56,8 @@ const FAILED = ['dead', 'rejected'] as const;
 const HEAD_MS = 5_000;
 /** How long `close` waits for appends that are under way where the database is away. */
 const CLOSE_MS = 2_000;
+/** A record, as it is shown: without what it is found by. */
+const SHOWN = { lookups: 0 };
 
 /** Of the transactions that are found by one key, the one with the highest order. */
 class Newest<Value> {
@@ -73,10 +76,8 @@ class Newest<Value> {
   }
 }
 
-type ReadOfBatch = Pick<JournalDocument, 'seq' | 'at' | 'exact' | 'entries'>;
-
 /** A transaction's entries in a batch; the exact text, where there is one, has those of others as well. */
-function entriesFromDocument({ seq, exact, ...read }: ReadOfBatch, transaction: string): NumberedEntry[] {
+function entriesFromDocument({ seq, exact, ...read }: JournalDocument, transaction: string): NumberedEntry[] {
   const content = (exact === undefined ? fromBson(read) : JSON.parse(exact)) as BatchContent;
   return content.entries
     .filter((stored) => stored.transaction === transaction)
@@ -88,6 +89,7 @@ export class MongoJournal implements Journal {
   readonly #transactions: Gathered<string, TransactionRecord>;
   readonly #lookups: Gathered<AccountLookup, string>;
   readonly #adjustments: Gathered<AccountLookup, string>;
+  readonly #refusals: Gathered<AccountLookup, string>;
   readonly #deliveries: Gathered<string, DeliveryDocument[]>;
   readonly #appending = new Set<Promise<AppendResult>>();
 
@@ -96,7 +98,16 @@ export class MongoJournal implements Journal {
     this.#parts = parts;
     this.#transactions = reads.gathered((ids) => this.#readTransactions(ids));
     this.#lookups = reads.gathered((wanted) => this.#readLookups(wanted));
-    this.#adjustments = reads.gathered((wanted) => this.#readAdjustments(wanted));
+    this.#adjustments = reads.gathered(async (wanted) => {
+      const ids = wanted.map(({ account, key }) => `${account}:${key}`);
+      const found = await reads.byId<AdjustmentDocument>('adjustments', ids);
+      return found.map((document) => document?.digest ?? null);
+    });
+    this.#refusals = reads.gathered(async (wanted) => {
+      const ids = wanted.map(({ account, name, key }) => `${account}:${name}:${key}`);
+      const found = await reads.byId<RefusalDocument>('refusals', ids);
+      return found.map((document) => document?.transaction ?? null);
+    });
     this.#deliveries = reads.gathered((transactions) => this.#readDeliveries(transactions));
   }
 
@@ -147,10 +158,22 @@ export class MongoJournal implements Journal {
   }
 
   /** What a lookup finds among what is projected. */
-  #projected(account: string, lookup: Lookup): Promise<string | null> {
-    if (lookup.name === 'externalRef') return this.#newestCharge(account, lookup.key);
-    const gathered = lookup.name === 'adjustment' ? this.#adjustments : this.#lookups;
-    return gathered.get({ ...lookup, account });
+  async #projected(account: string, lookup: Lookup): Promise<string | null> {
+    const wanted = { ...lookup, account };
+    switch (lookup.name) {
+      case 'externalRef':
+        return this.#newestCharge(account, lookup.key);
+      case 'adjustment':
+        return this.#adjustments.get(wanted);
+      case 'refusal':
+      case 'returned': {
+        // Former builds kept them in the transaction's document.
+        const [own, former] = await Promise.all([this.#refusals.get(wanted), this.#lookups.get(wanted)]);
+        return own ?? former;
+      }
+      default:
+        return this.#lookups.get(wanted);
+    }
   }
 
   async #newestCharge(account: string, externalRef: string): Promise<string | null> {
@@ -163,26 +186,19 @@ export class MongoJournal implements Journal {
     const keys = [...new Set(wanted.map(({ key }) => key))];
     const accounts = [...new Set(wanted.map(({ account }) => account))];
     const filter = { 'lookups.key': { $in: keys }, account: { $in: accounts } };
-    const options = { projection: { account: 1, lookups: 1 } };
+    const lookups = { $filter: { input: '$lookups', cond: { $in: ['$$this.key', { $literal: keys }] } } };
+    const options = { projection: { account: 1, lookups } };
     type Found = { _id: string; account: string; lookups: LookupElement[] };
+    const found = await this.#parts.reads.find<Found>('transactions', filter, options);
     const newest = new Newest<string>();
-    for (const { _id, account, lookups } of await this.#parts.reads.find<Found>(
-      'transactions',
-      filter,
-      options,
-    ))
+    for (const { _id, account, lookups } of found)
       for (const { name, key, order } of lookups) newest.offer(`${account} ${name} ${key}`, _id, order);
     return wanted.map(({ account, name, key }) => newest.get(`${account} ${name} ${key}`));
   }
 
-  async #readAdjustments(wanted: AccountLookup[]): Promise<(string | null)[]> {
-    const ids = wanted.map(({ account, key }) => `${account}:${key}`);
-    const found = await this.#parts.reads.byId<AdjustmentDocument>('adjustments', ids);
-    return found.map((document) => document?.digest ?? null);
-  }
-
   async #readTransactions(ids: string[]): Promise<(TransactionRecord | null)[]> {
-    const documents = await this.#parts.reads.byId<TransactionDocument>('transactions', ids);
+    const options = { projection: SHOWN };
+    const documents = await this.#parts.reads.byId<TransactionDocument>('transactions', ids, options);
     // Each caller gets a record of its own.
     return documents.map((document) => (document === null ? null : recordFromDocument(document)));
   }
@@ -204,6 +220,15 @@ export class MongoJournal implements Journal {
     const filter = { account, seq: { $in: seqs } };
     const found = await this.#parts.reads.find<JournalDocument>('journal', filter, options);
     return found.flatMap((document) => entriesFromDocument(document, transaction));
+  }
+
+  async refusals(transaction: string, after: number, limit: number): Promise<number[]> {
+    this.#check();
+    const options = { sort: { seq: 1 }, limit, projection: { _id: 0, seq: 1 } };
+    const filter = { transaction, seq: { $gt: after } };
+    const found = await this.#parts.reads.find<RefusalDocument>('refusals', filter, options);
+    // A payment given back has two documents.
+    return [...new Set(found.map(({ seq }) => seq))];
   }
 
   async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
@@ -267,7 +292,8 @@ export class MongoJournal implements Journal {
 
   async #findRecords(filter: object, options: object): Promise<TransactionRecord[]> {
     this.#check();
-    const found = await this.#parts.reads.find<TransactionDocument>('transactions', filter, options);
+    const shown = { projection: SHOWN, ...options };
+    const found = await this.#parts.reads.find<TransactionDocument>('transactions', filter, shown);
     return found.map(recordFromDocument);
   }
 
@@ -276,9 +302,10 @@ export class MongoJournal implements Journal {
     const { reads } = this.#parts;
     const projection = { type: 1, externalRef: 1, order: 1, lookups: 1 };
     const range = { _id: { $gte: `${account}:`, $lt: `${account};` } };
-    const [transactions, adjustments] = await Promise.all([
+    const [transactions, adjustments, refusals] = await Promise.all([
       reads.find<TransactionDocument>('transactions', { account }, { projection }),
       reads.find<AdjustmentDocument>('adjustments', range),
+      reads.find<RefusalDocument>('refusals', range),
     ]);
     const newest = new Newest<LookupRow>();
     const offer = (row: LookupRow, order: number): void => newest.offer(`${row.name}:${row.key}`, row, order);
@@ -287,6 +314,7 @@ export class MongoJournal implements Journal {
       for (const { name, key, order: own } of lookups) offer({ name, key, value: _id }, own);
     }
     for (const { key, digest } of adjustments) offer({ name: 'adjustment', key, value: digest }, 0);
+    for (const { name, key, transaction } of refusals) offer({ name, key, value: transaction }, 0);
     return newest.all();
   }
 

@@ -1,14 +1,14 @@
 /**
- * What a batch leaves in `transactions`, `deliveries`, `adjustments` and `attention`, and how it gets there.
+ * What a batch leaves in `transactions`, `deliveries`, `adjustments`, `refusals` and `attention`, and how it gets there.
  *
  * 1. Every write may be made again, by any process: first versions are inserts, later ones hold only over an older
  *    sequence number, the rest is put where nothing is.
- * 2. Deliveries are there before the transactions that name them: where a transaction has the batch's number,
- *    all that the batch made of it is there.
+ * 2. All else is there before the transactions that it is about: where a transaction has the batch's number, all
+ *    that the batch made of it is there.
  * 3. What a batch makes due is named after its document, so that every process writes the same.
  */
 import type { Document } from 'mongodb';
-import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
+import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
 import type { Append, AttentionItem, AttentionKey } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
@@ -18,6 +18,7 @@ import {
   changingParts,
   type LookupElement,
   type OrderElement,
+  type RefusalDocument,
   type TimerElement,
   type TransactionDocument,
   toBson,
@@ -37,6 +38,7 @@ export interface Projection {
   updates: Document[];
   deliveries: DeliveryDocument[];
   adjustments: AdjustmentDocument[];
+  refusals: RefusalDocument[];
   attention: AttentionItem[];
   withdrawn: AttentionKey[];
   claims: Claim[];
@@ -84,6 +86,7 @@ function changesOf({ document, append }: Projecting): Map<string, Change> {
   lookups.forEach(({ name, key, value }, index) => {
     const change = all.get(value);
     if (change === undefined) return;
+    if (name === 'refusal' || name === 'returned') return;
     if (name === 'externalRef') change.externalRef = key;
     else change.lookups.push({ name, key, order: orderIn(batch.seq, index) });
   });
@@ -108,16 +111,17 @@ function orderElements(change: Change, lease: BatchLease): OrderElement[] {
   });
 }
 
-function deliveryDocuments(change: Change, entries: ReadonlyMap<string, Entry>, lease: BatchLease) {
+type Named = Pick<DeliveryDocument, 'event' | 'url'>;
+
+function deliveryDocuments(change: Change, named: ReadonlyMap<string, Named>, lease: BatchLease) {
   return change.due.flatMap(({ due, isOurs }): DeliveryDocument[] => {
     if (due.kind !== 'delivery') return [];
     const { delivery, transaction, account } = due;
-    const named = eventAndUrl(entries.get(delivery), delivery);
     const document: DeliveryDocument = {
       _id: delivery,
       account,
       transaction,
-      ...named,
+      ...named.get(delivery),
       status: 'pending',
       attempts: [],
       nextAttemptAt: null,
@@ -128,20 +132,11 @@ function deliveryDocuments(change: Change, entries: ReadonlyMap<string, Entry>, 
   });
 }
 
-function eventAndUrl(entry: Entry | undefined, delivery: string): { event: string; url: string } | object {
-  for (const { name, deliveries } of entry?.events ?? []) {
-    const found = deliveries.find(({ id }) => id === delivery);
-    if (found !== undefined) return { event: name, url: found.url };
-  }
-  return {};
-}
-
-/** Entries by the deliveries that they name. */
-function byDelivery(batch: Batch): Map<string, Entry> {
-  const entries = new Map<string, Entry>();
-  for (const entry of batch.entries)
-    for (const { deliveries } of entry.events) for (const { id } of deliveries) entries.set(id, entry);
-  return entries;
+function namedDeliveries(batch: Batch): Map<string, Named> {
+  const named = new Map<string, Named>();
+  for (const { name, deliveries } of batch.entries.flatMap(({ events }) => events))
+    for (const { id, url } of deliveries) named.set(id, { event: name, url });
+  return named;
 }
 
 function insertOf(record: TransactionRecord, seq: number, change: Change, lease: BatchLease) {
@@ -158,7 +153,7 @@ function insertOf(record: TransactionRecord, seq: number, change: Change, lease:
     ...(createdAt === null ? {} : { createdAt: toDate(createdAt) }),
     ...(change.externalRef === null ? {} : { externalRef: change.externalRef }),
     ...(change.lookups.length === 0 ? {} : { lookups: toBson(change.lookups) as LookupElement[] }),
-    ...changingParts(record),
+    ...changingParts(record, seq),
     ...waitMark(record),
     timers: timerElements(record, change, lease),
     ...(orders.length === 0 ? {} : { orders }),
@@ -168,7 +163,7 @@ function insertOf(record: TransactionRecord, seq: number, change: Change, lease:
 
 function updateOf(record: TransactionRecord, seq: number, change: Change, lease: BatchLease): Document {
   const orders = orderElements(change, lease);
-  const parts = changingParts(record);
+  const parts = changingParts(record, seq);
   const pushed: Document = {};
   if (change.lookups.length > 0) pushed.lookups = { $each: toBson(change.lookups) };
   if (orders.length > 0) pushed.orders = { $each: orders };
@@ -191,23 +186,33 @@ export function projectionOf(projecting: Projecting): Projection {
   const { append, document, leaseEnd } = projecting;
   const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
-  const entries = byDelivery(batch);
-  const own = { inserts: [], updates: [], deliveries: [], adjustments: [], claims: [] };
+  const named = namedDeliveries(batch);
+  const own = { inserts: [], updates: [], deliveries: [], adjustments: [], refusals: [], claims: [] };
   const projection: Projection = { ...own, attention, withdrawn };
   const lease = { token: document, end: new Date(leaseEnd) };
   for (const record of records) {
     const change = changes.get(record.id);
     if (change === undefined) continue;
-    const isFirst = record.seqs.length === 1;
+    const isFirst = record.seqs[0] === batch.seq;
     if (isFirst) projection.inserts.push(insertOf(record, batch.seq, change, lease));
     else projection.updates.push(updateOf(record, batch.seq, change, lease));
-    projection.deliveries.push(...deliveryDocuments(change, entries, lease));
+    projection.deliveries.push(...deliveryDocuments(change, named, lease));
     projection.claims.push(...claimsOf(change, record, document));
   }
+  const { account } = batch;
+  const seq = toBson(batch.seq) as number;
   for (const { name, key, value } of append.lookups) {
-    if (name !== 'adjustment') continue;
-    const { account } = batch;
-    projection.adjustments.push({ _id: `${account}:${key}`, account, key, digest: value });
+    if (name === 'adjustment')
+      projection.adjustments.push({ _id: `${account}:${key}`, account, key, digest: value });
+    if (name === 'refusal' || name === 'returned')
+      projection.refusals.push({
+        _id: `${account}:${name}:${key}`,
+        account,
+        name,
+        key,
+        transaction: value,
+        seq,
+      });
   }
   return projection;
 }
@@ -234,17 +239,16 @@ export async function writeProjections(
     for (const { _id } of allTaken(written).taken) taken.add(_id);
   };
   const all = <Item>(of: (projection: Projection) => Item[]): Item[] => projections.flatMap(of);
+  const insert = (name: 'deliveries' | 'adjustments' | 'refusals') =>
+    insertAll(
+      connection,
+      name,
+      all((projection): { _id: string }[] => projection[name]),
+    );
   await Promise.all([
-    insertAll(
-      connection,
-      'deliveries',
-      all(({ deliveries }) => deliveries),
-    ).then(keep),
-    insertAll(
-      connection,
-      'adjustments',
-      all(({ adjustments }) => adjustments),
-    ).then(allTaken),
+    insert('deliveries').then(keep),
+    insert('adjustments').then(allTaken),
+    insert('refusals').then(allTaken),
     noteAll(
       connection,
       all(({ attention }) => attention),

@@ -119,8 +119,12 @@ export class MongoReads {
   }
 
   /** Documents in the order of the ids. */
-  async byId<Found extends { _id: string }>(collection: string, ids: string[]): Promise<(Found | null)[]> {
-    const found = await this.find<Found>(collection, { _id: { $in: [...new Set(ids)] } });
+  async byId<Found extends { _id: string }>(
+    collection: string,
+    ids: string[],
+    options: Document = {},
+  ): Promise<(Found | null)[]> {
+    const found = await this.find<Found>(collection, { _id: { $in: [...new Set(ids)] } }, options);
     const documents = new Map(found.map((document) => [document._id, document]));
     return ids.map((id) => documents.get(id) ?? null);
   }

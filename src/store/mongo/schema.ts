@@ -67,6 +67,7 @@ const INDEXES: Record<string, readonly Index[]> = {
   ],
   targets: [[{ lookAt: 1 }, { name: 'lookAt' }]],
   adjustments: [],
+  refusals: [[{ transaction: 1, seq: 1 }, { name: 'transaction' }]],
   attention: [
     [{ id: 1 }, { name: 'id' }],
     [{ done: 1, since: 1, _id: 1 }, { name: 'list' }],

@@ -9,6 +9,7 @@ import { appendContract } from './journal/append.ts';
 import { bytesContract } from './journal/bytes.ts';
 import { entriesContract } from './journal/entries.ts';
 import { readsContract } from './journal/reads.ts';
+import { refusalsContract } from './journal/refusals.ts';
 import { unfinishedContract } from './journal/unfinished.ts';
 import { lifeContract } from './life.ts';
 
@@ -28,6 +29,7 @@ export function storeContract(
   appendContract(context);
   readsContract(context);
   entriesContract(context);
+  refusalsContract(context);
   bytesContract(context);
   unfinishedContract(context);
   scheduleContract(context);

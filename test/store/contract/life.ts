@@ -93,6 +93,7 @@ export function lifeContract(context: ContractContext): void {
         transaction: () => store.journal.transaction(account),
         batches: () => store.journal.batches(account, [1]),
         entries: () => store.journal.entries(account, account, [1]),
+        refusals: () => store.journal.refusals(account, 0, 1),
         batchesFrom: () => store.journal.batchesFrom(account, 1, 1),
         accountIds: () => store.journal.accountIds(),
         records: () => store.journal.records('', 1),

@@ -106,6 +106,17 @@ export class MemoryState {
     );
   }
 
+  refusals(transaction: string, after: number, limit: number): number[] {
+    const account = this.transaction(transaction)?.account ?? '';
+    return this.#journal(account)
+      .filter(
+        ({ seq, entries }) =>
+          seq > after && entries.some((each) => each.transaction === transaction && each.refusal !== null),
+      )
+      .slice(0, limit)
+      .map(({ seq }) => seq);
+  }
+
   journal(account: string, from: number, limit: number): Batch[] {
     return this.#journal(account)
       .filter(({ seq }) => seq >= from)

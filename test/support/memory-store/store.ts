@@ -75,6 +75,7 @@ export class MemoryStore implements Store {
       transaction: this.#method('transaction', (id) => state.transaction(id)),
       batches: this.#method('batches', (account, seqs) => state.batches(account, seqs)),
       entries: this.#method('entries', (...wanted) => state.entries(...wanted)),
+      refusals: this.#method('refusals', (...page) => state.refusals(...page)),
       batchesFrom: this.#method('batchesFrom', (...page) => state.journal(...page)),
       accountIds: this.#method('accountIds', () => state.accountIds()),
       records: this.#method('records', (after, limit) => state.records(after, limit)),
