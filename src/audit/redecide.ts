@@ -94,8 +94,10 @@ function differing(entry: Entry, again: Entry): string {
 export function decideAgain(before: Before, entry: Entry, everyDoorSpeaks: boolean): string | null {
   const command = commandOf(before, entry);
   const wants = wantsOfAll([command]);
+  // Whether a refused message is recorded depends on how many were: this one was, and former builds counted none.
+  const record = before.record === null ? null : { ...before.record, refusals: 0 };
   const reads = {
-    transactions: wants.transactions.map(() => before.record),
+    transactions: wants.transactions.map(() => record),
     lookups: wants.lookups.map(({ name, key }: Lookup) => before.lookup(name, key)),
   };
   const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);

@@ -67,6 +67,8 @@ export interface ActorHost {
   quarantined(account: string, answers: readonly Quarantined[]): void;
   /** The account's last entry lies more than a minute ahead of the clock. */
   ahead(account: string, at: string): void;
+  /** Transactions of refused messages that were answered and not recorded, one for each; nobody waits for it. */
+  unrecorded(account: string, transactions: readonly TransactionRecord[]): void;
   /** A write takes longer than it may (true), or came to its end after all (false). */
   stalled(account: string, stalled: boolean): void;
 }
@@ -92,6 +94,7 @@ interface Decided {
   append: Append | null;
   taken: Committed['taken'];
   answers: (Answer | Error)[];
+  unrecorded: TransactionRecord[];
 }
 
 /** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
@@ -230,12 +233,13 @@ export class AccountActor {
     const at = new Date(now).toISOString();
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
     const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
-    const decided: Decided = { clock, append: null, taken: [], answers: [] };
+    const decided: Decided = { clock, append: null, taken: [], answers: [], unrecorded: [] };
     for (const { command } of tickets) {
       try {
-        const { answer, taken } = decide(workspace, command, circumstances);
+        const { answer, taken, unrecorded } = decide(workspace, command, circumstances);
         decided.answers.push(answer);
         if (taken !== null) decided.taken.push(taken);
+        if (unrecorded !== undefined) decided.unrecorded.push(unrecorded);
       } catch (error) {
         decided.answers.push(asError(error));
       }
@@ -305,9 +309,10 @@ export class AccountActor {
     }
   }
 
-  #answer(tickets: readonly Ticket[], { answers }: Decided): void {
+  #answer(tickets: readonly Ticket[], { answers, unrecorded }: Decided): void {
     const quarantined = answers.filter(isQuarantined);
     if (quarantined.length > 0) this.#host.quarantined(this.#account, quarantined);
+    if (unrecorded.length > 0) this.#host.unrecorded(this.#account, unrecorded);
     tickets.forEach((ticket, index) => {
       const answer = answers[index];
       if (answer instanceof Error) ticket.reject(answer);

@@ -25,6 +25,9 @@ import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
 import type { Workspace } from './workspace.ts';
 
+/** Refused messages to one transaction that are recorded: whoever goes on is answered, and leaves no trace. */
+export const MOST_REFUSALS = 1_000;
+
 const LATE_PAYMENT = 'the payment is given back';
 
 function messageOf(sent: SentMessage): JournalMessage {
@@ -86,6 +89,21 @@ interface Refusal {
   known?: boolean;
 }
 
+/** Leaves the entry of a refused message, or none where there are too many of its transaction. */
+function recordRefusal(
+  workspace: Workspace,
+  record: TransactionRecord,
+  sent: SentMessage,
+  at: string,
+  parts: Partial<Entry>,
+): Pick<Decision, 'taken' | 'unrecorded'> {
+  // Money that must go back is never too much.
+  const isBounded = parts.orders === undefined;
+  if (isBounded && (record.refusals ?? 0) >= MOST_REFUSALS) return { taken: null, unrecorded: record };
+  const entry = remark(record, messageOf(sent), at, parts);
+  return { taken: { entry, record: workspace.apply(entry) } };
+}
+
 /** A message that isn't taken: nothing changes, and it is recorded once. */
 function refuse(
   workspace: Workspace,
@@ -115,8 +133,7 @@ function refuse(
   } else if (refusal.known !== true) {
     parts.attention = refusalNote(record, sent, 'refused', reason);
   }
-  const entry = remark(record, messageOf(sent), c.at, parts);
-  return { answer, taken: { entry, record: workspace.apply(entry) } };
+  return { answer, ...recordRefusal(workspace, record, sent, c.at, parts) };
 }
 
 /** A result implied the start, so the start itself is no news: only a missing reference is filled in. */
@@ -152,8 +169,7 @@ function decideInvalid(
   const answer: Answer = { kind: 'invalid', reason };
   if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
   const attention = refusalNote(record, sent, 'invalid', reason);
-  const entry = remark(record, messageOf(sent), c.at, { refusal: reason, attention });
-  return { answer, taken: { entry, record: workspace.apply(entry) } };
+  return { answer, ...recordRefusal(workspace, record, sent, c.at, { refusal: reason, attention }) };
 }
 
 /** Why a message is refused whatever the statechart says; null: ask the statechart. */

@@ -29,6 +29,8 @@ export interface Decision {
   answer: Answer;
   /** The entry, and the record after it, null for an entry of the account itself. */
   taken: { entry: Entry; record: TransactionRecord | null } | null;
+  /** The transaction of a refused message that would have an entry, if it hadn't so many of them. */
+  unrecorded?: TransactionRecord;
 }
 
 function postingsOf(step: Step): Posting[] {

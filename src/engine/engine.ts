@@ -7,7 +7,8 @@ import type { Account } from '../domain/account.ts';
 import { pause } from '../waiting.ts';
 import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
 import type { Answer, Command } from './commands.ts';
-import type { AttentionNote } from './journal.ts';
+import { MOST_REFUSALS } from './decide-message.ts';
+import type { AttentionNote, TransactionRecord } from './journal.ts';
 import type { Due } from './store/due.ts';
 import { type AttentionItem, type AttentionKey, itemOf, type Store } from './store.ts';
 
@@ -55,6 +56,9 @@ export class Engine {
   readonly #told = new Set<string>();
   /** Accounts whose time is ahead of the clock, with the time for which that was noted. */
   readonly #aheadNoted = new Map<string, string>();
+  /** Transactions of which ops have been told that their refused messages are no longer recorded. */
+  readonly #full = new Set<string>();
+  #unrecorded: ((count: number) => void) | null = null;
   #closed = false;
 
   constructor(options: EngineOptions) {
@@ -71,6 +75,7 @@ export class Engine {
       committed: (batch) => this.#committed(batch),
       quarantined: (account, answers) => void this.#quarantine(account, answers),
       ahead: (account, at) => void this.#ahead(account, at),
+      unrecorded: (account, transactions) => void this.#tellOfFull(account, transactions),
       stalled: (account, stalled) => {
         if (stalled) this.#stalled.add(account);
         else this.#stalled.delete(account);
@@ -91,6 +96,11 @@ export class Engine {
   /** The listener hears of errors that nobody waits for; what they were about is tried again. */
   onTrouble(listener: (error: unknown) => void): void {
     this.#trouble = listener;
+  }
+
+  /** The listener hears how many refused messages were answered and not recorded. */
+  onUnrecorded(listener: (count: number) => void): void {
+    this.#unrecorded = listener;
   }
 
   #committed(batch: Committed): void {
@@ -211,6 +221,34 @@ export class Engine {
       await this.note([itemOf({ kind: 'clock', id: account, what, next }, now, { account })]);
     } catch (error) {
       this.#aheadNoted.delete(account);
+      this.#trouble?.(error);
+    }
+  }
+
+  /** What can't be noted now is noted when the next message is refused. */
+  async #tellOfFull(account: string, transactions: readonly TransactionRecord[]): Promise<void> {
+    this.#unrecorded?.(transactions.length);
+    const news = new Map(transactions.map((record) => [record.id, record]));
+    for (const id of news.keys()) if (this.#full.has(id)) news.delete(id);
+    if (news.size === 0) return;
+    if (this.#full.size >= MOST_TOLD) this.#full.clear();
+    for (const id of news.keys()) this.#full.add(id);
+    const since = new Date(this.#options.now()).toISOString();
+    const items = [...news.values()].map(({ id, type, snapshot }): AttentionItem => {
+      const what = `${MOST_REFUSALS} messages to ${type} ${id} were refused and recorded; those to come are only answered and counted`;
+      const next = `ask whoever sends them; npx pixstate inspect ${id}`;
+      const about = { account, transaction: id };
+      return itemOf(
+        { kind: 'refused', id: `refusals_${id}`, what, next },
+        since,
+        about,
+        snapshot.context.amount,
+      );
+    });
+    try {
+      await this.note(items);
+    } catch (error) {
+      for (const id of news.keys()) this.#full.delete(id);
       this.#trouble?.(error);
     }
   }

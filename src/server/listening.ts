@@ -21,6 +21,7 @@ export function openMetrics({ engine, store }: Core, log: pino.Logger): Metrics 
     attention: () => store.attention.counts(),
   });
   engine.onAttention(attentionLog(log, (kind) => metrics.alarm(kind)));
+  engine.onUnrecorded((count) => metrics.unrecorded(count));
   engine.onTrouble((error) => log.warn({ err: error }, 'will be tried again'));
   return metrics;
 }

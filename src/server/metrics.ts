@@ -20,6 +20,7 @@ export class Metrics {
   readonly #series = new Map<string, { observe(seconds: number): void }>();
   readonly #deliveries: Histogram;
   readonly #alarms: Counter;
+  readonly #unrecorded: Counter;
 
   constructor(gauges: Gauges) {
     const registers = [this.#registry];
@@ -42,6 +43,11 @@ export class Metrics {
       name: 'pixstate_alarms_total',
       help: 'What ops must look at, by kind.',
       labelNames: ['kind'],
+      registers,
+    });
+    this.#unrecorded = new Counter({
+      name: 'pixstate_refusals_unrecorded_total',
+      help: 'Refused messages that were answered and not recorded, since their transactions have so many.',
       registers,
     });
     new Gauge({
@@ -81,6 +87,10 @@ export class Metrics {
 
   alarm(kind: string): void {
     this.#alarms.inc({ kind });
+  }
+
+  unrecorded(count: number): void {
+    this.#unrecorded.inc(count);
   }
 
   /** Serves /metrics. */

@@ -490,6 +490,26 @@ test('what needs a person is logged and counted, whatever it is: an unknown mess
   }
 });
 
+test('a message of which a transaction has refused too many is answered, counted and recorded no more', async () => {
+  const server = await startServer({ env: { BANK_CALLBACK_SECRET: callbackSecret } });
+  try {
+    const id = await newCharge(await merchant(server));
+    for (let count = 0; count < 1_100; count += 100) {
+      const refused = Array.from({ length: 100 }, () => message(id, 'DISMISS', {}));
+      assert.equal(new Set(await outcomes(server, refused)), new Set(['refused']));
+    }
+    const inspected = await cliJson(server, ['inspect', id]);
+    assert.is(list(inspected, 'entries').length, 1_001);
+    const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
+    assert.match(metrics, 'pixstate_refusals_unrecorded_total 100');
+    assert.match(metrics, 'pixstate_attention_items{kind="refused"} 1001');
+    assert.equal(await outcomes(server, [message(id, 'PAY', payment())]), ['applied']);
+    assert.is(at(await cliJson(server, ['verify', '--decide']), 'ok'), true);
+  } finally {
+    await server.stop();
+  }
+});
+
 test('a refusal of the bank is no error in the log', async () => {
   const server = await startServer({ env: { LOG_LEVEL: 'info' } });
   try {

@@ -1,0 +1,127 @@
+/** The bound on recorded refusals: what goes on being refused is answered and counted, and leaves no trace. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { decideAgain } from '../../src/audit/redecide.ts';
+import { MOST_REFUSALS } from '../../src/engine/decide-message.ts';
+import { Engine } from '../../src/engine/engine.ts';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
+import { FaultPlan } from '../support/memory-store/faults.ts';
+import { MemoryStore } from '../support/memory-store/store.ts';
+import { until } from '../support/wait.ts';
+import { ACCOUNT, charge, Ledger, message, pay, START, uuid } from './support.ts';
+
+const s = suite('refusals');
+
+const [A, B] = [uuid(1), uuid(2)];
+
+/** A charge that has refused so many messages, with ids from 1 on. */
+function refusedOften(count: number): Ledger {
+  const ledger = new Ledger();
+  ledger.commit(charge(A), charge(B));
+  for (let from = 1; from <= count; from += 250) {
+    const ids = Array.from({ length: Math.min(250, count - from + 1) }, (_, index) => `r${from + index}`);
+    ledger.commit(...ids.map((id) => message(A, 'DISMISS', {}, { id })));
+  }
+  return ledger;
+}
+
+/** What became of the commands: the answer, with `+` where it left an entry and `!` where it was too much. */
+function outcomes(ledger: Ledger, ...commands: Parameters<Ledger['commit']>): string[] {
+  const decisions = ledger.commit(...commands);
+  return decisions.map(
+    ({ answer, taken, unrecorded }) =>
+      `${answer.kind}${taken === null ? '' : '+'}${unrecorded === undefined ? '' : '!'}`,
+  );
+}
+
+s('a refused message is recorded until there are so many, and then answered alone', () => {
+  const ledger = refusedOften(MOST_REFUSALS - 1);
+  const more = ['x', 'y', 'z'].map((id) => message(A, 'DISMISS', {}, { id }));
+  assert.equal(outcomes(ledger, ...more), ['refused+', 'refused!', 'refused!'], 'within one batch, too');
+  assert.equal(outcomes(ledger, ...more), ['refused', 'refused!', 'refused!'], 'what is recorded is known');
+  const { data: _data, ...sent } = message(A, 'PAY', { amount: 'x' });
+  const broken = { ...sent, kind: 'invalidMessage', problem: 'data.amount is wrong' } as const;
+  assert.equal(outcomes(ledger, broken), ['invalid!']);
+  assert.is(ledger.record(A).refusals, MOST_REFUSALS);
+  assert.equal(outcomes(ledger, message(B, 'DISMISS')), ['refused+'], 'another transaction has its own');
+  ledger.assertReplays();
+});
+
+s('what the chart takes is taken, and what must be given back is given back once', () => {
+  const ledger = refusedOften(MOST_REFUSALS);
+  const wrong = pay(A, 1, {}, 5);
+  const again = pay(A, 1, {}, 5);
+  assert.equal(outcomes(ledger, wrong, wrong, again), ['refused+', 'refused', 'refused!']);
+  assert.equal(
+    ledger.entries.at(-1)?.entry.orders.map(({ kind }) => kind),
+    ['return'],
+  );
+  assert.is(ledger.record(A).refusals, MOST_REFUSALS + 1, 'it counts as well');
+  assert.equal(outcomes(ledger, pay(A, 2), pay(A, 3), pay(A, 3)), ['applied+', 'refused+', 'refused!']);
+  assert.is(ledger.status(A), 'paid');
+  ledger.assertReplays();
+});
+
+s('what was recorded is decided again as it was, however many a replay counts', () => {
+  const ledger = refusedOften(3);
+  const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
+  if (entry === null) throw new Error('nothing was recorded');
+  const record: TransactionRecord = { ...ledger.record(A), refusals: MOST_REFUSALS };
+  const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: () => null };
+  assert.is(decideAgain(before, entry, false), null);
+});
+
+const now = (): number => START;
+
+/** An engine whose charge is at the bound; what it tells of. */
+async function atTheBound() {
+  const faults = new FaultPlan();
+  const store = new MemoryStore({ incarnation: 'a', now, silentAfterMs: 5_000, faults });
+  let batches = 0;
+  const newBatchId = (): string => `a.${++batches}`;
+  const engine = new Engine({ store, everyDoorSpeaks: true, now, newBatchId, settings: async () => null });
+  await engine.send(ACCOUNT, charge(A));
+  const refuse = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => engine.send(ACCOUNT, message(A, 'DISMISS'))));
+  await refuse(MOST_REFUSALS);
+  const told: string[] = [];
+  const counts: number[] = [];
+  const troubles: unknown[] = [];
+  engine.onAttention(({ kind, id }) => told.push(`${kind} ${id}`));
+  engine.onUnrecorded((count) => counts.push(count));
+  engine.onTrouble((error) => troubles.push(error));
+  const full = async () =>
+    (await store.attention.list()).filter(({ id }) => id === `refusals_${A}`).map(({ about }) => about);
+  return { faults, store, engine, refuse, told, counts, troubles, full };
+}
+
+s('ops are told once, and the count goes on', async () => {
+  const { store, refuse, told, counts, full } = await atTheBound();
+  const { seq } = await store.journal.head(ACCOUNT);
+  const answers = await refuse(700);
+  for (const { kind } of answers) assert.is(kind, 'refused');
+  await refuse(1);
+  await until(async () => (await full()).length > 0, 5_000, 'the item');
+  assert.equal(await full(), [{ account: ACCOUNT, transaction: A, delivery: null, url: null }]);
+  assert.equal(told, [`refused refusals_${A}`]);
+  assert.is(
+    counts.reduce((sum, count) => sum + count, 0),
+    701,
+  );
+  assert.is((await store.journal.head(ACCOUNT)).seq, seq, 'no batch more');
+  await store.attention.dismiss(`refusals_${A}`);
+  await refuse(1);
+  assert.equal(await full(), [], 'what is done stays done');
+});
+
+s('where it could not be noted, the next refused message has it noted', async () => {
+  const { faults, refuse, troubles, full } = await atTheBound();
+  faults.fail('note');
+  await refuse(1);
+  await until(() => troubles.length > 0, 5_000, 'the trouble');
+  assert.equal(await full(), []);
+  await refuse(1);
+  await until(async () => (await full()).length > 0, 5_000, 'the item');
+});
+
+s.run();
