@@ -31,10 +31,11 @@ async function find(journal: JournalReads, given: string): Promise<TransactionRe
 }
 
 function shownEntry({ seq, entry }: HistoryEntry): object {
-  const { at, from, to, postings } = entry;
-  const { id, type, data } = entry.message;
+  const { at, from, to, postings, code } = entry;
+  const { id, type, data, door } = entry.message;
+  const refusal = entry.refusal === null ? null : { code, text: entry.refusal };
   const events = entry.events.map((event) => ({ id: event.id, name: event.name }));
-  return { seq, at, message: { id, type, data }, from, to, postings, events };
+  return { seq, at, door, message: { id, type, data }, from, to, refusal, postings, events };
 }
 
 function entryLines({ seq, entry }: HistoryEntry): string[] {

@@ -18,6 +18,7 @@ import type {
   ChargeRecord,
   Entry,
   JournalMessage,
+  RefusalCode,
   TransactionRecord,
   TransferRecord,
 } from './journal.ts';
@@ -34,8 +35,16 @@ function messageOf(sent: SentMessage): JournalMessage {
   return { id: sent.id, type: sent.type, data: sent.kept, door: sent.door, digest: sent.digest };
 }
 
+interface Refusal {
+  code: RefusalCode;
+  reason: string;
+  giveBack?: boolean;
+  /** Ops know of it already: the entry is all. */
+  known?: boolean;
+}
+
 /** The payment rules' verdict on a PAY or HOLD before the statechart is asked; null: it may go on. */
-type PaymentVerdict = null | 'repeated' | { reason: string; giveBack: boolean; known: boolean };
+type PaymentVerdict = null | 'repeated' | Refusal;
 
 function judgePayment(workspace: Workspace, record: ChargeRecord, sent: SoundMessage): PaymentVerdict {
   const { context: charge, value: status } = record.snapshot;
@@ -45,25 +54,22 @@ function judgePayment(workspace: Workspace, record: ChargeRecord, sent: SoundMes
     if (charge.held?.endToEndId === endToEndId) {
       if (sent.type === 'HOLD') return 'repeated';
       if (status === 'in_analysis')
-        return { reason: 'the payment is in analysis', giveBack: false, known: false };
+        return { code: 'PAYMENT_IN_ANALYSIS', reason: 'the payment is in analysis' };
     }
     const elsewhere = workspace.lookup('payment', endToEndId);
     if (elsewhere !== null && elsewhere !== record.id) {
-      return { reason: `the payment belongs to ${elsewhere}`, giveBack: false, known: false };
+      return { code: 'PAYMENT_ELSEWHERE', reason: `the payment belongs to ${elsewhere}` };
     }
     if (workspace.lookup('returned', endToEndId) !== null) {
-      return { reason: 'the payment was given back already', giveBack: false, known: true };
+      return { code: 'ALREADY_RETURNED', reason: 'the payment was given back already', known: true };
     }
   }
   if (amount !== undefined && amount !== charge.amount) {
-    return {
-      reason: `the amount is ${amount}, the charge's is ${charge.amount}; ${LATE_PAYMENT}`,
-      giveBack: true,
-      known: false,
-    };
+    const reason = `the amount is ${amount}, the charge's is ${charge.amount}; ${LATE_PAYMENT}`;
+    return { code: 'AMOUNT_DIFFERS', reason, giveBack: true };
   }
   if (status !== 'waiting_payment') {
-    return { reason: `the charge is ${status}; ${LATE_PAYMENT}`, giveBack: true, known: false };
+    return { code: 'NOT_WAITING', reason: `the charge is ${status}; ${LATE_PAYMENT}`, giveBack: true };
   }
   return null;
 }
@@ -80,13 +86,6 @@ function refusalNote(
     what: `${sent.type} (${sent.id}) to ${record.type} ${record.id}: ${reason}`,
     next: `npx pixstate inspect ${record.id}`,
   };
-}
-
-interface Refusal {
-  reason: string;
-  giveBack?: boolean;
-  /** Ops know of it already: the entry is all. */
-  known?: boolean;
 }
 
 /** Leaves the entry of a refused message, or none where there are too many of its transaction. */
@@ -113,14 +112,14 @@ function refuse(
   refusal: Refusal,
 ): Decision {
   const allowed = allowedTypes(record.snapshot.machine, record.snapshot.value);
-  const { reason } = refusal;
+  const { code, reason } = refusal;
   const answer: Answer = { kind: 'refused', record, reason, allowed };
   const { endToEndId, amount } = sent.data;
   const givesBack = refusal.giveBack === true && endToEndId !== undefined;
   // Recorded once; but a payment that was refused without a return before may call for one now.
   const isRecorded = workspace.lookup('refusal', refusalKey(record.id, sent)) !== null;
   if (isRecorded && !givesBack) return answered(answer);
-  const parts: Partial<Entry> = { refusal: reason };
+  const parts: Partial<Entry> = { code, refusal: reason };
   if (givesBack) {
     const given = amount ?? record.snapshot.context.amount;
     parts.orders = [{ kind: 'return', endToEndId, amount: given, reason }];
@@ -169,7 +168,8 @@ function decideInvalid(
   const answer: Answer = { kind: 'invalid', reason };
   if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
   const attention = refusalNote(record, sent, 'invalid', reason);
-  return { answer, ...recordRefusal(workspace, record, sent, c.at, { refusal: reason, attention }) };
+  const parts: Partial<Entry> = { code: 'INVALID_DATA', refusal: reason, attention };
+  return { answer, ...recordRefusal(workspace, record, sent, c.at, parts) };
 }
 
 /** Why a message is refused whatever the statechart says; null: ask the statechart. */
@@ -181,25 +181,26 @@ function objection(record: TransactionRecord, sent: SoundMessage, c: Circumstanc
     amount !== undefined &&
     amount !== whole.amount
   ) {
-    return {
-      reason: `the amount is ${amount}, the charge's is ${whole.amount}: partial ones are not supported`,
-    };
+    const reason = `the amount is ${amount}, the charge's is ${whole.amount}: partial ones are not supported`;
+    return { code: 'PARTIAL_UNSUPPORTED', reason };
   }
   const ofBankAlone = record.type === 'cashout' && (sent.type === 'CANCEL' || sent.type === 'REJECT');
   if (ofBankAlone && record.submitted && sent.door !== 'bank' && !c.everyDoorSpeaks) {
-    return { reason: `the payout was submitted: ${sent.type} is the bank's alone` };
+    return { code: 'BANK_ALONE', reason: `the payout was submitted: ${sent.type} is the bank's alone` };
   }
   return null;
 }
 
-/** Why the statechart doesn't take a message, in words; where money is missing, in loud ones. */
-function untaken(record: TransactionRecord, sent: SoundMessage): string {
+/** Why the statechart doesn't take a message; where money is missing, in loud words. */
+function untaken(record: TransactionRecord, sent: SoundMessage): Refusal {
   const { value } = record.snapshot;
   const isGivenBack = record.type === 'cashout' && record.final && value !== 'completed';
   if (isGivenBack && sent.type === 'SETTLE') {
-    return `ALARM: the bank has paid a cashout that is ${value}: amount and fee were given back, so the money went out twice`;
+    const reason = `ALARM: the bank has paid a cashout that is ${value}: amount and fee were given back, so the money went out twice`;
+    return { code: 'PAID_TWICE', reason };
   }
-  return `a ${record.type} that is ${value} does not take ${sent.type}`;
+  const reason = `a ${record.type} that is ${value} does not take ${sent.type}`;
+  return { code: 'MESSAGE_NOT_ACCEPTED', reason };
 }
 
 function decideSound(
@@ -213,9 +214,8 @@ function decideSound(
   // I9; before anything else is looked at.
   if (applied === sent.digest) return answered({ kind: 'repeated', record });
   if (applied !== undefined) {
-    return refuse(workspace, record, sent, c, {
-      reason: 'this message id was applied with another type or data',
-    });
+    const reason = 'this message id was applied with another type or data';
+    return refuse(workspace, record, sent, c, { code: 'ID_REUSED', reason });
   }
   const isStart = record.type === 'cashout' && sent.type === 'START';
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
@@ -228,7 +228,7 @@ function decideSound(
   const objected = objection(record, sent, c);
   if (objected !== null) return refuse(workspace, record, sent, c, objected);
   const step = take(record.snapshot, { type: sent.type, at: c.at, data: sent.data });
-  if (step === null) return refuse(workspace, record, sent, c, { reason: untaken(record, sent) });
+  if (step === null) return refuse(workspace, record, sent, c, untaken(record, sent));
   const target = { id: record.id, type: record.type, record: stored };
   return done(workspace, stepEntry(step, target, messageOf(sent), c));
 }

@@ -153,6 +153,7 @@ function adjust(workspace: Workspace, command: Command & { kind: 'adjust' }, c: 
     from: null,
     to: null,
     refusal: null,
+    code: null,
     snapshot: null,
     postings: [
       { leg: 'bank', amount: -amount },

@@ -113,6 +113,7 @@ export function stepEntry(
     from: before?.value ?? null,
     to: step.value,
     refusal: null,
+    code: null,
     snapshot: { context, machine: type, value: step.value, version: versionOf(type) },
     postings: postingsOf(step),
     events: eventsOf(step, id, record, circumstances.webhooks),
@@ -138,6 +139,7 @@ export function remark(
     orders: [],
     attention: null,
     refusal: null,
+    code: null,
   };
   return {
     transaction: record.id,

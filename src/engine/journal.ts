@@ -63,6 +63,29 @@ export const ATTENTION_KINDS = [
 
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
+/** Why a message wasn't taken, for programs. */
+export type RefusalCode =
+  /** Its id was applied with another type or data. */
+  | 'ID_REUSED'
+  /** The chart's state doesn't take it. */
+  | 'MESSAGE_NOT_ACCEPTED'
+  /** The bank has paid a cashout whose amount was given back: the money went out twice. */
+  | 'PAID_TWICE'
+  /** The payout was submitted, and the message came through another door than the bank's. */
+  | 'BANK_ALONE'
+  | 'PARTIAL_UNSUPPORTED'
+  /** The payment is another charge's. */
+  | 'PAYMENT_ELSEWHERE'
+  | 'PAYMENT_IN_ANALYSIS'
+  /** The payment was given back before. */
+  | 'ALREADY_RETURNED'
+  /** The payment is of another amount than the charge. */
+  | 'AMOUNT_DIFFERS'
+  /** The charge waits for no payment. */
+  | 'NOT_WAITING'
+  /** The bank's message lacks a part, or has a malformed one. */
+  | 'INVALID_DATA';
+
 export interface AttentionNote {
   kind: AttentionKind;
   id: string;
@@ -81,6 +104,8 @@ export interface Entry {
   to: string | null;
   /** Why the message wasn't taken; null where it was. */
   refusal: string | null;
+  /** The same for programs; null also where a former build refused it. */
+  code: RefusalCode | null;
   /** Whole at creation; later `context` holds what changed. Null where nothing did. */
   snapshot: Snapshot | null;
   postings: Posting[];
@@ -154,6 +179,7 @@ export type BatchContent = Omit<Batch, 'hash' | 'entries'> & { entries: StoredEn
 function usual(): Omit<Entry, 'at' | 'message'> {
   return {
     attention: null,
+    code: null,
     events: [],
     from: null,
     orders: [],
@@ -172,6 +198,7 @@ function storedEntry(entry: Entry, batchAt: string): StoredEntry {
   const stored: Partial<Entry> = {};
   if (entry.at !== batchAt) stored.at = entry.at;
   if (entry.attention !== null) stored.attention = entry.attention;
+  if (entry.code !== null) stored.code = entry.code;
   if (entry.events.length > 0) stored.events = entry.events;
   if (entry.from !== null) stored.from = entry.from;
   stored.message = entry.message;

@@ -33,12 +33,17 @@ test('send goes through the door of ops, and inspect shows it all', async () => 
   assert.equal(keys(inspected), ['deliveries', 'entries', 'snapshot', 'timers', 'transaction']);
   assert.equal(at(inspected, 'transaction'), transaction);
   const [created, payment, refusal] = list(inspected, 'entries');
-  assert.equal(keys(created ?? null), ['at', 'events', 'from', 'message', 'postings', 'seq', 'to']);
+  const parts = ['at', 'door', 'events', 'from', 'message', 'postings', 'refusal', 'seq', 'to'];
+  assert.equal(keys(created ?? null), parts);
+  assert.equal([at(created ?? null, 'door'), at(created ?? null, 'refusal')], ['api', null]);
   assert.equal(keys(created ?? null, 'events.0'), ['id', 'name']);
   assert.is(text(payment ?? null, 'message.data.novelty'), 'kept');
   assert.is(list(payment ?? null, 'postings').length, 3);
   assert.equal([at(refusal ?? null, 'from'), at(refusal ?? null, 'to')], ['paid', 'paid']);
   assert.equal([at(refusal ?? null, 'postings'), at(refusal ?? null, 'events')], [[], []]);
+  assert.is(at(refusal ?? null, 'door'), 'ops');
+  const reason = 'a pix-in that is paid does not take DISMISS';
+  assert.equal(at(refusal ?? null, 'refusal'), { code: 'MESSAGE_NOT_ACCEPTED', text: reason });
   assert.equal(
     list(inspected, 'deliveries').map((delivery) => text(delivery, 'event')),
     ['pix-in.paid', 'pix-in.waiting_payment'],

@@ -1,18 +1,30 @@
-/** The bound on recorded refusals: what goes on being refused is answered and counted, and leaves no trace. */
+/** Refusals: the bound on those that are recorded, and their codes. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { decideAgain } from '../../src/audit/redecide.ts';
+import type { Command } from '../../src/engine/commands.ts';
 import { MOST_REFUSALS } from '../../src/engine/decide-message.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import type { TransactionRecord } from '../../src/engine/journal.ts';
+import { batchFrom, contentOf, type TransactionRecord } from '../../src/engine/journal.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 import { until } from '../support/wait.ts';
-import { ACCOUNT, charge, Ledger, message, pay, START, uuid } from './support.ts';
+import {
+  ACCOUNT,
+  adjustment,
+  charge,
+  Ledger,
+  message,
+  pay,
+  payment,
+  START,
+  transfer,
+  uuid,
+} from './support.ts';
 
 const s = suite('refusals');
 
-const [A, B] = [uuid(1), uuid(2)];
+const [A, B, C] = [uuid(1), uuid(2), uuid(3)];
 
 /** A charge that has refused so many messages, with ids from 1 on. */
 function refusedOften(count: number): Ledger {
@@ -69,6 +81,55 @@ s('what was recorded is decided again as it was, however many a replay counts', 
   const record: TransactionRecord = { ...ledger.record(A), refusals: MOST_REFUSALS };
   const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: () => null };
   assert.is(decideAgain(before, entry, false), null);
+});
+
+/** The code of what the last of the commands left; those before it lead there, a batch each. */
+function codeOf(...commands: Command[]): string | null {
+  const ledger = new Ledger();
+  ledger.surroundings = { webhooks: [], everyDoorSpeaks: false };
+  for (const command of [adjustment(10_000), charge(A), charge(B), transfer(C), ...commands]) {
+    ledger.now += 1_000;
+    ledger.commit(command);
+  }
+  const { entry } = ledger.entries.at(-1) ?? { entry: null };
+  if (entry === null) throw new Error('there is no entry');
+  assert.is(entry.refusal === null, entry.code === null);
+  return entry.code;
+}
+
+s('each refusal has a code', () => {
+  const hold = (n: number) => message(A, 'HOLD', payment(n));
+  const { data: _data, ...sent } = message(A, 'PAY', { amount: 'x' });
+  const broken = { ...sent, kind: 'invalidMessage', problem: 'data.amount is wrong' } as const;
+  assert.is(codeOf(pay(A, 1)), null);
+  const same = { id: 'same' };
+  assert.is(codeOf(message(C, 'START', {}, same), message(C, 'SETTLE', {}, same)), 'ID_REUSED');
+  assert.is(codeOf(message(A, 'DISMISS')), 'MESSAGE_NOT_ACCEPTED');
+  assert.is(codeOf(message(C, 'FAIL'), message(C, 'SETTLE')), 'PAID_TWICE');
+  const canceled = message(C, 'CANCEL', {}, { door: 'ops' });
+  assert.is(codeOf({ kind: 'submit', transaction: C }, canceled), 'BANK_ALONE');
+  assert.is(codeOf(pay(A, 1), message(A, 'REFUND', { amount: 1 })), 'PARTIAL_UNSUPPORTED');
+  assert.is(codeOf(pay(A, 1), pay(B, 1)), 'PAYMENT_ELSEWHERE');
+  assert.is(codeOf(hold(1), pay(A, 1)), 'PAYMENT_IN_ANALYSIS');
+  assert.is(codeOf(pay(A, 1, {}, 5), pay(A, 1)), 'ALREADY_RETURNED');
+  assert.is(codeOf(pay(A, 1, {}, 5)), 'AMOUNT_DIFFERS');
+  assert.is(codeOf(message(A, 'CANCEL'), pay(A, 1)), 'NOT_WAITING');
+  assert.is(codeOf(broken), 'INVALID_DATA');
+});
+
+s('an entry without a code is stored as it ever was, and decided again as it was', () => {
+  const ledger = refusedOften(1);
+  const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
+  if (entry === null) throw new Error('nothing was recorded');
+  const former = { ...entry, code: null };
+  const around = { account: ACCOUNT, seq, id: 'x', at: entry.at, balances: ledger.balances, previous: '' };
+  const text = contentOf({ ...around, entries: [former] });
+  assert.not.ok(text.includes('"code"'));
+  assert.equal(batchFrom(JSON.parse(text), '').entries, [former]);
+  const record = ledger.record(A);
+  const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: () => null };
+  assert.is(decideAgain(before, former, false), null);
+  assert.match(decideAgain(before, { ...entry, code: 'BANK_ALONE' }, false) ?? '', /other code/);
 });
 
 const now = (): number => START;

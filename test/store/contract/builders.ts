@@ -40,6 +40,7 @@ function blank(at: number, parts: Pick<Entry, 'transaction' | 'type' | 'message'
     from: null,
     to: null,
     refusal: null,
+    code: null,
     snapshot: null,
     postings: [],
     events: [],
@@ -193,6 +194,7 @@ export function refused(at: number, id: string, state: string, messageId: string
     from: state,
     to: state,
     refusal: 'The charge is not in analysis.',
+    code: 'MESSAGE_NOT_ACCEPTED',
   });
 }
 
