@@ -140,7 +140,14 @@ async function atTheBound() {
   const store = new MemoryStore({ incarnation: 'a', now, silentAfterMs: 5_000, faults });
   let batches = 0;
   const newBatchId = (): string => `a.${++batches}`;
-  const engine = new Engine({ store, everyDoorSpeaks: true, now, newBatchId, settings: async () => null });
+  const engine = new Engine({
+    store,
+    everyDoorSpeaks: true,
+    now,
+    newBatchId,
+    stuckAfterMs: 300_000,
+    settings: async () => null,
+  });
   await engine.send(ACCOUNT, charge(A));
   const refuse = (count: number) =>
     Promise.all(Array.from({ length: count }, () => engine.send(ACCOUNT, message(A, 'DISMISS'))));
@@ -152,7 +159,9 @@ async function atTheBound() {
   engine.onUnrecorded((count) => counts.push(count));
   engine.onTrouble((error) => troubles.push(error));
   const full = async () =>
-    (await store.attention.list()).filter(({ id }) => id === `refusals_${A}`).map(({ about }) => about);
+    (await store.attention.page({}, null, 1_000))
+      .filter(({ id }) => id === `refusals_${A}`)
+      .map(({ about }) => about);
   return { faults, store, engine, refuse, told, counts, troubles, full };
 }
 
@@ -170,7 +179,7 @@ s('ops are told once, and the count goes on', async () => {
     701,
   );
   assert.is((await store.journal.head(ACCOUNT)).seq, seq, 'no batch more');
-  await store.attention.dismiss(`refusals_${A}`);
+  await store.attention.dismiss([{ kind: 'refused', id: `refusals_${A}` }]);
   await refuse(1);
   assert.equal(await full(), [], 'what is done stays done');
 });
