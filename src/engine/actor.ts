@@ -12,21 +12,11 @@
 import type { Account } from '../domain/account.ts';
 import { asError } from '../errors.ts';
 import { pause } from '../waiting.ts';
-import { stuckAfter, stuckKeys, waitOf } from './attention.ts';
 import type { Answer, Command } from './commands.ts';
 import { decide } from './decide.ts';
-import type { Circumstances } from './decision.ts';
-import { type Batch, contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
-import { attentionItems, dueOf } from './project.ts';
+import type { Entry, Head, TransactionRecord } from './journal.ts';
 import type { Claim, Due } from './store/due.ts';
-import {
-  type Append,
-  type AppendResult,
-  type AttentionKey,
-  type Journal,
-  type Reads,
-  StoreUnavailable,
-} from './store.ts';
+import { type Append, type AppendResult, type Journal, type Reads, StoreUnavailable } from './store.ts';
 import { Workspace, wantsOfAll } from './workspace.ts';
 
 /** The mailbox is full, or the store doesn't take writes: nothing was decided, or nobody knows. */
@@ -95,11 +85,6 @@ interface Decided {
   taken: Committed['taken'];
   answers: (Answer | Error)[];
   unrecorded: TransactionRecord[];
-}
-
-/** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
-function byClock(due: Due, ahead: number): Due {
-  return ahead === 0 ? due : { ...due, at: due.at - ahead, ahead };
 }
 
 export class AccountActor {
@@ -245,49 +230,14 @@ export class AccountActor {
       }
     }
     if (decided.taken.length > 0)
-      decided.append = this.#appendOf(head, reads, workspace, decided.taken, circumstances);
+      decided.append = workspace.append(decided.taken, {
+        head,
+        id: this.#host.newBatchId(),
+        at,
+        clock,
+        stuckAfterMs: this.#host.stuckAfterMs,
+      });
     return decided;
-  }
-
-  #appendOf(
-    head: Head,
-    reads: Reads,
-    workspace: Workspace,
-    taken: Committed['taken'],
-    { at, now, clock }: Circumstances,
-  ): Append {
-    const before = reads.transactions.filter((record) => record !== null);
-    const entries = taken.map(({ entry }) => entry);
-    const unhashed = {
-      account: this.#account,
-      seq: head.seq + 1,
-      id: this.#host.newBatchId(),
-      at,
-      entries,
-      balances: workspace.balances,
-      previous: head.hash,
-    };
-    const content = contentOf(unhashed);
-    const batch: Batch = { ...unhashed, hash: sha256(content) };
-    return {
-      batch,
-      content,
-      records: [...workspace.changed.values()],
-      lookups: workspace.addedLookups,
-      due: entries.flatMap((entry) => dueOf(this.#account, entry)).map((due) => byClock(due, now - clock)),
-      attention: taken.flatMap(({ entry, record }) => attentionItems(this.#account, entry, record)),
-      withdrawn: before.flatMap((record) => this.#noMoreStuck(record, workspace, clock)),
-      claimUntil: 0,
-    };
-  }
-
-  /** The items about a transaction that may have been stuck, and changes now. */
-  #noMoreStuck(record: TransactionRecord, { changed }: Workspace, now: number): AttentionKey[] {
-    const wait = waitOf(record);
-    const after = changed.get(record.id);
-    if (wait === null || after === undefined || after.updatedAt === record.updatedAt) return [];
-    const mayBeStuck = Date.parse(record.updatedAt) <= now - stuckAfter(wait, this.#host.stuckAfterMs);
-    return mayBeStuck ? stuckKeys(record) : [];
   }
 
   async #append(append: Append): Promise<AppendResult> {

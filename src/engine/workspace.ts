@@ -3,11 +3,13 @@
  * what earlier commands of the same batch changed laid over them. Records are replaced, never changed.
  */
 import { applyPostings, type Balances } from '../domain/money.ts';
+import { stuckAfter, stuckKeys, waitOf } from './attention.ts';
 import type { Command } from './commands.ts';
-import type { Entry, TransactionRecord } from './journal.ts';
+import { contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
 import { lookupKey, lookupsOf, refusalKey } from './lookups.ts';
-import { project } from './project.ts';
-import type { Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
+import { attentionItems, dueOf, project } from './project.ts';
+import type { Due } from './store/due.ts';
+import type { Append, AttentionKey, Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
 
 /** Adds the records and lookups that must be read before a command can be decided. */
 function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: Lookup[] }): void {
@@ -49,6 +51,29 @@ export function wantsOfAll(commands: readonly Command[]): Wants {
   return { transactions: [...wants.transactions], lookups: wants.lookups };
 }
 
+/** An entry, and the record after it; null for an entry of the account itself. */
+export interface Taken {
+  entry: Entry;
+  record: TransactionRecord | null;
+}
+
+/** What a batch has besides what was taken. */
+interface AppendCircumstances {
+  head: Head;
+  /** The batch's. */
+  id: string;
+  /** Time of its entries, ISO 8601. */
+  at: string;
+  /** The clock, ms since 1970. */
+  clock: number;
+  stuckAfterMs: number;
+}
+
+/** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
+function byClock(due: Due, ahead: number): Due {
+  return ahead === 0 ? due : { ...due, at: due.at - ahead, ahead };
+}
+
 export class Workspace {
   readonly account: string;
   readonly seq: number;
@@ -57,13 +82,15 @@ export class Workspace {
   readonly changed = new Map<string, TransactionRecord>();
   readonly addedLookups: LookupRow[] = [];
   readonly #records = new Map<string, TransactionRecord>();
+  readonly #read: TransactionRecord[];
   #lookups: Map<string, string> | null = null;
 
   constructor(account: string, seq: number, balances: Balances, wants: Wants, reads: Reads) {
     this.account = account;
     this.seq = seq;
     this.balances = balances;
-    for (const record of reads.transactions) if (record !== null) this.#records.set(record.id, record);
+    this.#read = reads.transactions.filter((record) => record !== null);
+    for (const record of this.#read) this.#records.set(record.id, record);
     wants.lookups.forEach((lookup, index) => {
       const value = reads.lookups[index];
       if (typeof value === 'string') this.#setLookup(lookup, value);
@@ -99,5 +126,33 @@ export class Workspace {
       this.changed.set(record.id, record);
     }
     return record;
+  }
+
+  /** The append of what was taken. */
+  append(taken: readonly Taken[], { head, id, at, clock, stuckAfterMs }: AppendCircumstances): Append {
+    const { account, seq, balances } = this;
+    const entries = taken.map(({ entry }) => entry);
+    const unhashed = { account, seq, id, at, entries, balances, previous: head.hash };
+    const content = contentOf(unhashed);
+    const ahead = Date.parse(at) - clock;
+    return {
+      batch: { ...unhashed, hash: sha256(content) },
+      content,
+      records: [...this.changed.values()],
+      lookups: this.addedLookups,
+      due: entries.flatMap((entry) => dueOf(account, entry)).map((due) => byClock(due, ahead)),
+      attention: taken.flatMap(({ entry, record }) => attentionItems(account, entry, record)),
+      withdrawn: this.#read.flatMap((record) => this.#noMoreStuck(record, clock, stuckAfterMs)),
+      claimUntil: 0,
+    };
+  }
+
+  /** The items about a transaction that may have been stuck, and changes now. */
+  #noMoreStuck(record: TransactionRecord, clock: number, stuckAfterMs: number): AttentionKey[] {
+    const wait = waitOf(record);
+    const after = this.changed.get(record.id);
+    if (wait === null || after === undefined || after.updatedAt === record.updatedAt) return [];
+    const mayBeStuck = Date.parse(record.updatedAt) <= clock - stuckAfter(wait, stuckAfterMs);
+    return mayBeStuck ? stuckKeys(record) : [];
   }
 }

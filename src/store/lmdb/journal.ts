@@ -20,7 +20,7 @@ import {
 } from '../../engine/store.ts';
 import { issueAttention } from './attention.ts';
 import { batchValue, parseBatch, parseEntriesOf, parseHead } from './batch-value.ts';
-import type { DueRows, Issued } from './due-rows.ts';
+import type { DueRows, Issued } from './due/rows.ts';
 import type { Environment } from './environment.ts';
 import { fitsKey, type Tables } from './tables.ts';
 import type { Waits } from './waits.ts';

@@ -10,9 +10,9 @@
 import type { Store } from '../../engine/store.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
-import { LmdbBacklog } from './backlog.ts';
-import { LmdbDue } from './due.ts';
-import { DueRows } from './due-rows.ts';
+import { LmdbBacklog } from './due/backlog.ts';
+import { LmdbDue } from './due/due.ts';
+import { DueRows } from './due/rows.ts';
 import { Environment } from './environment.ts';
 import { LmdbJournal } from './journal.ts';
 import { openTables, openToRead } from './tables.ts';

@@ -8,7 +8,6 @@
 import { Long } from 'mongodb';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Balances } from '../../domain/money.ts';
-import { waitOf } from '../../engine/attention.ts';
 import {
   type BankOrder,
   type Batch,
@@ -18,7 +17,7 @@ import {
   type Head,
   type TransactionRecord,
 } from '../../engine/journal.ts';
-import type { BankWait, LookupName } from '../../engine/store.ts';
+import type { LookupName } from '../../engine/store.ts';
 
 /** A JSON object. */
 export type Plain = { [name: string]: unknown };
@@ -295,15 +294,4 @@ export function isOdd(json: string): boolean {
 /** The readable form of what BSON can't hold. */
 export function readable(json: string): unknown {
   return JSON.parse(json.replaceAll('\\u0000', '\\ufffd').replaceAll('"__proto__":', '"_proto_":'));
-}
-
-/** What marks a transaction that waits for the bank. */
-export const WAITS = { cashout: 'open', analysis: 'inAnalysis' } as const satisfies Record<BankWait, string>;
-
-/** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
-export function waitMark(
-  record: TransactionRecord,
-): Partial<Record<(typeof WAITS)[keyof typeof WAITS], true>> {
-  const wait = waitOf(record);
-  return wait === null ? {} : { [WAITS[wait]]: true };
 }

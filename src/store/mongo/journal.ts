@@ -34,10 +34,10 @@ import {
   recordFromDocument,
   type TransactionDocument,
   toDate,
-  WAITS,
 } from './documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
 import type { Gathered } from './gathering.ts';
+import { WAITS } from './projection.ts';
 import type { MongoReads } from './reads.ts';
 import type { MongoProcesses } from './recovery/processes.ts';
 

@@ -8,9 +8,10 @@
  * 3. What a batch makes due is named after its document, so that every process writes the same.
  */
 import type { Document } from 'mongodb';
+import { waitOf } from '../../engine/attention.ts';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
-import type { Append, AttentionItem, AttentionKey } from '../../engine/store.ts';
+import type { Append, AttentionItem, AttentionKey, BankWait } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
 import type { MongoConnection } from './connection.ts';
 import {
@@ -23,14 +24,21 @@ import {
   type TransactionDocument,
   toBson,
   toDate,
-  WAITS,
-  waitMark,
 } from './documents.ts';
 import { type BatchLease, claimToken, type DeliveryDocument, dueParts } from './due/documents.ts';
 import { allTaken, insertAll, updateAll, type Written } from './writes.ts';
 
 /** Room for the entries of a batch between two sequence numbers. */
 const ORDERS_A_BATCH = 65_536;
+
+/** What marks a transaction that waits for the bank. */
+export const WAITS = { cashout: 'open', analysis: 'inAnalysis' } as const satisfies Record<BankWait, string>;
+
+/** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
+function waitMark(record: TransactionRecord): Partial<Record<(typeof WAITS)[keyof typeof WAITS], true>> {
+  const wait = waitOf(record);
+  return wait === null ? {} : { [WAITS[wait]]: true };
+}
 
 /** One batch's writes. */
 export interface Projection {

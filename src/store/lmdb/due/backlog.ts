@@ -12,11 +12,11 @@ import {
   targetId,
   type Wait,
   type WaitingTarget,
-} from '../../engine/store/backlog.ts';
-import { type ClaimOf, type Due, isOf } from '../../engine/store/due.ts';
-import type { DueRows } from './due-rows.ts';
-import type { Environment } from './environment.ts';
-import { type BacklogKey, type DueRow, type Tables, transact } from './tables.ts';
+} from '../../../engine/store/backlog.ts';
+import { type ClaimOf, type Due, isOf } from '../../../engine/store/due.ts';
+import type { Environment } from '../environment.ts';
+import { type BacklogKey, type DueRow, type Tables, transact } from '../tables.ts';
+import type { DueRows } from './rows.ts';
 
 interface TargetRow extends Target {
   /** When to look after it, ms. */

@@ -4,11 +4,11 @@
  * 1. A row's key is never earlier than what lies in it: nothing is claimed before its time.
  * 2. A row goes once all that lies in it is settled.
  */
-import type { Claim, Due, DueKind } from '../../engine/store/due.ts';
-import type { Environment } from './environment.ts';
+import type { Claim, Due, DueKind } from '../../../engine/store/due.ts';
+import type { Environment } from '../environment.ts';
+import type { DueKey, DueRow, Tables } from '../tables.ts';
+import type { WriteGroup } from '../write-queue.ts';
 import { HeldRows } from './held-rows.ts';
-import type { DueKey, DueRow, Tables } from './tables.ts';
-import type { WriteGroup } from './write-queue.ts';
 
 /** Things due within the same so many ms share a row, due at the end of that time. */
 const BUCKET_MS = 8;

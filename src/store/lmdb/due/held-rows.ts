@@ -2,8 +2,8 @@
  * Rows of the due index that this incarnation has in hand, in memory, and its claims on what lies in them. An
  * incarnation that fell silent is fenced by the one that takes its rows over: it has nothing in hand from then on.
  */
-import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
-import type { DueKey, Tables } from './tables.ts';
+import { type Claim, claimOn, type Due } from '../../../engine/store/due.ts';
+import type { DueKey, Tables } from '../tables.ts';
 
 /** Stands in place of an incarnation's last heartbeat once its rows were taken over. */
 export const FENCED = -1;

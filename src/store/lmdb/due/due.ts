@@ -4,15 +4,15 @@
  * is turned down.
  */
 
-import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../engine/store/due.ts';
-import type { DueIndex, Settlement } from '../../engine/store.ts';
-import { putAnew } from './attention.ts';
-import type { DueRows } from './due-rows.ts';
-import type { Environment } from './environment.ts';
+import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../../engine/store/due.ts';
+import type { DueIndex, Settlement } from '../../../engine/store.ts';
+import { putAnew } from '../attention.ts';
+import type { Environment } from '../environment.ts';
+import { type DueKey, type DueRow, type Tables, transact } from '../tables.ts';
+import type { Waits } from '../waits.ts';
+import type { WriteGroup } from '../write-queue.ts';
 import { FENCED, type HeldRows } from './held-rows.ts';
-import { type DueKey, type DueRow, type Tables, transact } from './tables.ts';
-import type { Waits } from './waits.ts';
-import type { WriteGroup } from './write-queue.ts';
+import type { DueRows } from './rows.ts';
 
 export interface LmdbDueOptions {
   incarnation: string;
