@@ -7,9 +7,9 @@ import { MESSAGE_TYPES } from '../domain/messages.ts';
 import { deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
-import type { JournalReads } from '../engine/store.ts';
 import { type Retried, type RetryFilter, retryAll, retryDeliveries } from '../webhooks/retry.ts';
 import { Failure, invalidValues, transactionNotFound, wrongUsage } from './failure.ts';
+import { findById, findTransaction } from './find.ts';
 import { transactionId, Values } from './options.ts';
 import { labelled, type Outcome, reais } from './output.ts';
 import type { Shell } from './shell.ts';
@@ -21,13 +21,6 @@ const ALL_TYPES: readonly string[] = [...new Set([...MESSAGE_TYPES['pix-in'], ..
 interface SendOptions {
   id?: string;
   data?: string;
-}
-
-async function find(journal: JournalReads, given: string): Promise<TransactionRecord> {
-  const id = transactionId(given);
-  const record = id === null ? null : await journal.transaction(id);
-  if (record === null) throw transactionNotFound(given);
-  return record;
 }
 
 function shownEntry({ seq, entry }: HistoryEntry): object {
@@ -83,9 +76,9 @@ function timeline(
   return parts.join('\n\n');
 }
 
-async function inspect(shell: Shell, id: string): Promise<Outcome> {
+async function inspect(shell: Shell, given: string, account: string | undefined): Promise<Outcome> {
   return shell.reading(shell.config(), async ({ store: { journal } }) => {
-    const record = await find(journal, id);
+    const record = await findTransaction(journal, given, account);
     const [history, deliveries] = await Promise.all([
       historyOf(journal, record),
       deliveryList(journal, record),
@@ -135,7 +128,7 @@ async function send(shell: Shell, given: string, type: string, options: SendOpti
   const data = options.data === undefined ? null : values.object('--data', options.data);
   values.check();
   return shell.withCore(config, async ({ store, payments }) => {
-    const record = await find(store.journal, given);
+    const record = await findById(store.journal, given);
     return sentOutcome(record, await payments.tell(record, { id, type, data }, 'ops'));
   });
 }
@@ -199,8 +192,13 @@ async function retry(shell: Shell, given: readonly string[], options: RetryOptio
 export function addTransactionCommands(program: Command, shell: Shell): void {
   program
     .command('inspect <id>')
-    .description('a transaction with its snapshot, its history, its timers and its deliveries')
-    .action(async (id: string) => shell.say(await inspect(shell, id)));
+    .description(
+      'a transaction with its snapshot, its history, its timers and its deliveries: by its id, that of an event or a delivery, an end-to-end id, an externalRef or an idempotency key',
+    )
+    .option('--account <id>', 'only of this account')
+    .action(async (id: string, options: { account?: string }) =>
+      shell.say(await inspect(shell, id, options.account)),
+    );
   program
     .command('send <id> <type>')
     .description("a message to a transaction, through the same door as the bank's")

@@ -65,12 +65,12 @@ export class Folder {
     return text(object(await this.json(['account', 'create', ...args])), 'accountId');
   }
 
-  charge(accountId: string, amount = 10_000): Promise<string> {
+  charge(accountId: string, amount = 10_000, externalRef: string | null = null): Promise<string> {
     return this.withCore(async (core) => {
       const account = await core.store.accounts.get(accountId);
       if (account === null) throw new Error('no account');
       const nothing = {
-        externalRef: null,
+        externalRef,
         description: null,
         additionalInfo: null,
         customer: null,
@@ -82,11 +82,11 @@ export class Folder {
     });
   }
 
-  transfer(accountId: string, amount = 1_000): Promise<string> {
+  transfer(accountId: string, amount = 1_000, idempotencyKey: string | null = null): Promise<string> {
     return this.withCore(async (core) => {
       const account = await core.store.accounts.get(accountId);
       if (account === null) throw new Error('no account');
-      const nothing = { externalRef: null, description: null, idempotencyKey: null, metadata: {} };
+      const nothing = { externalRef: null, description: null, idempotencyKey, metadata: {} };
       const key = { pixKeyType: 'EMAIL' as const, pixKey: 'someone@example.com' };
       const answer = await core.payments.createTransfer(account, { amount, ...nothing, ...key }, {});
       if (answer.kind !== 'applied') throw new Error(answer.kind);

@@ -157,6 +157,45 @@ test('a quarantined item goes once its transaction reads again', async () => {
   assert.is(await listed('unknown'), true);
 });
 
+test('inspect finds by what merchants and banks quote', async () => {
+  const found = async (given: string, ...more: string[]): Promise<string> =>
+    text(await folder.json(['inspect', given, ...more]), 'transaction.id');
+  const other = await folder.account('--balance', '100000');
+  const charge = await folder.charge(account, 10_000, 'order 1');
+  const same = await folder.charge(other, 10_000, 'order 1');
+  const endToEndId = 'E12345678202601011530abcdefghijk';
+  const paidAt = '2026-01-05T12:00:00.000Z';
+  await folder.json([
+    'send',
+    charge,
+    'PAY',
+    '--data',
+    JSON.stringify({ endToEndId, amount: 10_000, paidAt }),
+  ]);
+  const transfer = await folder.transfer(account, 1_000, 'key 1');
+  const reference = 'E12345678202601011530abcdefghijl';
+  await folder.json(['send', transfer, 'START', '--data', JSON.stringify({ endToEndId: reference })]);
+  assert.is(await found(endToEndId), charge);
+  assert.is(await found(reference), transfer);
+  assert.is(await found('key 1'), transfer);
+  const [delivery] = list(await folder.json(['inspect', charge]), 'deliveries');
+  assert.is(await found(text(delivery ?? null, 'id')), charge);
+  assert.is(await found(text(delivery ?? null, 'eventId')), charge);
+  assert.is(await found('order 1', '--account', other), same);
+  const several = await folder.fails(['inspect', 'order 1'], 1, 'SEVERAL_TRANSACTIONS');
+  const listed = list(several, 'transactions').map((each) => text(each, 'id'));
+  assert.equal(listed.sort(), [charge, same].sort());
+  await folder.fails(['inspect', 'order 2'], 1, 'TRANSACTION_NOT_FOUND');
+  await folder.fails(
+    ['inspect', `${text(delivery ?? null, 'eventId').slice(0, -2)}zz`],
+    1,
+    'TRANSACTION_NOT_FOUND',
+  );
+  await folder.fails(['inspect', charge, '--account', other], 1, 'TRANSACTION_NOT_FOUND');
+  await folder.fails(['inspect', 'order 1', '--account', randomUUID()], 1, 'ACCOUNT_NOT_FOUND');
+  await folder.fails(['inspect', 'x'.repeat(5_000)], 1, 'TRANSACTION_NOT_FOUND');
+});
+
 test('attention done takes an item off; verify stays sound', async () => {
   const id = await folder.charge(account);
   await folder.fails(['send', id, 'REFUND'], 1, 'MESSAGE_NOT_ACCEPTED');
@@ -175,7 +214,7 @@ test('attention done takes an item off; verify stays sound', async () => {
   const verified = await folder.json(['verify', '--heads', '--decide']);
   assert.equal(keys(verified), ['accounts', 'batches', 'differences', 'entries', 'heads', 'ok']);
   assert.equal(at(verified, 'differences'), []);
-  assert.match((await folder.run(['verify'])).stdout, /^ok: 1 accounts/);
+  assert.match((await folder.run(['verify'])).stdout, /^ok: 2 accounts/);
 });
 
 test.run();
