@@ -102,7 +102,12 @@ export class Desk {
     return { ...due, at: this.#options.now() + backoffMs(due.tries), tries: due.tries + 1 };
   }
 
-  #wakeUp(due: BankDue, step: number, at: number): Outcome {
+  /**
+   * The next step counts from this one's time, not from now: after a pause the steps stay in order. Where the clock was
+   * set back meanwhile, it counts from now.
+   */
+  #wakeUp(due: BankDue, step: number, afterMs: number): Outcome {
+    const at = Math.min(due.at, this.#options.now()) + afterMs;
     const order = { kind: 'wake', step, at: new Date(at).toISOString() } as const;
     return { next: { ...due, order, at, tries: 0 } };
   }
@@ -114,7 +119,7 @@ export class Desk {
     if (!bank.canRepeatSubmit && !(await this.#maySubmit(claim, record))) return this.#ask(due, record);
     try {
       const { wakeInMs } = await bank.submit(record);
-      return wakeInMs === null ? DONE : this.#wakeUp(due, 0, due.at + wakeInMs);
+      return wakeInMs === null ? DONE : this.#wakeUp(due, 0, wakeInMs);
     } catch (error) {
       if (error instanceof BankRefused) {
         return this.#tell(record, {
@@ -167,8 +172,7 @@ export class Desk {
       const outcome = await this.#tell(record, message);
       if (outcome === 'park') return outcome;
     }
-    // The next step counts from this one's time, not from now: after a pause the steps stay in order.
-    return wakeInMs === null ? DONE : this.#wakeUp(due, step + 1, due.at + wakeInMs);
+    return wakeInMs === null ? DONE : this.#wakeUp(due, step + 1, wakeInMs);
   }
 
   async #tell(

@@ -177,7 +177,7 @@ async function isDead({ journal }: Sources, id: string): Promise<boolean> {
 
 async function isStuck({ journal }: Sources, { id, since }: AttentionItem): Promise<boolean> {
   const record = await journal.transaction(id);
-  return record !== null && record.updatedAt === since;
+  return record !== null && waitOf(record) !== null && record.updatedAt === since;
 }
 
 /** An account's head that is not ahead any more of the clock that it ran ahead of. */

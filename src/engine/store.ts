@@ -126,6 +126,8 @@ export interface Settlement {
   record?: DeliveryRecord;
   /** Replaces the item of its id and kind, done or not: what happens again is news again. */
   attention?: AttentionItem;
+  /** The clock by which `next` was reckoned, ms since 1970: it may be set before this is written. */
+  clock?: number;
 }
 
 export interface Wants {

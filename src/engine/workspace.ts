@@ -151,8 +151,10 @@ export class Workspace {
   #noMoreStuck(record: TransactionRecord, clock: number, stuckAfterMs: number): AttentionKey[] {
     const wait = waitOf(record);
     const after = this.changed.get(record.id);
-    if (wait === null || after === undefined || after.updatedAt === record.updatedAt) return [];
-    const mayBeStuck = Date.parse(record.updatedAt) <= clock - stuckAfter(wait, stuckAfterMs);
+    if (wait === null || after === undefined || after.seqs.at(-1) === record.seqs.at(-1)) return [];
+    const since = Date.parse(record.updatedAt);
+    // A time that is still to come was a wrong clock's: how long it has lasted isn't known.
+    const mayBeStuck = since <= clock - stuckAfter(wait, stuckAfterMs) || since > clock;
     return mayBeStuck ? stuckKeys(record) : [];
   }
 }

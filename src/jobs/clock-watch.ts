@@ -21,13 +21,15 @@ const LOOK_MS = 1_000;
 /** How often the time is put down for the next process. */
 const MARK_MS = 10_000;
 const MARK = 'clock';
+const REWINDS = 3;
 
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
   /** The clock less the time that goes by, ms: it changes where somebody sets the clock. */
   #setAt: number | null = null;
   #markedAt = Number.NEGATIVE_INFINITY;
-  #isToRewind = false;
+  /** How many looks still bring back: what was being written when the clock was set comes after the first. */
+  #rewinds = 0;
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
@@ -41,13 +43,13 @@ export class ClockWatch {
     const { store, engine, now, onNotice } = this.#options;
     const ms = await this.#aheadBefore();
     if (ms > SET_MS) {
-      this.#isToRewind = true;
+      this.#rewinds = REWINDS;
       const seconds = Math.round(ms / 1000);
       onNotice(`the clock was set back by ${seconds} s: what was due by the former time is brought back`);
     }
-    if (this.#isToRewind) {
+    if (this.#rewinds > 0) {
       await store.due.rewind(now());
-      this.#isToRewind = false;
+      this.#rewinds -= 1;
       engine.checkClock();
     }
     if (performance.now() - this.#markedAt < MARK_MS && ms <= SET_MS) return;

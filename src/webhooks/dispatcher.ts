@@ -263,6 +263,7 @@ export class Dispatcher {
   }
 
   #settle(settlement: Settlement & { claim: ClaimOf<'delivery'> }): void {
+    settlement.clock = this.#options.now();
     const settling = this.#recorded(settlement, this.#settler.settle(settlement)).finally(() => {
       this.#settling.delete(settling);
     });

@@ -11,7 +11,7 @@ import { until } from '../support/wait.ts';
 import { expectVerified } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
-const STEP = ['--import', 'tsx', '--import', './test/faults/shifted-date.ts', 'dist/src/main.js'];
+const STEP = ['--import', './test/faults/shifted-date.js', 'dist/src/main.js'];
 const PATIENCE_MS = 20_000;
 // The database's clock counts where there is one, and nobody here can set that.
 const EMBEDDED = { MONGODB_URI: '', STUCK_AFTER_S: '1', SANDBOX_DELAY_MS: '500' };

@@ -28,6 +28,11 @@ import type { Waits } from './waits.ts';
 const LAST = Number.MAX_SAFE_INTEGER;
 const MAX_REMEMBERED = 50_000;
 
+/** The time by which an append was decided, ms; 0 where its account's time is ahead of the clock. */
+function clockOf({ batch, due }: Append): number {
+  return due.some(({ ahead }) => ahead !== undefined) ? 0 : Date.parse(batch.at);
+}
+
 export class LmdbJournal implements Journal {
   readonly #environment: Environment;
   /** For what is issued within a group. */
@@ -57,7 +62,7 @@ export class LmdbJournal implements Journal {
           if (this.#wasFirst(append.batch)) return;
           const written = this.#issue(append);
           this.#waits.issue(append);
-          issued = this.#dueRows.issue(append.due, append.claimUntil);
+          issued = this.#dueRows.issue(append.due, append.claimUntil, clockOf(append));
           group.promises.push(
             written.then((result) => {
               applied = result;

@@ -25,6 +25,15 @@ const KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
 const SET_MS = 1_000;
 const REWIND_PAGE = 500;
 
+/** No order to the bank lies so far ahead. */
+const FAR_MS = 120_000;
+
+/** By how many ms the clock was ahead by which a row was made. */
+function aheadBy([kind, at]: DueKey, { made = 0 }: DueRow, now: number): number {
+  if (made > now + SET_MS) return made - now;
+  return kind === 'bank' && at > now + FAR_MS ? at - now : 0;
+}
+
 /** A due thing that was made when the clock was wrong, by the right one. */
 function earlier(due: Due, ms: number): Due {
   return { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms };
@@ -144,9 +153,9 @@ export class LmdbDue implements DueIndex {
     return watch.bound(settled);
   }
 
-  #settle({ claim, next, record, attention }: Settlement, group: WriteGroup): boolean {
+  #settle({ claim, next, record, attention, clock = 0 }: Settlement, group: WriteGroup): boolean {
     if (claim !== null && !this.#rows.release(claim)) return false;
-    if (next !== null) this.#rows.issue([next], 0);
+    if (next !== null) this.#rows.issue([next], 0, clock);
     if (record !== undefined) {
       const key: [string, string] = [record.transaction, record.id];
       group.promises.push(this.#tables.deliveries.put(key, JSON.stringify(record)));
@@ -196,12 +205,11 @@ export class LmdbDue implements DueIndex {
         const page = [...this.#environment.fresh().due.getRange({ start: from, limit: REWIND_PAGE })].filter(
           ({ key }) => key[0] === kind,
         );
-        const wrong = page.filter(({ value }) => ((JSON.parse(value) as DueRow).made ?? 0) > now + SET_MS);
-        if (wrong.length > 0)
-          count += await this.#rewindRows(
-            wrong.map(({ key }) => key),
-            now,
-          );
+        const wrong = page.flatMap(({ key, value }) => {
+          const ms = aheadBy(key, JSON.parse(value), now);
+          return ms > 0 ? [{ key, ms }] : [];
+        });
+        if (wrong.length > 0) count += await this.#rewindRows(wrong, now);
         const last = page.at(-1)?.key;
         if (page.length < REWIND_PAGE || last === undefined) break;
         from = [kind, last[1], `${last[2]}\0`];
@@ -212,16 +220,16 @@ export class LmdbDue implements DueIndex {
   }
 
   /** Puts rows that nobody has in hand as far ahead of now as they were of the time when they were made. */
-  #rewindRows(keys: readonly DueKey[], now: number): Promise<number> {
+  #rewindRows(rows: readonly { key: DueKey; ms: number }[], now: number): Promise<number> {
     return this.#environment.transaction(({ due }) => {
       let count = 0;
-      for (const key of keys) {
+      for (const { key, ms } of rows) {
         const value = this.#held.has(key) ? undefined : due.get(key);
         if (value === undefined) continue;
-        const { items, made = now }: DueRow = JSON.parse(value);
-        const back = items.map((item) => (item === null ? null : earlier(item, made - now)));
+        const { items }: DueRow = JSON.parse(value);
+        const back = items.map((item) => (item === null ? null : earlier(item, ms)));
         void due.remove(key);
-        this.#putFree(this.#rows.newKey(key[0] as DueKind, key[1] - (made - now)), back, now);
+        this.#putFree(this.#rows.newKey(key[0] as DueKind, key[1] - ms), back, now);
         count += items.length;
       }
       return count;

@@ -70,13 +70,16 @@ export class DueRows {
     return [kind, at, `${this.#incarnation}.${this.#rows.toString(36)}`];
   }
 
-  /** Puts things into the present group's rows; those due by `claimUntil` are claimed at once. */
-  issue(due: readonly Due[], claimUntil: number): Issued {
+  /**
+   * Puts things into the present group's rows; those due by `claimUntil` are claimed at once. `decidedAt` is the clock by
+   * which they were reckoned, in ms.
+   */
+  issue(due: readonly Due[], claimUntil: number, decidedAt = 0): Issued {
     const claims: Claim[] = [];
     const slots: Slot[] = [];
     for (const item of due) {
       const own = item.at <= claimUntil;
-      const newRow = this.#newRow(item, own);
+      const newRow = this.#newRow(item, own, decidedAt);
       const index = newRow.row.items.push(item) - 1;
       slots.push({ newRow, index });
       if (own) claims.push(this.held.hold(newRow.key, index, item));
@@ -85,13 +88,15 @@ export class DueRows {
   }
 
   /** The present group's row for things of a kind and time, ours or free. */
-  #newRow({ kind, at: itemAt }: Due, own: boolean): NewRow {
+  #newRow({ kind, at: itemAt }: Due, own: boolean, decidedAt: number): NewRow {
     const at = Math.ceil(itemAt / BUCKET_MS) * BUCKET_MS;
     const name = `${kind}${own ? '!' : '?'}${at}`;
     let newRow = this.#newRows.get(name);
     if (newRow === undefined) {
       const owner = own ? this.#incarnation : null;
-      newRow = { key: this.newKey(kind, at), row: { owner, items: [], made: this.#now() } };
+      // The clock may have been set back between the decision and this.
+      const made = Math.max(this.#now(), decidedAt);
+      newRow = { key: this.newKey(kind, at), row: { owner, items: [], made } };
       this.#newRows.set(name, newRow);
     }
     return newRow;
