@@ -52,6 +52,8 @@ export interface ActorHost {
   release(due: readonly Due[]): void;
   /** A transaction that waits for the bank is stuck after so many ms. */
   readonly stuckAfterMs: number;
+  /** The store has answered an append: after so many ms, of so many entries. */
+  appended(ms: number, entries: number): void;
   committed(batch: Committed): void;
   /** Transactions whose snapshots can't be read; nobody waits until ops have been told. */
   quarantined(account: string, answers: readonly Quarantined[]): void;
@@ -99,6 +101,11 @@ export class AccountActor {
   constructor(account: string, host: ActorHost) {
     this.#account = account;
     this.#host = host;
+  }
+
+  /** Commands in the mailbox. */
+  get waiting(): number {
+    return this.#mailbox.length;
   }
 
   get idle(): boolean {
@@ -242,6 +249,7 @@ export class AccountActor {
 
   async #append(append: Append): Promise<AppendResult> {
     let stalled = false;
+    const begun = performance.now();
     const timer = setTimeout(() => {
       stalled = true;
       this.#host.stalled(this.#account, true);
@@ -255,6 +263,7 @@ export class AccountActor {
       return await this.#host.journal.append(append);
     } finally {
       clearTimeout(timer);
+      this.#host.appended(performance.now() - begun, append.batch.entries.length);
       if (stalled) this.#host.stalled(this.#account, false);
     }
   }

@@ -18,10 +18,16 @@ export function surely<Result>(work: () => Promise<Result>): Promise<Result> {
 
 /** A bound on what is in hand; what is to be claimed is reserved first. */
 export class Room {
+  readonly #most: number;
   #free: number;
 
   constructor(most: number) {
+    this.#most = most;
     this.#free = most;
+  }
+
+  get taken(): number {
+    return this.#most - this.#free;
   }
 
   get free(): number {

@@ -59,6 +59,7 @@ export class Engine {
   /** Transactions of which ops have been told that their refused messages are no longer recorded. */
   readonly #full = new Set<string>();
   #unrecorded: ((count: number) => void) | null = null;
+  #commit: ((ms: number, entries: number) => void) | null = null;
   #closed = false;
 
   constructor(options: EngineOptions) {
@@ -72,6 +73,7 @@ export class Engine {
       stuckAfterMs: options.stuckAfterMs,
       reserve: (due) => this.#fresh?.reserve(due) ?? false,
       release: (due) => this.#fresh?.release(due),
+      appended: (ms, entries) => this.#commit?.(ms, entries),
       committed: (batch) => this.#committed(batch),
       quarantined: (account, answers) => void this.#quarantine(account, answers),
       ahead: (account, at) => void this.#ahead(account, at),
@@ -93,6 +95,11 @@ export class Engine {
     this.#attention = listener;
   }
 
+  /** The listener hears of each batch that is durable: how long that took, in ms, and how many entries it has. */
+  onCommit(listener: (ms: number, entries: number) => void): void {
+    this.#commit = listener;
+  }
+
   /** The listener hears of errors that nobody waits for; what they were about is tried again. */
   onTrouble(listener: (error: unknown) => void): void {
     this.#trouble = listener;
@@ -111,6 +118,13 @@ export class Engine {
   /** False while a write waits longer than it may. */
   get writable(): boolean {
     return this.#stalled.size === 0;
+  }
+
+  /** Commands that wait in mailboxes. */
+  get waitingCommands(): number {
+    let waiting = 0;
+    for (const actor of this.#actors.values()) waiting += actor.waiting;
+    return waiting;
   }
 
   /** Accounts with an actor in memory. */

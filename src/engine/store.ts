@@ -204,6 +204,8 @@ export interface DueIndex {
   beat(now: number): Promise<void>;
   /** Claims due things for this process, earliest first. */
   claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]>;
+  /** When the earliest thing of each kind fell due that is due by now (ms); what is in hand may count. */
+  oldest(now: number): Promise<Partial<Record<DueKind, number>>>;
   /** Whether each claim is still ours, so that its result would count. */
   holds(claims: readonly Claim[]): Promise<boolean[]>;
   /**

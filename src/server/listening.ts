@@ -15,12 +15,18 @@ import { Metrics } from './metrics.ts';
 const TOLD_EVERY_MS = 1_000;
 
 /** The metrics of a server, whose alarms are told in the log as well. */
-export function openMetrics({ engine, store }: Core, log: pino.Logger): Metrics {
+export function openMetrics({ engine, store, now, onFlush }: Core, log: pino.Logger): Metrics {
   const metrics = new Metrics({
     activeAccounts: () => engine.activeAccounts,
     attention: () => store.attention.counts(),
+    waitingCommands: () => engine.waitingCommands,
+    oldestDue: () => store.due.oldest(now()),
+    now,
+    deliveriesBehind: () => store.backlog.total(),
   });
   engine.onAttention(attentionLog(log, (kind) => metrics.alarm(kind)));
+  engine.onCommit((ms, entries) => metrics.committed(ms, entries));
+  onFlush((ms, writes) => metrics.flushed(ms, writes));
   engine.onUnrecorded((count) => metrics.unrecorded(count));
   engine.onTrouble((error) => log.warn({ err: error }, 'will be tried again'));
   return metrics;

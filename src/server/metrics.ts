@@ -2,16 +2,29 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Answered } from '../api/app.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
+import type { DueKind } from '../engine/store/due.ts';
 import { listen, type RunningServer } from './http.ts';
 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
+const COMMIT_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 5];
+const SIZE_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048];
 const DELIVERY_BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10];
 
 /** Values that are read when somebody asks. */
 export interface Gauges {
   activeAccounts(): number;
   attention(): Promise<Partial<Record<AttentionKind, number>>>;
+  /** Commands in mailboxes. */
+  waitingCommands(): number;
+  /** When the earliest due thing of each kind fell due, ms since 1970. */
+  oldestDue(): Promise<Partial<Record<DueKind, number>>>;
+  /** The clock that due times go by, ms since 1970. */
+  now(): number;
+  /** Deliveries behind URLs that don't keep up. */
+  deliveriesBehind(): Promise<number>;
 }
+
+const DUE_KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -21,6 +34,11 @@ export class Metrics {
   readonly #deliveries: Histogram;
   readonly #alarms: Counter;
   readonly #unrecorded: Counter;
+  readonly #commits: Histogram;
+  readonly #batches: Histogram;
+  readonly #flushes: Histogram;
+  readonly #groups: Histogram;
+  #deliveriesInHand = (): number => 0;
 
   constructor(gauges: Gauges) {
     const registers = [this.#registry];
@@ -49,6 +67,65 @@ export class Metrics {
       name: 'pixstate_refusals_unrecorded_total',
       help: 'Refused messages that were answered and not recorded, since their transactions have so many.',
       registers,
+    });
+    this.#commits = new Histogram({
+      name: 'pixstate_commit_seconds',
+      help: "Time of an account's batch from the store's hands until it is durable.",
+      buckets: COMMIT_BUCKETS,
+      registers,
+    });
+    this.#batches = new Histogram({
+      name: 'pixstate_batch_entries',
+      help: 'Entries in a batch.',
+      buckets: SIZE_BUCKETS,
+      registers,
+    });
+    this.#flushes = new Histogram({
+      name: 'pixstate_flush_seconds',
+      help: 'Time of a group of writes until it is on the disk (embedded store).',
+      buckets: COMMIT_BUCKETS,
+      registers,
+    });
+    this.#groups = new Histogram({
+      name: 'pixstate_group_writes',
+      help: 'Writes in a group (embedded store).',
+      buckets: SIZE_BUCKETS,
+      registers,
+    });
+    this.#openGauges(gauges);
+  }
+
+  #openGauges(gauges: Gauges): void {
+    const registers = [this.#registry];
+    const inHand = (): number => this.#deliveriesInHand();
+    new Gauge({
+      name: 'pixstate_mailbox_commands',
+      help: 'Commands that wait in the mailboxes of accounts.',
+      registers,
+      collect() {
+        this.set(gauges.waitingCommands());
+      },
+    });
+    new Gauge({
+      name: 'pixstate_due_oldest_seconds',
+      help: 'How long the earliest due thing has been due, by kind; 0: nothing is due.',
+      labelNames: ['kind'],
+      registers,
+      async collect() {
+        const oldest = await gauges.oldestDue();
+        const now = gauges.now();
+        for (const kind of DUE_KINDS) this.set({ kind }, Math.max(0, now - (oldest[kind] ?? now)) / 1000);
+      },
+    });
+    new Gauge({
+      name: 'pixstate_deliveries_waiting',
+      help: 'Deliveries that wait: in hand of this process, or behind URLs that do not keep up.',
+      labelNames: ['state'],
+      registers,
+      async collect() {
+        this.set({ state: 'in_hand' }, inHand());
+        this.set({ state: 'behind' }, await gauges.deliveriesBehind());
+      },
     });
     new Gauge({
       name: 'pixstate_accounts_active',
@@ -83,6 +160,23 @@ export class Metrics {
 
   attempted(status: string, ms: number): void {
     this.#deliveries.observe({ status }, ms / 1000);
+  }
+
+  /** A batch is durable. */
+  committed(ms: number, entries: number): void {
+    this.#commits.observe(ms / 1000);
+    this.#batches.observe(entries);
+  }
+
+  /** A group of writes is on the disk. */
+  flushed(ms: number, writes: number): void {
+    this.#flushes.observe(ms / 1000);
+    this.#groups.observe(writes);
+  }
+
+  /** Says where the number of deliveries in hand is known. */
+  countInHand(count: () => number): void {
+    this.#deliveriesInHand = count;
   }
 
   alarm(kind: string): void {

@@ -55,6 +55,7 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
     onDead: (item) => engine.tell(item),
   });
+  metrics.countInHand(() => dispatcher.room.taken);
   const onDueTrouble = (error: unknown, about?: Due): void => onTrouble(error, about && { due: about });
   const common = { engine, payments, journal, due, bank, now: storeNow, onTrouble: onDueTrouble };
   const desk = new Desk(common);

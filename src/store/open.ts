@@ -55,6 +55,8 @@ export interface OpenStore {
   ready: Promise<void>;
   /** The database, where the store lies in one that other processes use as well. */
   database: Db | null;
+  /** The listener hears of each group of writes that is on the disk, where the store lies in a folder. */
+  onFlush(listener: (ms: number, writes: number) => void): void;
   /** Closes the store, and lets go of the data folder where it was held. */
   close(): Promise<void>;
 }
@@ -98,14 +100,19 @@ async function openBeside(options: LmdbStoreOptions): Promise<Pick<OpenStore, 's
 export async function openFolderStore(dataDir: string, options: FolderOptions): Promise<OpenStore> {
   const { incarnation, now, access, onFatal } = options;
   const folder = access === 'read' ? existingStore(dataDir) : openFolder(dataDir);
+  let flushed: (ms: number, writes: number) => void = () => {};
+  const onFlush: OpenStore['onFlush'] = (listener) => {
+    flushed = listener;
+  };
   const lmdb = {
     ...{ folder, incarnation, now, onFatal },
+    onFlush: (ms: number, writes: number) => flushed(ms, writes),
     silentAfterMs: SILENT_AFTER_MS,
     readOnly: access === 'read',
   };
   try {
     const opened = await (access === 'hold' ? openHeld(lmdb) : openBeside(lmdb));
-    return { ...opened, place: folder, now, ready: Promise.resolve(), database: null };
+    return { ...opened, place: folder, now, ready: Promise.resolve(), database: null, onFlush };
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store in ${folder} can't be opened: ${textOf(error)}`);
@@ -139,7 +146,15 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
     const ready = Promise.race([store.ready, unusable]);
     ready.catch(() => {});
     const place = `database ${store.db.databaseName}`;
-    return { store, place, now: store.now, ready, database: store.db, close: () => store.close() };
+    return {
+      store,
+      place,
+      now: store.now,
+      ready,
+      database: store.db,
+      onFlush: () => {},
+      close: () => store.close(),
+    };
   } catch (error) {
     throw new OperatorError(textOf(error));
   }

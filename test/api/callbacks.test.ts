@@ -485,6 +485,14 @@ test('what needs a person is logged and counted, whatever it is: an unknown mess
     const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
     assert.match(metrics, 'pixstate_alarms_total{kind="unknown"} 1');
     assert.match(metrics, 'pixstate_alarms_total{kind="dead"} 1');
+    for (const line of [
+      'due_oldest_seconds{kind="bank"} 0',
+      'mailbox_commands 0',
+      'deliveries_waiting{state="behind"} 0',
+    ])
+      assert.match(metrics, `pixstate_${line}\n`);
+    for (const name of ['commit_seconds', 'batch_entries'])
+      assert.match(metrics, new RegExp(`^pixstate_${name}_count [1-9]`, 'm'));
   } finally {
     await server.stop();
   }

@@ -17,9 +17,13 @@ export class Environment {
   #closing: Promise<void> | null = null;
 
   /** `onFatal`: a write or flush failed, and the process must stop. */
-  constructor(tables: Tables, onFatal: (error: Error) => void) {
+  constructor(
+    tables: Tables,
+    onFatal: (error: Error) => void,
+    onFlush: (ms: number, writes: number) => void,
+  ) {
     this.tables = tables;
-    this.queue = new WriteQueue(tables, (error) => this.#fatal(error));
+    this.queue = new WriteQueue(tables, (error) => this.#fatal(error), onFlush);
     this.#onFatal = onFatal;
   }
 

@@ -30,13 +30,19 @@ export interface LmdbStoreOptions {
   readOnly?: boolean;
   /** A write or flush failed: the process must stop. */
   onFatal(error: Error): void;
+  /** A group of writes is on the disk. */
+  onFlush?(ms: number, writes: number): void;
 }
 
 /** Opens the embedded store in a folder. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const toRead = options.readOnly === true ? await openToRead(options.folder) : null;
   const tables = toRead ?? (await openTables(options.folder));
-  const environment = new Environment(tables, (error) => options.onFatal(error));
+  const environment = new Environment(
+    tables,
+    (error) => options.onFatal(error),
+    (ms, writes) => options.onFlush?.(ms, writes),
+  );
   // A group writes its rows of what is due, then its rows of what waits for the bank: in the order in which they are made here.
   const rows = new DueRows(environment, options);
   const waits = new Waits(environment, options);

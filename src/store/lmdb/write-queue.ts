@@ -29,6 +29,7 @@ const GROUP_OPERATIONS = 2048;
 export class WriteQueue {
   readonly #tables: Tables;
   readonly #onFatal: (error: Error) => void;
+  readonly #onFlush: (ms: number, writes: number) => void;
   readonly #starts: ((group: WriteGroup) => void)[] = [];
   #waiting: WriteOperation[] = [];
   readonly #underWay = new Set<Promise<void>>();
@@ -39,9 +40,15 @@ export class WriteQueue {
   #closed = false;
   #failed = false;
 
-  constructor(tables: Tables, onFatal: (error: Error) => void) {
+  /** `onFlush` hears of each group that is on the disk: how long that took, in ms, and how many writes it had. */
+  constructor(
+    tables: Tables,
+    onFatal: (error: Error) => void,
+    onFlush: (ms: number, writes: number) => void = () => {},
+  ) {
     this.#tables = tables;
     this.#onFatal = onFatal;
+    this.#onFlush = onFlush;
   }
 
   /** Calls `start` with each group that begins, before its operations issue anything; first come, first called. */
@@ -101,8 +108,10 @@ export class WriteQueue {
   }
 
   async #write(operations: readonly WriteOperation[]): Promise<void> {
+    const begun = performance.now();
     try {
       await this.#tables.gate.write(() => this.#issue(operations));
+      this.#onFlush(performance.now() - begun, operations.length);
     } catch (error) {
       if (this.#failed) return;
       this.#failed = true;

@@ -130,6 +130,7 @@ export function lifeContract(context: ContractContext): void {
         mark: () => store.marks.mark('x'),
         keepMark: () => store.marks.keepMark('x', 'y'),
         putMark: () => store.marks.putMark('x', 'y'),
+        oldest: () => store.due.oldest(now()),
         rewind: () => store.due.rewind(now()),
         ping: () => store.ping(),
       };

@@ -92,6 +92,13 @@ export class MemoryDue {
     row.parked = true;
   }
 
+  oldest(now: number): Partial<Record<DueKind, number>> {
+    const oldest: Partial<Record<DueKind, number>> = {};
+    for (const { due } of this.#rows)
+      if (due.at <= now) oldest[due.kind] = Math.min(due.at, oldest[due.kind] ?? due.at);
+    return oldest;
+  }
+
   /** What was made due by a clock that was ahead is due as long from now. */
   rewind(now: number): number {
     const wrong = [...this.#rows].filter(({ made, claim }) => claim === null && made > now + 1_000);

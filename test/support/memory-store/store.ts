@@ -103,6 +103,7 @@ export class MemoryStore implements Store {
         for (const { token } of claims) state.due.park(token);
       }),
       unpark: this.#method('unpark', (now) => state.due.unpark(now)),
+      oldest: this.#method('oldest', (now) => state.due.oldest(now)),
       rewind: this.#method('rewind', (now) => state.due.rewind(now)),
       // There is nothing to drop: all is found by looking at all.
       tidy: this.#method('tidy', () => {}),

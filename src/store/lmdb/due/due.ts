@@ -197,6 +197,16 @@ export class LmdbDue implements DueIndex {
     });
   }
 
+  async oldest(now: number): Promise<Partial<Record<DueKind, number>>> {
+    const { due } = this.#environment.fresh();
+    const oldest: Partial<Record<DueKind, number>> = {};
+    for (const kind of KINDS) {
+      const range = { start: [kind, 0, ''] as DueKey, end: [kind, now, ''] as DueKey, limit: 1 };
+      for (const [, at] of due.getKeys(range)) oldest[kind] = at;
+    }
+    return oldest;
+  }
+
   async rewind(now: number): Promise<number> {
     let count = 0;
     for (const kind of KINDS) {

@@ -235,6 +235,16 @@ export class MongoDue implements DueIndex {
     }
   }
 
+  async oldest(now: number): Promise<Partial<Record<DueKind, number>>> {
+    this.#parts.connection.check();
+    const oldest: Partial<Record<DueKind, number>> = {};
+    for (const kind of ['bank', 'timer', 'delivery'] as const) {
+      const [first] = await this.#findFree(kind, now, 1);
+      if (first !== undefined) oldest[kind] = first.due.at;
+    }
+    return oldest;
+  }
+
   async rewind(now: number): Promise<number> {
     this.#parts.connection.check();
     return rewindAll(this.#parts.connection, now);
