@@ -45,7 +45,8 @@ export class Shell {
   ): Promise<Result> {
     const core = await this.#open(config, access);
     // Where others share the store, they take up what a silent process leaves; this one isn't silent.
-    const beating = core.database === null ? undefined : setInterval(() => beat(core), BEAT_MS);
+    const isToBeat = core.database !== null && access !== 'read';
+    const beating = isToBeat ? setInterval(() => beat(core), BEAT_MS) : undefined;
     try {
       return await work(core);
     } finally {

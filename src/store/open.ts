@@ -38,6 +38,8 @@ export interface FolderOptions extends Opener {
 }
 
 export interface DatabaseOptions extends Opener {
+  /** Where it is to be read, nothing is made in a database without a store. */
+  access?: Access;
   /** Tells ops something that they should know, in a sentence. */
   onNotice(text: string): void;
   /** A committed batch can't be projected; the item is stored where nothing is said. */
@@ -124,7 +126,7 @@ export async function openFolderStore(dataDir: string, options: FolderOptions): 
  * @throws OperatorError where the connection string can't be used
  */
 export async function openDatabaseStore(uri: string, options: DatabaseOptions): Promise<OpenStore> {
-  const { incarnation, onNotice, onUnprojectable } = options;
+  const { incarnation, access, onNotice, onUnprojectable } = options;
   // The driver is loaded only where it is used: commands on the embedded store start without it.
   const { openMongoStore } = await import('./mongo/store.ts');
   let giveUp: (error: Error) => void = () => {};
@@ -139,6 +141,7 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       incarnation,
       silentAfterMs: SILENT_AFTER_MS,
       leaseMs: LEASE_MS,
+      readOnly: access === 'read',
       onUnusable: (reason) => giveUp(new OperatorError(reason)),
       onNotice,
       ...(onUnprojectable === undefined ? {} : { onUnprojectable }),

@@ -3,9 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { keys, text } from '../support/json.ts';
+import { testServer, withDatabase } from '../support/store.ts';
 import { Folder } from './support.ts';
 
 const EMBEDDED = { MONGODB_URI: '', PORT: '0' };
@@ -35,6 +37,22 @@ test('a command that only reads makes no store', async () => {
     await rm(parent, { recursive: true });
   }
 });
+
+const mongodb = testServer();
+if (mongodb !== null)
+  test('nor in a database', async () => {
+    const name = `pixstate_nothing_${randomBytes(6).toString('hex')}`;
+    const SECRETS_KEY = randomBytes(32).toString('base64');
+    for (const args of READING) {
+      const told = await folder.json(args, 1, { MONGODB_URI: withDatabase(mongodb, name), SECRETS_KEY });
+      assert.is(text(told, 'error'), 'STORE_NOT_OPENED', args.join(' '));
+      assert.ok(text(told, 'message').includes(`there is no store in the database ${name}`));
+    }
+    const client = new MongoClient(mongodb);
+    const { databases } = await client.db().admin().listDatabases({ nameOnly: true });
+    await client.close();
+    assert.not.ok(databases.some((database) => database.name === name));
+  });
 
 /** The server must not start: what it says. */
 async function refused(env: Record<string, string>): Promise<string> {

@@ -405,13 +405,15 @@ const promises: Record<string, (found: Document[]) => void> = {
   'late deliveries': (found) => {
     assert.ok(found.some(({ url }) => url === receiver.url('/late')));
     // What the dead server had in hand is late once its claim has run out.
-    const late = [receiver.url('/late'), receiver.url('/hang')];
+    const late = ['/late', '/hang', '/stuck'].map((path) => receiver.url(path));
     for (const { url } of found) assert.ok(late.includes(url), url);
   },
   'late timers': (found) => assert.equal(idsOf(found), [made.timer]),
   'late orders to the bank': (found) => assert.equal(idsOf(found), [made.order]),
   'deliveries by process': (found) => {
-    assert.is(found.find(({ _id }) => _id === values.PROCESS)?.count, 1, JSON.stringify(found));
+    // To each of two URLs that hang there is one on its way.
+    const inHand = found.find(({ _id }) => _id === values.PROCESS)?.count;
+    assert.ok(inHand === 1 || inHand === 2, JSON.stringify(found));
     assert.ok(found.find(({ _id }) => _id === '')?.earliest instanceof Date);
   },
   'timers and orders by process': (found) => {

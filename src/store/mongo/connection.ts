@@ -14,12 +14,14 @@ import { StoreUnavailable } from '../../engine/store.ts';
 import { again, pause, within } from '../../waiting.ts';
 import { clientFor, databaseName, patientClient } from './clients.ts';
 import { causeOf, isAway, StoreClosed, UnusableServer, understood, unusableReason } from './errors.ts';
-import { completeSchema } from './schema.ts';
+import { completeSchema, expectStore } from './schema.ts';
 
 export interface ConnectionOptions {
   uri: string;
   /** What ops should know, in a sentence; told once each time it begins. */
   onNotice(text: string): void;
+  /** Nothing is made in a database where there is no store. */
+  readOnly?: boolean;
 }
 
 const OLDEST_VERSION = [6, 0] as const;
@@ -69,6 +71,7 @@ export class MongoConnection {
   standalone = false;
   readonly #uri: string;
   readonly #onNotice: (text: string) => void;
+  readonly #readOnly: boolean;
   #isThere = false;
   #turnsAway = false;
   #closed = false;
@@ -80,7 +83,8 @@ export class MongoConnection {
   #uncertainMs = Number.POSITIVE_INFINITY;
 
   /** @throws UnusableServer where the connection string is none. */
-  constructor({ uri, onNotice }: ConnectionOptions) {
+  constructor({ uri, onNotice, readOnly = false }: ConnectionOptions) {
+    this.#readOnly = readOnly;
     this.#onNotice = onNotice;
     this.#uri = uri;
     try {
@@ -121,7 +125,8 @@ export class MongoConnection {
       if (this.#closed) throw new StoreClosed();
       await this.client.connect();
       await this.#inspect();
-      await completeSchema(this.db, () => patientClient(this.#uri), this.#onNotice);
+      if (this.#readOnly) await expectStore(this.db);
+      else await completeSchema(this.db, () => patientClient(this.#uri), this.#onNotice);
       await this.measureClock();
     };
     await again(attempt, (error, attempts) => {

@@ -195,3 +195,13 @@ export async function completeSchema(
     await patient.close();
   }
 }
+
+/**
+ * Sees to it that there is a store in the database, and makes nothing.
+ * @throws UnusableServer where there is none
+ */
+export async function expectStore(db: Db): Promise<void> {
+  const found = await db.listCollections({ name: 'journal' }, { nameOnly: true }).toArray();
+  if (found.length === 0)
+    throw new UnusableServer(`there is no store in the database ${db.databaseName}: is MONGODB_URI right?`);
+}

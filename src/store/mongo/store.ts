@@ -33,6 +33,8 @@ export interface MongoStoreOptions {
   silentAfterMs: number;
   /** A claim that isn't renewed for so long is free again. */
   leaseMs: number;
+  /** Nothing will be made: a database without a store can't be used. */
+  readOnly?: boolean;
   /** A committed batch can't be projected; the item is stored where nothing is said. */
   onUnprojectable?(item: AttentionItem): Promise<void>;
   /** The server can't be used, and no waiting mends that: a sentence for the operator. */
@@ -63,7 +65,8 @@ export class MongoStore implements Store {
   constructor(options: MongoStoreOptions) {
     const { uri, incarnation, silentAfterMs, leaseMs, onNotice } = options;
     const { onUnprojectable = (item) => this.attention.note([item]) } = options;
-    const connection = new MongoConnection({ uri, onNotice });
+    const { readOnly = false } = options;
+    const connection = new MongoConnection({ uri, onNotice, readOnly });
     const now = options.now ?? (() => connection.now());
     const reads = new MongoReads(connection);
     const common = { connection, reads, incarnation };
