@@ -195,7 +195,7 @@ export function scheduleContract(context: ContractContext): void {
       const store = await open('a');
       const account = randomUUID();
       const [transaction = ''] = await timersAt(store, account, now(), [now() + 60_000]);
-      const record = deliveryRecord(account, transaction, now());
+      const record = { ...deliveryRecord(account, transaction, now()), nextAttemptAt: iso(now()) };
       const next = {
         kind: 'delivery' as const,
         at: now(),
