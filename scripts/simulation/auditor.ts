@@ -193,7 +193,7 @@ export class Auditor {
         `the status of ${record.id}`,
       );
     }
-    const rows = state.lookups(account.id);
+    const rows = state.lookups(account.id, null, Number.POSITIVE_INFINITY).rows;
     must(rows.length === lookups.size, 'lookups were lost');
     for (const { name, key, value } of rows)
       must(lookups.get(`${name}:${key}`) === value, `lookup ${name} ${key}`);

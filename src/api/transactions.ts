@@ -4,7 +4,7 @@ import type { Metadata, TransactionType } from '../domain/transactions.ts';
 import type { Answer } from '../engine/commands.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { findTransaction } from '../engine/lookups.ts';
-import type { LookupName } from '../engine/store.ts';
+import type { LookupName } from '../engine/store/lookups.ts';
 import { objectOf } from './body.ts';
 import { type ApiServices, type Context, isUuidV4, queryValue, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, notFound, unavailable, validationError } from './errors.ts';

@@ -1,23 +1,18 @@
 /**
- * Compares what is stored with what a replay gave. A server may have gone on writing: what is newer than the
- * replay is judged by its own history.
+ * Compares a transaction's stored record, and the progress of its deliveries, with what a replay gave. A server may
+ * have gone on writing: what is newer than the replay is judged by its own history.
  */
-
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { deliveriesOf, historyOf, refusalsOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { lookupsOf } from '../engine/lookups.ts';
-import { type JournalReads, StoreUnavailable } from '../engine/store.ts';
+import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
-
-const PAGE = 100;
+import type { AuditReads } from './patience.ts';
 
 /** The stored side of a comparison. */
 export interface Stored {
-  journal: JournalReads;
+  journal: AuditReads;
   account: string;
-  /** Where the replay stands. */
-  seq: number;
   /** Called for each difference. */
   report(seq: number, what: string): void;
 }
@@ -39,16 +34,21 @@ export function faultOf(error: unknown): string {
   return textOf(error);
 }
 
+/** Whether a stored record is the replayed one, to the byte. */
+export function isEqual(stored: TransactionRecord | null | undefined, record: TransactionRecord): boolean {
+  return stored !== null && stored !== undefined && canonicalJson(stored) === canonicalJson(record);
+}
+
 /**
- * Whether the stored record is the replayed one. Former builds counted no refused messages, and named their batches
- * among the others: the journal tells which those are.
+ * Whether a stored record says what the replayed one does. Former builds counted no refused messages, and named their
+ * batches among the others: the journal tells which those are.
  */
-async function isSame(
-  journal: JournalReads,
+async function saysTheSame(
+  journal: AuditReads,
   stored: TransactionRecord,
   record: TransactionRecord,
 ): Promise<boolean> {
-  if (canonicalJson(stored) === canonicalJson(record)) return true;
+  if (isEqual(stored, record)) return true;
   const { seqs, refusals: counted = 0, ...rest } = stored;
   const { seqs: replayed, refusals: all = 0, ...replayedRest } = record;
   if (counted > all || canonicalJson(rest) !== canonicalJson(replayedRest)) return false;
@@ -60,16 +60,14 @@ async function isSame(
   return canonicalJson(seqs) === canonicalJson(inOrder) && counted >= all - refused.length;
 }
 
-/** The difference; null where the stored record equals the replayed one, or at the end a newer one its own history. */
-export async function compareRecord(
-  { journal, seq }: Stored,
+/** What is wrong with the stored record, replayed up to a batch; null where nothing is. */
+export async function differenceOf(
+  journal: AuditReads,
+  stored: TransactionRecord,
   record: TransactionRecord,
-  atEnd: boolean,
+  seq: number,
 ): Promise<string | null> {
-  const stored = await journal.transaction(record.id);
-  if (stored === null) return 'there is no record of it';
-  if (await isSame(journal, stored, record)) return null;
-  if (!atEnd) return 'its history goes on';
+  if (await saysTheSame(journal, stored, record)) return null;
   const [refused = 0] = await journal.refusals(record.id, seq, 1);
   const newest = Math.max(stored.seqs.at(-1) ?? 0, refused);
   const known = new Set(stored.seqs);
@@ -77,7 +75,7 @@ export async function compareRecord(
   if (!goesOn || stored.account !== record.account)
     return `its record differs in ${differing(stored, record)}`;
   const projected = (await historyOf(journal, stored)).at(-1)?.record ?? null;
-  const isOwn = projected !== null && (await isSame(journal, stored, projected));
+  const isOwn = projected !== null && (await saysTheSame(journal, stored, projected));
   return isOwn ? null : 'its record differs from its history';
 }
 
@@ -113,41 +111,5 @@ export async function compareDeliveries(
     else if (delivery.account !== account || delivery.transaction !== record.id) {
       report(seq, `the delivery ${delivery.id} of ${record.id} says that it is another's`);
     }
-  }
-}
-
-/** Lookups and their values in batches after the replay's end. */
-async function newerLookups({ journal, account, seq }: Stored): Promise<Map<string, Set<string>>> {
-  const values = new Map<string, Set<string>>();
-  for (let from = seq + 1; ; from += PAGE) {
-    const batches = await journal.batchesFrom(account, from, PAGE);
-    for (const { name, key, value } of batches.flatMap((batch) => batch.entries.flatMap(lookupsOf))) {
-      values.set(`${name}:${key}`, (values.get(`${name}:${key}`) ?? new Set()).add(value));
-    }
-    if (batches.length < PAGE) return values;
-  }
-}
-
-/** Lookups by `name:key`: of several entries that give one, the last wins. */
-export async function compareLookups(target: Stored, replayed: ReadonlyMap<string, string>): Promise<void> {
-  const { journal, account, seq, report } = target;
-  try {
-    const stored = new Map(
-      (await journal.lookups(account)).map(({ name, key, value }) => [`${name}:${key}`, value]),
-    );
-    const names = new Set([...replayed.keys(), ...stored.keys()]);
-    const different = [...names].filter((name) => replayed.get(name) !== stored.get(name));
-    if (different.length === 0) return;
-    const newer = await newerLookups(target);
-    for (const name of different) {
-      const value = stored.get(name);
-      if (value !== undefined && newer.get(name)?.has(value) === true) continue;
-      report(
-        seq,
-        `the lookup ${name} is ${value ?? 'missing'}, the journal gives ${replayed.get(name) ?? 'nothing'}`,
-      );
-    }
-  } catch (error) {
-    report(seq, `the lookups can't be read: ${faultOf(error)}`);
   }
 }

@@ -2,6 +2,7 @@
  * Runs an entry's message through its chart again: the command is put together from what the entry says, decided
  * on the replay as it was before, and must give the same entry.
  */
+
 import type { Account } from '../domain/account.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Balances } from '../domain/money.ts';
@@ -12,7 +13,7 @@ import { decide } from '../engine/decide.ts';
 import type { Circumstances } from '../engine/decision.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import { chartData } from '../engine/payments.ts';
-import type { Lookup, LookupName } from '../engine/store.ts';
+import type { Lookup, LookupName } from '../engine/store/lookups.ts';
 import { Workspace, wantsOfAll } from '../engine/workspace.ts';
 
 /** The account as it was before the entry. */
@@ -21,7 +22,7 @@ export interface Before {
   seq: number;
   balances: Balances;
   record: TransactionRecord | null;
-  lookup(name: LookupName, key: string): string | null;
+  lookup(name: LookupName, key: string): Promise<string | null>;
 }
 
 function creation(id: string, entry: Entry): Command {
@@ -91,14 +92,18 @@ function differing(entry: Entry, again: Entry): string {
 }
 
 /** The difference when the entry is decided again; null where it is the same to the byte. */
-export function decideAgain(before: Before, entry: Entry, everyDoorSpeaks: boolean): string | null {
+export async function decideAgain(
+  before: Before,
+  entry: Entry,
+  everyDoorSpeaks: boolean,
+): Promise<string | null> {
   const command = commandOf(before, entry);
   const wants = wantsOfAll([command]);
   // Whether a refused message is recorded depends on how many were: this one was, and former builds counted none.
   const record = before.record === null ? null : { ...before.record, refusals: 0 };
   const reads = {
     transactions: wants.transactions.map(() => record),
-    lookups: wants.lookups.map(({ name, key }: Lookup) => before.lookup(name, key)),
+    lookups: await Promise.all(wants.lookups.map(({ name, key }: Lookup) => before.lookup(name, key))),
   };
   const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
   const circumstances: Circumstances = {

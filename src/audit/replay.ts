@@ -1,56 +1,39 @@
 /**
  * Replays one account's journal up to the head that it had when the replay began, and compares what it gives
- * with what is stored. Owns the account's projected state; a record that equals the stored one is let go at
- * once, so that a long journal doesn't have to fit into memory.
+ * with what is stored. Owns the chain and the balances; transactions and lookups in hand are bounded, so that a
+ * long journal doesn't have to fit into memory.
  *
  * Rotten data is reported, never thrown: whatever a reader or projection throws becomes a difference, but for
  * StoreUnavailable, which ends the replay. A server may go on writing: what is newer than the head is judged by its own history.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { applyPostings, type Balances, sumOfPostings, ZERO_BALANCES } from '../domain/money.ts';
-import { deliveriesOf, historyOf } from '../engine/history.ts';
-import {
-  type Batch,
-  contentOf,
-  type Entry,
-  type Head,
-  sha256,
-  type TransactionRecord,
-  ZERO_HASH,
-} from '../engine/journal.ts';
-import { lookupsOf } from '../engine/lookups.ts';
-import { project } from '../engine/project.ts';
-import type { JournalReads, LookupName } from '../engine/store.ts';
-import {
-  compareDeliveries,
-  compareLookups,
-  compareRecord,
-  compareRefusals,
-  faultOf,
-  type Stored,
-} from './compare.ts';
+import { type Batch, contentOf, type Entry, type Head, sha256, ZERO_HASH } from '../engine/journal.ts';
+import type { LookupName } from '../engine/store/lookups.ts';
+import { faultOf } from './compare.ts';
+import { GivenLookups } from './given-lookups.ts';
+import { after, type Open, OpenTransactions } from './open-transactions.ts';
+import { PageLength } from './pages.ts';
+import type { AuditReads } from './patience.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 
-const PAGE = 100;
 /** A batch's parts: those that its hash covers, and the hash. */
 const BATCH_PARTS = 8;
+const MOST_HELD = 10_000;
 
 export interface ReplayOptions {
-  journal: JournalReads;
+  journal: AuditReads;
   account: string;
   decide: boolean;
   everyDoorSpeaks: boolean;
+  /** How many transactions, and how many lookups, are held between two pages at the most. */
+  mostHeld?: number;
   /** Called for each difference. */
   report(seq: number, what: string): void;
-}
-
-/** A transaction whose stored record hasn't been equal to the replay yet. */
-interface Open {
-  record: TransactionRecord;
-  deliveries: string[];
-  /** Batches of refused messages. */
-  refused: number[];
+  /** Called after each page with how many entries it had, and what is held now. */
+  onPage?(entries: number, held: number): void;
 }
 
 export class Replay {
@@ -59,41 +42,45 @@ export class Replay {
   /** Where the replay stands. */
   seq = 0;
   hash = ZERO_HASH;
-  /** Transactions that the journal tells of. */
-  readonly transactions = new Set<string>();
   readonly #options: ReplayOptions;
-  readonly #open = new Map<string, Open>();
-  /** Transactions that the present page tells of. */
-  readonly #touched = new Set<string>();
-  readonly #lookups = new Map<string, string>();
+  readonly #open: OpenTransactions;
+  readonly #lookups: GivenLookups;
+  /** What the present page's entries are decided on again once all of them were read. */
+  readonly #again: (() => Promise<void>)[] = [];
   #balances: Balances = { ...ZERO_BALANCES };
   #at = '';
   /** False after a gap: the next batch's `previous` can't be judged. */
   #chained = true;
 
   constructor(options: ReplayOptions) {
+    const { journal, account, report, decide, mostHeld = MOST_HELD } = options;
+    const stored = { journal, account, report };
     this.#options = options;
+    this.#open = new OpenTransactions({ ...stored, mostOpen: mostHeld, takeUpAll: decide });
+    this.#lookups = new GivenLookups({ ...stored, mostWaiting: mostHeld });
+  }
+
+  /** Transactions that the journal begins and that have a record. */
+  get recorded(): number {
+    return this.#open.recorded;
   }
 
   /** Replays all and compares all. */
   async run(): Promise<void> {
     const head = await this.#head();
     const last = head?.seq ?? Number.MAX_SAFE_INTEGER;
-    for (let from = 1; from <= last; from += PAGE) {
-      const found = await this.#page(from, Math.min(PAGE, last - from + 1));
+    const length = new PageLength();
+    for (let from = 1; from <= last; ) {
+      const to = Math.min(last, from + length.batches - 1);
+      const found = await this.#read(from, to);
       if (found === null) break;
-      for (const batch of found) await this.#batch(batch);
-      await this.#compareRecords([...this.#touched], false);
-      this.#touched.clear();
+      length.learn(found);
+      await this.#page(from, found);
+      from = to + 1;
     }
     if (head !== null) this.#compareHead(head);
-    await this.#compareRecords([...this.#open.keys()], true);
-    await compareLookups(this.#stored, this.#lookups);
-  }
-
-  get #stored(): Stored {
-    const { journal, account, report } = this.#options;
-    return { journal, account, seq: this.seq, report };
+    await this.#open.end(this.seq);
+    await this.#lookups.end(this.seq);
   }
 
   #report(seq: number, what: string): void {
@@ -109,26 +96,41 @@ export class Replay {
     }
   }
 
-  /** The batches from..from+length-1 that are there and can be read; null past the journal's end. */
-  async #page(from: number, length: number): Promise<Batch[] | null> {
+  /** The batches from..to that are there and can be read; null past the journal's end. */
+  async #read(from: number, to: number): Promise<Batch[] | null> {
     const { journal, account } = this.#options;
-    const seqs = Array.from({ length }, (_, index) => from + index);
+    const seqs = Array.from({ length: to - from + 1 }, (_, index) => from + index);
     try {
       const found = await journal.batches(account, seqs);
       // A head that was tampered with may be far from where the journal ends.
       const atEnd = found.length === 0 && (await journal.batchesFrom(account, from, 1)).length === 0;
       return atEnd ? null : found;
-    } catch {
+    } catch (error) {
+      faultOf(error);
       const readable: Batch[] = [];
       for (const seq of seqs) {
         try {
           readable.push(...(await journal.batches(account, [seq])));
-        } catch (error) {
-          this.#report(seq, `the batch can't be read: ${faultOf(error)}`);
+        } catch (fault) {
+          this.#report(seq, `the batch can't be read: ${faultOf(fault)}`);
         }
       }
       return readable;
     }
+  }
+
+  async #page(from: number, batches: readonly Batch[]): Promise<void> {
+    const entries = batches.flatMap((batch) => (Array.isArray(batch.entries) ? batch.entries : []));
+    const ids = [...new Set(entries.flatMap((entry) => entry?.transaction ?? []))];
+    await this.#open.load(ids);
+    this.#lookups.startPage(from);
+    for (const batch of batches) await this.#batch(batch);
+    await Promise.all(this.#again.splice(0).map((decide) => decide()));
+    await this.#lookups.endPage(this.seq);
+    await this.#open.endPage(ids, this.seq);
+    this.#options.onPage?.(entries.length, this.#open.size + this.#lookups.waiting);
+    // Timers and signals have their turn, also where the store answers at once.
+    await nextTurn();
   }
 
   async #batch(batch: Batch): Promise<void> {
@@ -178,23 +180,15 @@ export class Replay {
     this.#at = batch.at;
   }
 
-  async #entry(batch: Batch, entry: Entry): Promise<void> {
+  async #entry({ seq }: Batch, entry: Entry): Promise<void> {
     this.entries += 1;
     const id = entry.transaction;
-    const open = id === null ? null : await this.#openOf(id, batch.seq);
-    if (this.#options.decide) this.#decide(batch, entry, open?.record ?? null);
-    this.#post(batch.seq, entry);
-    for (const { name, key, value } of lookupsOf(entry)) this.#lookups.set(`${name}:${key}`, value);
-    if (id === null) return;
-    this.transactions.add(id);
-    this.#touched.add(id);
-    const record = project(open?.record ?? null, this.#options.account, batch.seq, entry);
-    const deliveries = entry.events.flatMap((event) => event.deliveries.map((delivery) => delivery.id));
-    this.#open.set(id, {
-      record,
-      deliveries: [...(open?.deliveries ?? []), ...deliveries],
-      refused: [...(open?.refused ?? []), ...(entry.refusal === null ? [] : [batch.seq])],
-    });
+    const before = id === null ? null : await this.#open.before(id, seq, entry);
+    if (this.#options.decide && before !== 'settled') this.#decideLater(seq, entry, before);
+    this.#post(seq, entry);
+    this.#lookups.note(seq, entry);
+    if (id === null || before === 'settled') return;
+    this.#open.put(before, after(before, this.#options.account, seq, entry));
   }
 
   #post(seq: number, entry: Entry): void {
@@ -208,35 +202,24 @@ export class Replay {
       );
   }
 
-  #decide(batch: Batch, entry: Entry, record: TransactionRecord | null): void {
+  /** Keeps the account as it is before the entry; what the entry looked up is read for the whole page together. */
+  #decideLater(seq: number, entry: Entry, open: Open | null): void {
+    const record = open?.record ?? null;
     if (!isDecidable(record, entry)) return;
     const { account, everyDoorSpeaks } = this.#options;
-    const lookup = (name: LookupName, key: string): string | null =>
-      this.#lookups.get(`${name}:${key}`) ?? null;
-    try {
-      const before = { account, seq: batch.seq, balances: this.#balances, record, lookup };
-      const different = decideAgain(before, entry, everyDoorSpeaks);
-      if (different !== null) this.#report(batch.seq, `${entry.transaction ?? 'the account'}: ${different}`);
-    } catch (error) {
-      this.#report(
-        batch.seq,
-        `${entry.transaction ?? 'the account'} can't be decided again: ${faultOf(error)}`,
-      );
-    }
-  }
-
-  /** The transaction as the replay has it; one that was let go is projected again from its own batches. */
-  async #openOf(id: string, seq: number): Promise<Open | null> {
-    const open = this.#open.get(id);
-    if (open !== undefined || !this.transactions.has(id)) return open ?? null;
-    const { journal, account } = this.#options;
-    const stored = (await journal.read(account, { transactions: [id], lookups: [] })).transactions[0] ?? null;
-    if (stored === null) return null;
-    const history = await historyOf(journal, stored, seq);
-    const record = history.at(-1)?.record;
-    if (record === undefined) return null;
-    const refused = history.flatMap(({ entry, seq: own }) => (entry.refusal === null ? [] : [own]));
-    return { record, deliveries: deliveriesOf(history).map((delivery) => delivery.id), refused };
+    const position = this.#lookups.noted;
+    const lookup = (name: LookupName, key: string): Promise<string | null> =>
+      this.#lookups.before(name, key, position, entry, open);
+    const before = { account, seq, balances: this.#balances, record, lookup };
+    const what = entry.transaction ?? 'the account';
+    this.#again.push(async () => {
+      try {
+        const different = await decideAgain(before, entry, everyDoorSpeaks);
+        if (different !== null) this.#report(seq, `${what}: ${different}`);
+      } catch (error) {
+        this.#report(seq, `${what} can't be decided again: ${faultOf(error)}`);
+      }
+    });
   }
 
   #compareHead({ seq, at, balances, hash }: Head): void {
@@ -247,25 +230,5 @@ export class Replay {
       seq,
       `the head is ${canonicalJson({ at, balances, hash })}, the journal gives ${canonicalJson(replayed)}`,
     );
-  }
-
-  /** Lets go of what equals the stored record; at the end whatever is left is a difference, or newer. */
-  async #compareRecords(ids: readonly string[], atEnd: boolean): Promise<void> {
-    for (const id of ids) {
-      const open = this.#open.get(id);
-      if (open === undefined) continue;
-      try {
-        const different = await compareRecord(this.#stored, open.record, atEnd);
-        if (different === null) {
-          await compareDeliveries(this.#stored, open.record, open.deliveries);
-          await compareRefusals(this.#stored, open.record, open.refused);
-        } else if (!atEnd) continue;
-        else this.#report(open.record.seqs.at(-1) ?? 0, `${id}: ${different}`);
-      } catch (error) {
-        if (!atEnd) continue;
-        this.#report(open.record.seqs.at(-1) ?? 0, `${id} can't be read: ${faultOf(error)}`);
-      }
-      this.#open.delete(id);
-    }
   }
 }

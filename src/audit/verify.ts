@@ -1,11 +1,11 @@
 /**
  * Verifies a store: every journal is replayed (I1, I2, I3), and what is stored beside it must be what the replay
- * gives (I7). Runs beside a server: each account is judged up to the head that it had when its turn came.
+ * gives (I7). Runs beside a server: each account is judged up to the head that it had when its turn came. Its
+ * memory is bounded, however long the journals are; a store that goes away in the middle is waited for.
  */
-
-import type { TransactionRecord } from '../engine/journal.ts';
-import type { JournalReads } from '../engine/store.ts';
-import { faultOf } from './compare.ts';
+import { accountsIn } from './pages.ts';
+import { type AuditReads, patientReads } from './patience.ts';
+import { checkRecords, type Replayed, type Walked } from './records.ts';
 import { Replay } from './replay.ts';
 
 export interface VerifyOptions {
@@ -15,6 +15,10 @@ export interface VerifyOptions {
   decide: boolean;
   /** Whether a message through any door counts as the bank's own, as `decide` must know. */
   everyDoorSpeaks: boolean;
+  /** This account alone; all where there is none. */
+  account?: string;
+  /** Called after each page that was read. */
+  onPage?(progress: { accounts: number; entries: number }): void;
 }
 
 /** Something is off: `seq` is the batch where it shows, 0 where it is none in particular. */
@@ -34,84 +38,105 @@ export interface VerifyReport {
   heads?: { account: string; seq: number; hash: string }[];
 }
 
-const MAX_DIFFERENCES = 1_000;
-const PAGE = 500;
+/** A replayed journal, with its head. */
+export interface Verified {
+  account: string;
+  batches: number;
+  entries: number;
+  seq: number;
+  hash: string;
+}
 
-/** Whether the journal tells of the record's beginning: a server may have created it while others were replayed. */
-async function isExplained(journal: JournalReads, record: TransactionRecord): Promise<boolean> {
-  try {
-    const batches = await journal.batches(record.account, record.seqs.slice(0, 1));
-    return batches.some(({ entries }) => entries.some(({ transaction }) => transaction === record.id));
-  } catch (error) {
-    faultOf(error);
-    return false;
-  }
+export interface AuditOptions {
+  decide: boolean;
+  everyDoorSpeaks: boolean;
+  /** The accounts given are all that there are: records of others are reported, too. */
+  isAll: boolean;
+  onDifference(difference: Difference): void;
+  onAccount(verified: Verified): void;
+  onPage?(entries: number): void;
+}
+
+const MOST_DIFFERENCES = 1_000;
+/** Accounts between two walks over all records: what a replay found of each is held until the next one. */
+const ACCOUNTS_A_WALK = 100_000;
+
+/** Keeps the first thousand differences. */
+export function keeperOf(differences: Difference[]): (difference: Difference) => void {
+  return (difference) => {
+    if (differences.length < MOST_DIFFERENCES) differences.push(difference);
+  };
 }
 
 /**
- * Looks for stored records that no journal explains.
+ * Replays these accounts, in the order of their ids where they are all, and looks for records that no journal
+ * explains; rotten data is reported, never thrown.
  * @throws StoreUnavailable
  */
-export async function checkRecords(
-  journal: JournalReads,
-  isKnown: (record: TransactionRecord) => boolean | Promise<boolean>,
-  report: (difference: Difference) => void,
+export async function auditAccounts(
+  journal: AuditReads,
+  accounts: Iterable<string> | AsyncIterable<string>,
+  options: AuditOptions,
 ): Promise<void> {
-  let after = '';
-  let limit = PAGE;
-  const unreadable = (what: string): void =>
-    report({ account: '', seq: 0, what: `the record after "${after}" ${what}` });
-  for (;;) {
-    let records: TransactionRecord[];
-    try {
-      records = await journal.records(after, limit);
-    } catch (error) {
-      const fault = faultOf(error);
-      if (limit === 1) return unreadable(`can't be read: ${fault}`);
-      // Smaller pages come as near as the port allows to the record that can't be read.
-      limit = Math.ceil(limit / 10);
-      continue;
-    }
-    for (const record of records) {
-      // Each id is greater than the one before, or there would be no end.
-      if (typeof record?.id !== 'string' || record.id <= after)
-        return unreadable(`says that it is ${record?.id}`);
-      after = record.id;
-      if (await isKnown(record)) continue;
-      report({ account: record.account, seq: 0, what: `no journal tells of the record ${record.id}` });
-    }
-    if (records.length < limit) return;
+  const { isAll, onDifference } = options;
+  let replayed = new Map<string, Replayed>();
+  let walkedTo = '';
+  const walk = async (to: string | null): Promise<void> => {
+    const isBetween = (account: string): boolean => account > walkedTo && (to === null || account <= to);
+    const walked: Walked = { replayed, isOurs: (account) => isAll && isBetween(`${account}`) };
+    await checkRecords(journal, walked, (account, what) => onDifference({ account, seq: 0, what }));
+    replayed = new Map();
+    walkedTo = to ?? walkedTo;
+  };
+  for await (const account of accounts) {
+    if (replayed.size === ACCOUNTS_A_WALK) await walk([...replayed.keys()].at(-1) ?? walkedTo);
+    const replay = replayOf(journal, account, options);
+    await replay.run();
+    const { batches, entries, seq, hash, recorded } = replay;
+    replayed.set(account, { seq, recorded });
+    options.onAccount({ account, batches, entries, seq, hash });
   }
+  await walk(null);
+}
+
+function replayOf(
+  journal: AuditReads,
+  account: string,
+  { decide, everyDoorSpeaks, onDifference, onPage }: AuditOptions,
+): Replay {
+  const report = (seq: number, what: string): void => onDifference({ account, seq, what });
+  return new Replay({ journal, account, decide, everyDoorSpeaks, report, ...(onPage ? { onPage } : {}) });
 }
 
 /**
- * Replays every journal and compares; rotten data is reported, never thrown.
- * @throws StoreUnavailable
+ * Replays every journal, or one account's, and compares.
+ * @throws StoreUnavailable where the store stays away
  */
-export async function verifyStore(journal: JournalReads, options: VerifyOptions): Promise<VerifyReport> {
-  const { decide, everyDoorSpeaks } = options;
+export async function verifyStore(reads: AuditReads, options: VerifyOptions): Promise<VerifyReport> {
+  const { decide, everyDoorSpeaks, account, onPage } = options;
+  const journal = patientReads(reads);
   const report: VerifyReport = { ok: true, accounts: 0, batches: 0, entries: 0, differences: [] };
   const heads: NonNullable<VerifyReport['heads']> = [];
-  const known = new Set<string>();
-  const add = (difference: Difference): void => {
-    report.ok = false;
-    if (report.differences.length < MAX_DIFFERENCES) report.differences.push(difference);
-  };
-  for (const account of await journal.accountIds()) {
-    const replay = new Replay({
-      journal,
-      account,
-      decide,
-      everyDoorSpeaks,
-      report: (seq, what) => add({ account, seq, what }),
-    });
-    await replay.run();
-    report.accounts += 1;
-    report.batches += replay.batches;
-    report.entries += replay.entries;
-    for (const id of replay.transactions) known.add(id);
-    heads.push({ account, seq: replay.seq, hash: replay.hash });
-  }
-  await checkRecords(journal, (record) => known.has(record.id) || isExplained(journal, record), add);
+  const keep = keeperOf(report.differences);
+  let entriesRead = 0;
+  await auditAccounts(journal, account === undefined ? accountsIn(journal) : [account], {
+    decide,
+    everyDoorSpeaks,
+    isAll: account === undefined,
+    onDifference: (difference) => {
+      report.ok = false;
+      keep(difference);
+    },
+    onAccount: ({ account: id, batches, entries, seq, hash }) => {
+      report.accounts += 1;
+      report.batches += batches;
+      report.entries += entries;
+      if (options.heads) heads.push({ account: id, seq, hash });
+    },
+    onPage: (entries) => {
+      entriesRead += entries;
+      onPage?.({ accounts: report.accounts, entries: entriesRead });
+    },
+  });
   return options.heads ? { ...report, heads } : report;
 }

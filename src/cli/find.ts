@@ -1,9 +1,12 @@
 /** Finds a transaction by what a merchant or a bank quotes. */
+
+import { accountsIn } from '../audit/pages.ts';
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { lookupKey } from '../engine/lookups.ts';
-import type { JournalReads, LookupName } from '../engine/store.ts';
+import type { LookupName } from '../engine/store/lookups.ts';
+import type { JournalReads } from '../engine/store.ts';
 import { accountNotFound, Failure, transactionNotFound } from './failure.ts';
 import { transactionId } from './options.ts';
 
@@ -48,7 +51,8 @@ async function quoted(
   account: string | undefined,
 ): Promise<TransactionRecord[]> {
   if (text === '' || text.length > MAX_TEXT) return [];
-  const accounts = await journal.accountIds();
+  const accounts: string[] = [];
+  for await (const id of accountsIn(journal)) accounts.push(id);
   if (account !== undefined && !accounts.includes(account)) throw accountNotFound(account);
   const searched = account === undefined ? accounts : [account];
   const ids = new Set<string>();

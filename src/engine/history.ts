@@ -8,10 +8,16 @@ export interface HistoryEntry extends NumberedEntry {
   record: TransactionRecord;
 }
 
+/** What histories are read from. */
+export type HistoryReads = Pick<JournalReads, 'entries' | 'refusals'>;
+
 const PAGE = 1_000;
 
 /** Batches that hold refused messages to a transaction, but for those of former builds. */
-export async function refusalsOf(journal: JournalReads, transaction: string): Promise<number[]> {
+export async function refusalsOf(
+  journal: Pick<JournalReads, 'refusals'>,
+  transaction: string,
+): Promise<number[]> {
   const seqs: number[] = [];
   for (;;) {
     const page = await journal.refusals(transaction, seqs.at(-1) ?? 0, PAGE);
@@ -21,7 +27,7 @@ export async function refusalsOf(journal: JournalReads, transaction: string): Pr
 }
 
 async function historyIn(
-  journal: JournalReads,
+  journal: Pick<JournalReads, 'entries'>,
   { id, account }: TransactionRecord,
   seqs: readonly number[],
 ): Promise<HistoryEntry[]> {
@@ -40,7 +46,7 @@ export function takenBy(journal: JournalReads, transaction: TransactionRecord): 
 
 /** All entries of a transaction in order, those before a batch where one is given. */
 export async function historyOf(
-  journal: JournalReads,
+  journal: HistoryReads,
   transaction: TransactionRecord,
   before = Number.POSITIVE_INFINITY,
 ): Promise<HistoryEntry[]> {

@@ -1,10 +1,12 @@
 /**
  * What transactions are found by, and the finding. The rows are projections of entries (I7); what they mean is
- * with `LookupName` in `store.ts`.
+ * with `LookupName` in `store/lookups.ts`.
  */
+
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { type Entry, sha256, type TransactionRecord } from './journal.ts';
-import type { JournalReads, LookupName, LookupRow } from './store.ts';
+import type { LookupName, LookupRow } from './store/lookups.ts';
+import type { JournalReads } from './store.ts';
 
 function paymentIds(context: Charge): string[] {
   return [context.endToEndId, context.held?.endToEndId ?? null].filter((id) => id !== null);

@@ -16,36 +16,10 @@ import type { Account } from '../domain/account.ts';
 import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecord } from './journal.ts';
 import type { Backlog } from './store/backlog.ts';
 import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
+import type { Lookup, LookupPage, LookupRow } from './store/lookups.ts';
 
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
-
-/**
- * What transactions are found by, within an account:
- * `idempotencyKey` (cashout), `externalRef` (the newest charge), `reference` (cashout, end-to-end id),
- * `payment` (the charge that an end-to-end id pays or is held for), `returned` (end-to-end ids given back),
- * `adjustment` (message ids of adjustments; its value is a digest, not a transaction), `refusal` (messages that
- * were refused and recorded, so that each is recorded once).
- */
-export type LookupName =
-  | 'idempotencyKey'
-  | 'externalRef'
-  | 'reference'
-  | 'payment'
-  | 'returned'
-  | 'adjustment'
-  | 'refusal';
-
-export interface Lookup {
-  name: LookupName;
-  /** Of at most 512 bytes: `lookupKey` sees to that. */
-  key: string;
-}
-
-/** Points at a transaction's id, or holds a value of its own. */
-export interface LookupRow extends Lookup {
-  value: string;
-}
 
 export interface DeliveryAttempt {
   at: string;
@@ -174,12 +148,12 @@ export interface JournalReads {
   refusals(transaction: string, after: number, limit: number): Promise<number[]>;
   /** The journal from a sequence number on, at most `limit` batches. */
   batchesFrom(account: string, from: number, limit: number): Promise<Batch[]>;
-  /** Accounts that have a journal or settings. */
-  accountIds(): Promise<string[]>;
+  /** Accounts that have a journal or settings, in the order of their ids: those behind `after`. */
+  accountIds(after: string, limit: number): Promise<string[]>;
   /** Records of all accounts in the order of their ids, those behind `after`, for verify. */
   records(after: string, limit: number): Promise<TransactionRecord[]>;
-  /** All lookups of an account, for verify. */
-  lookups(account: string): Promise<LookupRow[]>;
+  /** A page of an account's lookups, for verify; the first one after null. */
+  lookups(account: string, after: string | null, limit: number): Promise<LookupPage>;
   /** Progress of a transaction's deliveries; one without an attempt has none. */
   deliveries(transaction: string): Promise<DeliveryRecord[]>;
   /** Transactions that wait for the bank and changed last before this time (ISO), behind a place, oldest change first. */

@@ -2,6 +2,7 @@
  * The ground that a batch is decided on: the account's balances and the records and lookups that its commands need, with
  * what earlier commands of the same batch changed laid over them. Records are replaced, never changed.
  */
+
 import { applyPostings, type Balances } from '../domain/money.ts';
 import { stuckAfter, stuckKeys, waitOf } from './attention.ts';
 import type { Command } from './commands.ts';
@@ -9,7 +10,8 @@ import { contentOf, type Entry, type Head, sha256, type TransactionRecord } from
 import { lookupKey, lookupsOf, refusalKey } from './lookups.ts';
 import { attentionItems, dueOf, project } from './project.ts';
 import type { Due } from './store/due.ts';
-import type { Append, AttentionKey, Lookup, LookupName, LookupRow, Reads, Wants } from './store.ts';
+import type { Lookup, LookupName, LookupRow } from './store/lookups.ts';
+import type { Append, AttentionKey, Reads, Wants } from './store.ts';
 
 /** Adds the records and lookups that must be read before a command can be decided. */
 function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: Lookup[] }): void {

@@ -6,6 +6,7 @@
  * 3. Every step can be done again: a run that died is followed by another one, which goes on where it stopped.
  */
 
+import { accountsIn } from '../audit/pages.ts';
 import type { Difference } from '../audit/verify.ts';
 import type { Store } from '../engine/store.ts';
 import { moveAttention } from './attention.ts';
@@ -49,7 +50,8 @@ export interface MovedAccount {
 const ACCOUNTS_AT_ONCE = 8;
 
 async function accountsOf(source: Store, wanted: readonly string[] | null): Promise<string[]> {
-  const known = await source.journal.accountIds();
+  const known: string[] = [];
+  for await (const id of accountsIn(source.journal)) known.push(id);
   if (wanted === null) return known;
   const ids = new Set(known);
   for (const id of wanted) {
@@ -109,7 +111,7 @@ class Migration {
     await copyProgress(this.#stores, account, stage !== 'absent');
     await copyJournal(this.#stores, account, (done) => this.#tell('copy', account, done, seq));
     const differences: Difference[] = [];
-    const { verified } = await verifyAccount(target.journal, account, differences);
+    const verified = await verifyAccount(target.journal, account, differences);
     if (verified.seq < seq) {
       differences.push({ account, seq: verified.seq, what: `the journal ends here, and not at ${seq}` });
     }

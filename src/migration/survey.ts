@@ -4,22 +4,12 @@
  */
 
 import { Replay } from '../audit/replay.ts';
-import { checkRecords, type Difference } from '../audit/verify.ts';
+import { auditAccounts, type Difference, keeperOf, type Verified } from '../audit/verify.ts';
 import type { Account } from '../domain/account.ts';
-import type { TransactionRecord } from '../engine/journal.ts';
 import type { JournalReads, Store } from '../engine/store.ts';
 import { otherJournal } from './copy.ts';
 import { MigrationRefused, notVerified } from './refused.ts';
 import type { Stores } from './stores.ts';
-
-/** A verified journal, with its head. */
-export interface Verified {
-  account: string;
-  batches: number;
-  entries: number;
-  seq: number;
-  hash: string;
-}
 
 /**
  * `absent`: nobody could have acted on the account in the target. `closed`: it was handed over, but not to its
@@ -33,8 +23,6 @@ export interface Plan extends Verified {
   done: boolean;
 }
 
-const MOST_DIFFERENCES = 1_000;
-
 /**
  * Replays an account's journal as `verify` does; what is off goes to the differences.
  * @throws StoreUnavailable
@@ -43,14 +31,13 @@ export async function verifyAccount(
   journal: JournalReads,
   account: string,
   differences: Difference[],
-): Promise<{ verified: Verified; transactions: ReadonlySet<string> }> {
-  const report = (seq: number, what: string): void => {
-    if (differences.length < MOST_DIFFERENCES) differences.push({ account, seq, what });
-  };
+): Promise<Verified> {
+  const keep = keeperOf(differences);
+  const report = (seq: number, what: string): void => keep({ account, seq, what });
   const replay = new Replay({ journal, account, decide: false, everyDoorSpeaks: true, report });
   await replay.run();
-  const { batches, entries, seq, hash, transactions } = replay;
-  return { verified: { account, batches, entries, seq, hash }, transactions };
+  const { batches, entries, seq, hash } = replay;
+  return { account, batches, entries, seq, hash };
 }
 
 /** @throws MigrationRefused SOURCE_NOT_VERIFIED */
@@ -60,17 +47,16 @@ export async function verifySource(
   onAccount: (account: string) => void,
 ): Promise<Verified[]> {
   const all: Verified[] = [];
-  const known = new Map<string, ReadonlySet<string>>();
   const differences: Difference[] = [];
-  for (const account of accounts) {
-    const { verified, transactions } = await verifyAccount(source.journal, account, differences);
-    all.push(verified);
-    known.set(account, transactions);
-    onAccount(account);
-  }
-  const isKnown = ({ account, id }: TransactionRecord): boolean => known.get(account)?.has(id) !== false;
-  await checkRecords(source.journal, isKnown, (difference) => {
-    if (differences.length < MOST_DIFFERENCES) differences.push(difference);
+  await auditAccounts(source.journal, accounts, {
+    decide: false,
+    everyDoorSpeaks: true,
+    isAll: false,
+    onDifference: keeperOf(differences),
+    onAccount: (verified) => {
+      all.push(verified);
+      onAccount(verified.account);
+    },
   });
   if (differences.length > 0) throw notVerified('SOURCE_NOT_VERIFIED', 'the data folder', differences);
   return all;

@@ -421,6 +421,20 @@ test('verify replays every journal', async ({ server }) => {
   assert.equal(at(again, 'heads'), at(full, 'heads'));
 });
 
+test('verify replays one account alone, and knows no other', async ({ server, client }) => {
+  const one = await cliJson(server, ['verify', '--heads', '--account', client.accountId]);
+  assert.equal([at(one, 'ok'), at(one, 'accounts')], [true, 1]);
+  assert.equal(
+    list(one, 'heads').map((head) => text(head, 'account')),
+    [client.accountId],
+  );
+  for (const id of ['acc_nobody', '', 'x'.repeat(5_000)]) {
+    const none = await cli(server, ['verify', '--account', id]);
+    assert.equal([none.code, none.stdout], [1, ''], id.slice(0, 20));
+    assert.match(none.stderr, /^error: no account .*\n$/);
+  }
+});
+
 test('wrong usage exits with 2', async ({ server, client }) => {
   const wrong = [
     ['nonsense'],

@@ -74,13 +74,13 @@ s('what the chart takes is taken, and what must be given back is given back once
   ledger.assertReplays();
 });
 
-s('what was recorded is decided again as it was, however many a replay counts', () => {
+s('what was recorded is decided again as it was, however many a replay counts', async () => {
   const ledger = refusedOften(3);
   const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
   if (entry === null) throw new Error('nothing was recorded');
   const record: TransactionRecord = { ...ledger.record(A), refusals: MOST_REFUSALS };
-  const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: () => null };
-  assert.is(decideAgain(before, entry, false), null);
+  const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: async () => null };
+  assert.is(await decideAgain(before, entry, false), null);
 });
 
 /** The code of what the last of the commands left; those before it lead there, a batch each. */
@@ -117,7 +117,7 @@ s('each refusal has a code', () => {
   assert.is(codeOf(broken), 'INVALID_DATA');
 });
 
-s('an entry without a code is stored as it ever was, and decided again as it was', () => {
+s('an entry without a code is stored as it ever was, and decided again as it was', async () => {
   const ledger = refusedOften(1);
   const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
   if (entry === null) throw new Error('nothing was recorded');
@@ -127,9 +127,9 @@ s('an entry without a code is stored as it ever was, and decided again as it was
   assert.not.ok(text.includes('"code"'));
   assert.equal(batchFrom(JSON.parse(text), '').entries, [former]);
   const record = ledger.record(A);
-  const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: () => null };
-  assert.is(decideAgain(before, former, false), null);
-  assert.match(decideAgain(before, { ...entry, code: 'BANK_ALONE' }, false) ?? '', /other code/);
+  const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: async () => null };
+  assert.is(await decideAgain(before, former, false), null);
+  assert.match((await decideAgain(before, { ...entry, code: 'BANK_ALONE' }, false)) ?? '', /other code/);
 });
 
 const now = (): number => START;

@@ -2,6 +2,7 @@
  * An account for tests of `decide`: commands in, decisions out, batch by batch, without a store. What is handed
  * to the engine is frozen to the last leaf, so whoever changes an input throws.
  */
+
 import * as assert from 'uvu/assert';
 import type { AnyStateMachine } from 'xstate';
 import { type MachineName, type Migration, machines, migrations } from '../../machines/index.ts';
@@ -15,7 +16,7 @@ import type { Decision } from '../../src/engine/decision.ts';
 import { digestOf, type Entry, type TransactionRecord } from '../../src/engine/journal.ts';
 import { lookupsOf } from '../../src/engine/lookups.ts';
 import { project } from '../../src/engine/project.ts';
-import type { LookupName } from '../../src/engine/store.ts';
+import type { LookupName } from '../../src/engine/store/lookups.ts';
 import { Workspace, wantsOfAll } from '../../src/engine/workspace.ts';
 
 /** When tests begin: a Monday noon, ms since 1970. */

@@ -120,7 +120,9 @@ test('a transfer that the bank does not take is not created, and its key stays f
   assert.instance(await refusal(createTransfer(process, account, 'a key')), BankRefused);
   assert.is(await balanceOf(scene), BALANCE);
   assert.equal(
-    await process.store.journal.lookups(account.id).then((rows) => rows.filter((row) => row.key === 'a key')),
+    await process.store.journal
+      .lookups(account.id, null, 1_000)
+      .then(({ rows }) => rows.filter((row) => row.key === 'a key')),
     [],
   );
   bank.whenChecked = async () => {};

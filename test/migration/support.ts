@@ -281,7 +281,7 @@ export async function contentOfAccounts(
       secrets: secrets.map(({ sealed, until }) => ({ secret: key.open(sealed), until })),
     }));
     const { version: _, ...settings } = own ?? { version: 0 };
-    const lookups = await store.journal.lookups(account);
+    const { rows: lookups } = await store.journal.lookups(account, null, 10_000);
     found[account] = {
       head: await store.journal.head(account),
       journal: await store.journal.batchesFrom(account, 1, 10_000),

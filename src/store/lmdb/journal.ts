@@ -2,8 +2,10 @@
  * The journal of the embedded store and its projections. An append is issued within a group of writes, under the
  * condition that its sequence number is free; it is waited for to its end.
  */
+
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
+import type { LookupName, LookupPage, LookupRow } from '../../engine/store/lookups.ts';
 import {
   type Append,
   type AppendResult,
@@ -12,8 +14,6 @@ import {
   type DeliveryRecord,
   hasFailed,
   type Journal,
-  type LookupName,
-  type LookupRow,
   type NumberedEntry,
   type Reads,
   type Wants,
@@ -177,20 +177,18 @@ export class LmdbJournal implements Journal {
     return [...range].map(({ value }) => parseBatch(value));
   }
 
-  async accountIds(): Promise<string[]> {
+  async accountIds(after: string, limit: number): Promise<string[]> {
     const { journal, accounts } = this.#environment.fresh();
-    const ids = new Set<string>([...accounts.getKeys()]);
-    let after: string | null = null;
+    const ids = new Set<string>([...accounts.getKeys({ start: after, limit: limit + 1 })]);
     // Skips from account to account, whatever the length of their journals.
-    for (;;) {
-      const start: [string, number] | undefined = after === null ? undefined : [after, LAST];
-      const [key]: [string, number][] = [
-        ...journal.getKeys(start === undefined ? { limit: 1 } : { start, limit: 1 }),
-      ];
-      if (key === undefined) return [...ids].sort();
-      ids.add(key[0]);
-      after = key[0];
+    for (let last = after, found = 0; found < limit; found++) {
+      const [key]: [string, number][] = [...journal.getKeys({ start: [last, LAST], limit: 1 })];
+      if (key === undefined) break;
+      last = key[0];
+      ids.add(last);
     }
+    ids.delete(after);
+    return [...ids].sort().slice(0, limit);
   }
 
   async records(after: string, limit: number): Promise<TransactionRecord[]> {
@@ -201,14 +199,18 @@ export class LmdbJournal implements Journal {
       .map(({ value }) => JSON.parse(value));
   }
 
-  async lookups(account: string): Promise<LookupRow[]> {
+  async lookups(account: string, after: string | null, limit: number): Promise<LookupPage> {
     const { lookups } = this.#environment.fresh();
+    const [afterName, afterKey]: [string, string] = after === null ? ['', ''] : JSON.parse(after);
     const rows: LookupRow[] = [];
-    for (const { key, value } of lookups.getRange({ start: [account, '', ''] })) {
-      if (key[0] !== account) break;
-      rows.push({ name: key[1] as LookupName, key: key[2], value });
+    for (const { key, value } of lookups.getRange({ start: [account, afterName, afterKey] })) {
+      const [owner, name, own] = key;
+      if (owner !== account) break;
+      if (after !== null && name === afterName && own === afterKey) continue;
+      rows.push({ name: name as LookupName, key: own, value });
+      if (rows.length === limit) return { rows, next: JSON.stringify([name, own]) };
     }
-    return rows;
+    return { rows, next: null };
   }
 
   async deliveries(transaction: string): Promise<DeliveryRecord[]> {

@@ -2,6 +2,7 @@
  * The journal on MongoDB and what its projections tell: the reads of merchants' requests, of operators and of
  * verify. How a batch gets into the journal is in `appends/appends.ts`.
  */
+
 import {
   type Batch,
   type BatchContent,
@@ -9,6 +10,7 @@ import {
   type Head,
   type TransactionRecord,
 } from '../../engine/journal.ts';
+import type { Lookup, LookupPage } from '../../engine/store/lookups.ts';
 import type {
   Append,
   AppendResult,
@@ -16,20 +18,17 @@ import type {
   ChangePlace,
   DeliveryRecord,
   Journal,
-  Lookup,
-  LookupRow,
   NumberedEntry,
   Reads,
   Wants,
 } from '../../engine/store.ts';
 import type { Appends } from './appends/appends.ts';
+import { LookupPages } from './audit/lookup-pages.ts';
 import { inTime, type MongoConnection } from './connection.ts';
 import {
-  type AdjustmentDocument,
   batchFromDocument,
   fromBson,
   type JournalDocument,
-  type LookupElement,
   type RefusalDocument,
   recordFromDocument,
   type TransactionDocument,
@@ -37,6 +36,7 @@ import {
 } from './documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
 import type { Gathered } from './gathering.ts';
+import { MongoLookups } from './lookups.ts';
 import { WAITS } from './projection.ts';
 import type { MongoReads } from './reads.ts';
 import type { MongoProcesses } from './recovery/processes.ts';
@@ -48,9 +48,6 @@ export interface MongoJournalParts {
   processes: MongoProcesses;
 }
 
-/** A lookup of one of many accounts. */
-type AccountLookup = Lookup & { account: string };
-
 /** At an end without having been delivered, in this order. */
 const FAILED = ['dead', 'rejected'] as const;
 const HEAD_MS = 5_000;
@@ -58,23 +55,6 @@ const HEAD_MS = 5_000;
 const CLOSE_MS = 2_000;
 /** A record, as it is shown: without what it is found by. */
 const SHOWN = { lookups: 0 };
-
-/** Of the transactions that are found by one key, the one with the highest order. */
-class Newest<Value> {
-  readonly #found = new Map<string, { value: Value; order: number }>();
-
-  offer(key: string, value: Value, order: number): void {
-    if ((this.#found.get(key)?.order ?? -1) <= order) this.#found.set(key, { value, order });
-  }
-
-  get(key: string): Value | null {
-    return this.#found.get(key)?.value ?? null;
-  }
-
-  all(): Value[] {
-    return [...this.#found.values()].map(({ value }) => value);
-  }
-}
 
 /** A transaction's entries in a batch; the exact text, where there is one, has those of others as well. */
 function entriesFromDocument({ seq, exact, ...read }: JournalDocument, transaction: string): NumberedEntry[] {
@@ -87,27 +67,17 @@ function entriesFromDocument({ seq, exact, ...read }: JournalDocument, transacti
 export class MongoJournal implements Journal {
   readonly #parts: MongoJournalParts;
   readonly #transactions: Gathered<string, TransactionRecord>;
-  readonly #lookups: Gathered<AccountLookup, string>;
-  readonly #adjustments: Gathered<AccountLookup, string>;
-  readonly #refusals: Gathered<AccountLookup, string>;
+  readonly #lookups: MongoLookups;
   readonly #deliveries: Gathered<string, DeliveryDocument[]>;
+  readonly #pages: LookupPages;
   readonly #appending = new Set<Promise<AppendResult>>();
 
   constructor(parts: MongoJournalParts) {
     const { reads } = parts;
     this.#parts = parts;
+    this.#pages = new LookupPages(reads);
     this.#transactions = reads.gathered((ids) => this.#readTransactions(ids));
-    this.#lookups = reads.gathered((wanted) => this.#readLookups(wanted));
-    this.#adjustments = reads.gathered(async (wanted) => {
-      const ids = wanted.map(({ account, key }) => `${account}:${key}`);
-      const found = await reads.byId<AdjustmentDocument>('adjustments', ids);
-      return found.map((document) => document?.digest ?? null);
-    });
-    this.#refusals = reads.gathered(async (wanted) => {
-      const ids = wanted.map(({ account, name, key }) => `${account}:${name}:${key}`);
-      const found = await reads.byId<RefusalDocument>('refusals', ids);
-      return found.map((document) => document?.transaction ?? null);
-    });
+    this.#lookups = new MongoLookups(reads);
     this.#deliveries = reads.gathered((transactions) => this.#readDeliveries(transactions));
   }
 
@@ -149,51 +119,12 @@ export class MongoJournal implements Journal {
 
   /** What merchants look for and isn't there may be in a last batch that a dead process didn't project. */
   async #lookUp(account: string, lookup: Lookup): Promise<string | null> {
-    const found = await this.#projected(account, lookup);
+    const found = await this.#lookups.find(account, lookup);
     if (found !== null || (lookup.name !== 'externalRef' && lookup.name !== 'reference')) return found;
     const { appends } = this.#parts;
     const known = appends.known(account);
     const { seq } = await appends.head(account);
-    return seq === (known ?? 0) ? null : this.#projected(account, lookup);
-  }
-
-  /** What a lookup finds among what is projected. */
-  async #projected(account: string, lookup: Lookup): Promise<string | null> {
-    const wanted = { ...lookup, account };
-    switch (lookup.name) {
-      case 'externalRef':
-        return this.#newestCharge(account, lookup.key);
-      case 'adjustment':
-        return this.#adjustments.get(wanted);
-      case 'refusal':
-      case 'returned': {
-        // Former builds kept them in the transaction's document.
-        const [own, former] = await Promise.all([this.#refusals.get(wanted), this.#lookups.get(wanted)]);
-        return own ?? former;
-      }
-      default:
-        return this.#lookups.get(wanted);
-    }
-  }
-
-  async #newestCharge(account: string, externalRef: string): Promise<string | null> {
-    const filter = { account, type: 'pix-in', externalRef };
-    const options = { sort: { order: -1 }, limit: 1, projection: { _id: 1 } };
-    return (await this.#parts.reads.find<{ _id: string }>('transactions', filter, options))[0]?._id ?? null;
-  }
-
-  async #readLookups(wanted: AccountLookup[]): Promise<(string | null)[]> {
-    const keys = [...new Set(wanted.map(({ key }) => key))];
-    const accounts = [...new Set(wanted.map(({ account }) => account))];
-    const filter = { 'lookups.key': { $in: keys }, account: { $in: accounts } };
-    const lookups = { $filter: { input: '$lookups', cond: { $in: ['$$this.key', { $literal: keys }] } } };
-    const options = { projection: { account: 1, lookups } };
-    type Found = { _id: string; account: string; lookups: LookupElement[] };
-    const found = await this.#parts.reads.find<Found>('transactions', filter, options);
-    const newest = new Newest<string>();
-    for (const { _id, account, lookups } of found)
-      for (const { name, key, order } of lookups) newest.offer(`${account} ${name} ${key}`, _id, order);
-    return wanted.map(({ account, name, key }) => newest.get(`${account} ${name} ${key}`));
+    return seq === (known ?? 0) ? null : this.#lookups.find(account, lookup);
   }
 
   async #readTransactions(ids: string[]): Promise<(TransactionRecord | null)[]> {
@@ -242,14 +173,28 @@ export class MongoJournal implements Journal {
     return found.map(batchFromDocument);
   }
 
-  async accountIds(): Promise<string[]> {
+  async accountIds(after: string, limit: number): Promise<string[]> {
     this.#check();
-    const { reads } = this.#parts;
+    const options = { projection: { _id: 1 }, sort: { _id: 1 }, limit };
     const [journals, settings] = await Promise.all([
-      reads.aggregate<{ _id: string }>('journal', [{ $group: { _id: '$account' } }]),
-      reads.find<{ _id: string }>('accounts', {}, { projection: { _id: 1 } }),
+      this.#journalsAfter(after, limit),
+      this.#parts.reads.find<{ _id: string }>('accounts', { _id: { $gt: after } }, options),
     ]);
-    return [...new Set([...journals, ...settings].map(({ _id }) => _id))].sort();
+    return [...new Set([...journals, ...settings.map(({ _id }) => _id)])].sort().slice(0, limit);
+  }
+
+  /** From account to account by the index, whatever the length of their journals, on a sharded collection too. */
+  async #journalsAfter(after: string, limit: number): Promise<string[]> {
+    const options = { projection: { _id: 0, account: 1 }, sort: { account: 1, seq: 1 }, limit: 1 };
+    const accounts: string[] = [];
+    for (let last = after; accounts.length < limit; ) {
+      const filter = { account: { $gt: last } };
+      const [found] = await this.#parts.reads.find<{ account: string }>('journal', filter, options);
+      if (found === undefined) break;
+      last = found.account;
+      accounts.push(last);
+    }
+    return accounts;
   }
 
   async records(after: string, limit: number): Promise<TransactionRecord[]> {
@@ -297,25 +242,9 @@ export class MongoJournal implements Journal {
     return found.map(recordFromDocument);
   }
 
-  async lookups(account: string): Promise<LookupRow[]> {
+  async lookups(account: string, after: string | null, limit: number): Promise<LookupPage> {
     this.#check();
-    const { reads } = this.#parts;
-    const projection = { type: 1, externalRef: 1, order: 1, lookups: 1 };
-    const range = { _id: { $gte: `${account}:`, $lt: `${account};` } };
-    const [transactions, adjustments, refusals] = await Promise.all([
-      reads.find<TransactionDocument>('transactions', { account }, { projection }),
-      reads.find<AdjustmentDocument>('adjustments', range),
-      reads.find<RefusalDocument>('refusals', range),
-    ]);
-    const newest = new Newest<LookupRow>();
-    const offer = (row: LookupRow, order: number): void => newest.offer(`${row.name}:${row.key}`, row, order);
-    for (const { _id, externalRef, order, lookups = [] } of transactions) {
-      if (externalRef !== undefined) offer({ name: 'externalRef', key: externalRef, value: _id }, order);
-      for (const { name, key, order: own } of lookups) offer({ name, key, value: _id }, own);
-    }
-    for (const { key, digest } of adjustments) offer({ name: 'adjustment', key, value: digest }, 0);
-    for (const { name, key, transaction } of refusals) offer({ name, key, value: transaction }, 0);
-    return newest.all();
+    return this.#pages.page(account, after, limit);
   }
 
   async deliveries(transaction: string): Promise<DeliveryRecord[]> {

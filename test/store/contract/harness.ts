@@ -1,9 +1,11 @@
 /** What the store's contract runs on, and what its parts share. */
+
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import type { TransactionRecord } from '../../../src/engine/journal.ts';
 import type { Claim, Due, DueKind } from '../../../src/engine/store/due.ts';
+import type { LookupPage, LookupRow } from '../../../src/engine/store/lookups.ts';
 import type { Store } from '../../../src/engine/store.ts';
 
 /** A store under test: fresh data, its incarnations and the clock that they go by. */
@@ -171,6 +173,17 @@ export async function recordsOf(store: Store, account: string): Promise<Transact
     records.push(...page.filter((record) => record.account === account));
     if (page.length < 1_000) return records;
     after = page.at(-1)?.id ?? '';
+  }
+}
+
+/** An account's lookups; of several rows of one key the last. */
+export async function lookupsOf(store: Store, account: string): Promise<LookupRow[]> {
+  const rows = new Map<string, LookupRow>();
+  for (let after: string | null = null; ; ) {
+    const page: LookupPage = await store.journal.lookups(account, after, 100);
+    for (const row of page.rows) rows.set(`${row.name}:${row.key}`, row);
+    if (page.next === null) return [...rows.values()];
+    after = page.next;
   }
 }
 

@@ -2,6 +2,7 @@
  * What the incarnations of a memory store share. Every method is one synchronous step, so an append or a
  * settlement is seen whole or not at all.
  */
+
 import type { Account } from '../../../src/domain/account.ts';
 import { waitOf } from '../../../src/engine/attention.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type TransactionRecord,
   ZERO_HASH,
 } from '../../../src/engine/journal.ts';
+import type { Lookup, LookupPage, LookupRow } from '../../../src/engine/store/lookups.ts';
 import {
   type Append,
   type AppendResult,
@@ -22,8 +24,6 @@ import {
   type ChangePlace,
   type DeliveryRecord,
   hasFailed,
-  type Lookup,
-  type LookupRow,
   type NumberedEntry,
   type Reads,
   type Settlement,
@@ -123,8 +123,12 @@ export class MemoryState {
       .slice(0, limit);
   }
 
-  accountIds(): string[] {
-    return [...new Set([...this.#journals.keys(), ...this.#accounts.keys()])];
+  accountIds(after: string, limit: number): string[] {
+    const ids = new Set([...this.#journals.keys(), ...this.#accounts.keys()]);
+    return [...ids]
+      .filter((id) => id > after)
+      .sort()
+      .slice(0, limit);
   }
 
   records(after: string, limit: number): TransactionRecord[] {
@@ -134,8 +138,11 @@ export class MemoryState {
       .slice(0, limit);
   }
 
-  lookups(account: string): LookupRow[] {
-    return [...(this.#lookups.get(account)?.values() ?? [])];
+  lookups(account: string, after: string | null, limit: number): LookupPage {
+    const all = [...(this.#lookups.get(account)?.values() ?? [])];
+    const from = Number(after ?? 0);
+    const to = from + limit;
+    return { rows: all.slice(from, to), next: to < all.length ? String(to) : null };
   }
 
   settle({ claim, next, record, attention }: Settlement, now: number): boolean {

@@ -11,6 +11,7 @@ import {
   drainTogether,
   duesOf,
   first,
+  lookupsOf,
   type StoreHarness,
   same,
   sameSet,
@@ -247,7 +248,7 @@ export function claimsContract(context: ContractContext): void {
       const claim = first(await store.due.claim('delivery', now(), 10));
       await store.due.tidy(now());
       same(await store.journal.transaction(entry.transaction), first(append.records));
-      sameSet(await store.journal.lookups(account), append.lookups);
+      sameSet(await lookupsOf(store, account), append.lookups);
       assert.is((await store.journal.append(append)).outcome, 'appended');
       same(await store.due.settle([{ claim, next: null }]), [true]);
       assert.is((await store.due.claim('timer', now() + 1_000, 10)).length, 1);

@@ -10,6 +10,7 @@ import {
   drain,
   duesOf,
   first,
+  lookupsOf,
   recordsOf,
   same,
   sameSet,
@@ -57,7 +58,7 @@ async function holdsOnly(
   const lookups = new Map(
     appends.flatMap((each) => each.lookups).map((row) => [`${row.name}:${row.key}`, row]),
   );
-  sameSet(await store.journal.lookups(account), [...lookups.values()]);
+  sameSet(await lookupsOf(store, account), [...lookups.values()]);
   sameSet(
     await store.attention.page({}, null, 1_000),
     appends.flatMap(({ attention }) => attention),

@@ -1,12 +1,21 @@
 /** What is stored comes back as it was given: keys, texts, numbers, and the bytes that the hash covers. */
+
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Metadata } from '../../../../src/domain/transactions.ts';
 import { type Batch, contentOf, sha256, ZERO_HASH } from '../../../../src/engine/journal.ts';
 import { lookupKey } from '../../../../src/engine/lookups.ts';
-import type { Lookup } from '../../../../src/engine/store.ts';
+import type { Lookup } from '../../../../src/engine/store/lookups.ts';
 import { adjusted, cashoutCreated, chargeCreated, chargePaid, grow, refused } from '../builders.ts';
-import { type ContractContext, contractPart, first, recordsOf, same, sameSet } from '../harness.ts';
+import {
+  type ContractContext,
+  contractPart,
+  first,
+  lookupsOf,
+  recordsOf,
+  same,
+  sameSet,
+} from '../harness.ts';
 
 const WIDE = '\u{1d4b3}';
 
@@ -135,7 +144,7 @@ export function bytesContract(context: ContractContext): void {
         none.lookups,
         absent.map(() => null),
       );
-      const rows = (await store.journal.lookups(account)).filter(({ name }) => name === 'idempotencyKey');
+      const rows = (await lookupsOf(store, account)).filter(({ name }) => name === 'idempotencyKey');
       sameSet(rows, append.lookups);
     });
 
@@ -156,7 +165,7 @@ export function bytesContract(context: ContractContext): void {
       });
       const { append } = await grow(store, account, entries, { known: created.append.records });
       sameSet(await recordsOf(store, account), append.records);
-      sameSet(await store.journal.lookups(account), append.lookups);
+      sameSet(await lookupsOf(store, account), append.lookups);
       const keys = append.lookups.map(({ name, key }) => ({ name, key }));
       const found = await store.journal.read(account, { transactions: [], lookups: keys });
       same(

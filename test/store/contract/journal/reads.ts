@@ -1,7 +1,9 @@
 /** Reading: by id, lookup, sequence number and page; what was answered outlives the process. */
+
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { type Append, itemOf, type Lookup } from '../../../../src/engine/store.ts';
+import type { Lookup, LookupPage, LookupRow } from '../../../../src/engine/store/lookups.ts';
+import { type Append, itemOf } from '../../../../src/engine/store.ts';
 import {
   adjusted,
   appendAfter,
@@ -21,6 +23,7 @@ import {
   drain,
   duesOf,
   first,
+  lookupsOf,
   recordsOf,
   same,
   sameSet,
@@ -101,7 +104,7 @@ export function readsContract(context: ContractContext): void {
       same(await find(), [three.transaction], 'a change of an older one changes nothing');
       await grow(store, account, [four]);
       same(await find(), [four.transaction]);
-      const rows = (await store.journal.lookups(account)).filter(({ name }) => name === 'externalRef');
+      const rows = (await lookupsOf(store, account)).filter(({ name }) => name === 'externalRef');
       same(rows, [{ name: 'externalRef', key: 'r', value: four.transaction }]);
     });
 
@@ -130,10 +133,38 @@ export function readsContract(context: ContractContext): void {
       same((await store.journal.read(account, { transactions: [], lookups: [adjustment] })).lookups, [
         digest,
       ]);
-      sameSet(await store.journal.lookups(account), [
+      sameSet(await lookupsOf(store, account), [
         ...names.map((name, index) => ({ name, key: 'k', value: values[index] })),
         { ...adjustment, value: digest },
       ]);
+    });
+
+    test('lookups are read in pages, each row once, those of another account never', async ({
+      open,
+      now,
+    }) => {
+      const store = await open('a');
+      const [account, other] = [randomUUID(), randomUUID()];
+      const made = [
+        ...[1, 2, 3].map((n) => chargeCreated(now(), { externalRef: `r ${n}` })),
+        ...[1, 2, 3].map((n) => cashoutCreated(now(), { idempotencyKey: `k ${n}`, externalRef: 'r 1' })),
+        ...[1, 2, 3].map((n) => adjusted(now(), 1, `a ${n}`)),
+        chargeCreated(now()),
+      ];
+      const { append } = await grow(store, account, made);
+      await grow(store, other, [chargeCreated(now(), { externalRef: 'r 1' }), adjusted(now(), 1, 'a 1')]);
+      for (const limit of [1, 2, 4, 100]) {
+        const rows: LookupRow[] = [];
+        for (let after: string | null = null, pages = 0; ; pages++) {
+          const page: LookupPage = await store.journal.lookups(account, after, limit);
+          assert.ok(page.rows.length <= limit && pages < 20);
+          rows.push(...page.rows);
+          if (page.next === null) break;
+          after = page.next;
+        }
+        sameSet(rows, append.lookups, `pages of ${limit}`);
+      }
+      same((await store.journal.lookups(randomUUID(), null, 10)).rows, []);
     });
 
     test('the journal is read in pages and by number', async ({ open, now }) => {
@@ -178,14 +209,18 @@ export function readsContract(context: ContractContext): void {
 
     test('accounts have a journal or settings', async ({ open, now }) => {
       const store = await open('a');
-      same(await store.journal.accountIds(), []);
+      same(await store.journal.accountIds('', 10), []);
       const [journal, both, only] = [randomUUID(), settings(), settings()];
       await grow(store, journal, [chargeCreated(now())]);
       await store.accounts.put(both);
       await store.accounts.put(only);
       await grow(store, both.id, [chargeCreated(now())]);
       await grow(store, both.id, [chargeCreated(now())]);
-      sameSet(await store.journal.accountIds(), [journal, both.id, only.id]);
+      const all = [journal, both.id, only.id].sort();
+      same(await store.journal.accountIds('', 10), all);
+      same(await store.journal.accountIds('', 2), all.slice(0, 2));
+      same(await store.journal.accountIds(all[1] ?? '', 2), all.slice(2), 'those behind an id');
+      same(await store.journal.accountIds(all[2] ?? '', 2), []);
     });
 
     test('what was answered is there after a restart', async ({ open, reopen, now, advance }) => {
@@ -223,7 +258,7 @@ export function readsContract(context: ContractContext): void {
         appends.flatMap(({ records }) => records),
       );
       sameSet(
-        await after.journal.lookups(account),
+        await lookupsOf(after, account),
         appends.flatMap(({ lookups }) => lookups),
       );
       same(await after.accounts.get(account), merchant);

@@ -1,10 +1,12 @@
 /** Refused messages: each is found, and none of them makes the record longer. */
+
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { historyOf, takenBy } from '../../../../src/engine/history.ts';
 import type { Entry, TransactionRecord } from '../../../../src/engine/journal.ts';
 import { refusalKey } from '../../../../src/engine/lookups.ts';
-import type { Lookup, Store } from '../../../../src/engine/store.ts';
+import type { Lookup } from '../../../../src/engine/store/lookups.ts';
+import type { Store } from '../../../../src/engine/store.ts';
 import { chargeCreated, chargePaid, grow, refused } from '../builders.ts';
 import { type ContractContext, contractPart, first, same } from '../harness.ts';
 

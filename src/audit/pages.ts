@@ -1,0 +1,75 @@
+/** A store's journals page by page: what is held of them is bounded, whatever there is. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Batch } from '../engine/journal.ts';
+import type { LookupRow } from '../engine/store/lookups.ts';
+import type { AuditReads } from './patience.ts';
+
+const ACCOUNTS = 500;
+const LOOKUPS = 1_000;
+/** How many entries a page of batches is to hold. */
+const ENTRIES = 2_000;
+const MOST_BATCHES = 500;
+const FIRST_BATCHES = 20;
+
+/** All accounts that have a journal or settings, in the order of their ids. */
+export async function* accountsIn(journal: Pick<AuditReads, 'accountIds'>): AsyncGenerator<string> {
+  for (let after = ''; ; ) {
+    const ids = await journal.accountIds(after, ACCOUNTS);
+    yield* ids;
+    if (ids.length < ACCOUNTS) return;
+    after = ids.at(-1) ?? after;
+  }
+}
+
+/** An account's lookups as they are stored. */
+export async function* lookupsIn(
+  journal: Pick<AuditReads, 'lookups'>,
+  account: string,
+): AsyncGenerator<LookupRow[]> {
+  for (let after: string | null = null; ; ) {
+    const { rows, next }: { rows: LookupRow[]; next: string | null } = await journal.lookups(
+      account,
+      after,
+      LOOKUPS,
+    );
+    yield rows;
+    if (next === null) return;
+    after = next;
+  }
+}
+
+/** How many batches are read at once: as many as hold about so many entries. */
+export class PageLength {
+  #batches = FIRST_BATCHES;
+
+  get batches(): number {
+    return this.#batches;
+  }
+
+  /** Learns from a page what the next one is likely to hold. */
+  learn(batches: readonly Batch[]): void {
+    const entries = batches.reduce((sum, batch) => sum + (batch.entries?.length ?? 0), 0);
+    const fitting = Math.floor((ENTRIES * batches.length) / Math.max(1, entries));
+    this.#batches = Math.max(1, Math.min(MOST_BATCHES, 4 * this.#batches, fitting));
+  }
+}
+
+/** The journal of an account from a batch on, to its present end. */
+export async function* batchesIn(
+  journal: Pick<AuditReads, 'batchesFrom'>,
+  account: string,
+  first: number,
+): AsyncGenerator<Batch[]> {
+  const length = new PageLength();
+  for (let from = first; ; ) {
+    const batches = await journal.batchesFrom(account, from, length.batches);
+    const last = batches.at(-1);
+    if (last === undefined) return;
+    length.learn(batches);
+    yield batches;
+    // Timers and signals have their turn, also where the store answers at once.
+    await nextTurn();
+    from = last.seq + 1;
+  }
+}
