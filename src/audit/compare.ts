@@ -3,7 +3,7 @@
  * have gone on writing: what is newer than the replay is judged by its own history.
  */
 import { canonicalJson } from '../domain/canonical-json.ts';
-import { deliveriesOf, historyOf, refusalsOf } from '../engine/history.ts';
+import { deliveriesOf, type HistoryReads, historyOf, refusalsOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
@@ -44,7 +44,7 @@ export function isEqual(stored: TransactionRecord | null | undefined, record: Tr
  * batches among the others: the journal tells which those are.
  */
 async function saysTheSame(
-  journal: AuditReads,
+  journal: HistoryReads,
   stored: TransactionRecord,
   record: TransactionRecord,
 ): Promise<boolean> {
@@ -62,7 +62,7 @@ async function saysTheSame(
 
 /** What is wrong with the stored record, replayed up to a batch; null where nothing is. */
 export async function differenceOf(
-  journal: AuditReads,
+  journal: HistoryReads,
   stored: TransactionRecord,
   record: TransactionRecord,
   seq: number,

@@ -7,8 +7,8 @@
  * 3. An entry of one that was let go stands among the batches that its record names, or that hold what it refused, or
  *    it is taken up again.
  */
-import { historyOf } from '../engine/history.ts';
-import type { Entry, TransactionRecord } from '../engine/journal.ts';
+import { type HistoryReads, historyOf } from '../engine/history.ts';
+import type { Batch, Entry, TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
 import {
@@ -19,6 +19,7 @@ import {
   isEqual,
   type Stored,
 } from './compare.ts';
+import type { AuditReads } from './patience.ts';
 
 /** A transaction as the replay has it. */
 export interface Open {
@@ -38,6 +39,8 @@ export interface OpenOptions extends Stored {
 
 /** Transactions that are judged side by side. */
 const AT_ONCE = 20;
+/** Batches that are remembered. */
+const MOST_BATCHES = 8;
 
 /** The transaction after an entry of it. */
 export function after(open: Open | null, account: string, seq: number, entry: Entry): Open {
@@ -51,16 +54,41 @@ export function after(open: Open | null, account: string, seq: number, entry: En
   };
 }
 
+/** Reads entries from whole batches, and remembers the last few: neighbours lie in the same ones, and those may be long. */
+function rememberingBatches(journal: AuditReads): HistoryReads {
+  const known = new Map<string, Promise<Batch[]>>();
+  const read = (account: string, seq: number): Promise<Batch[]> => {
+    const key = `${account} ${seq}`;
+    const batch = known.get(key) ?? journal.batches(account, [seq]);
+    known.delete(key);
+    known.set(key, batch);
+    for (const oldest of known.keys()) if (known.size > MOST_BATCHES) known.delete(oldest);
+    return batch;
+  };
+  return {
+    entries: async (account, transaction, seqs) => {
+      // A long history shares most of its batches with nobody.
+      if (seqs.length > MOST_BATCHES) return journal.entries(account, transaction, seqs);
+      const batches = (await Promise.all(seqs.map((seq) => read(account, seq)))).flat();
+      const isOwn = (entry: Entry): boolean => entry.transaction === transaction;
+      return batches.flatMap(({ seq, entries }) => entries.filter(isOwn).map((entry) => ({ seq, entry })));
+    },
+    refusals: (transaction, after, limit) => journal.refusals(transaction, after, limit),
+  };
+}
+
 export class OpenTransactions {
   /** Transactions that the journal begins and that have a record. */
   recorded = 0;
   readonly #options: OpenOptions;
+  readonly #histories: HistoryReads;
   readonly #open = new Map<string, Open>();
   /** The stored records of the present page's transactions; one that can't be read is absent. */
   #stored = new Map<string, TransactionRecord | null>();
 
   constructor(options: OpenOptions) {
     this.#options = options;
+    this.#histories = rememberingBatches(options.journal);
   }
 
   get size(): number {
@@ -113,10 +141,9 @@ export class OpenTransactions {
   }
 
   async #takeUp(stored: TransactionRecord, seq: number): Promise<Open | null> {
-    const { journal, account } = this.#options;
     let open: Open | null = null;
-    for (const past of await historyOf(journal, stored, seq))
-      open = after(open, account, past.seq, past.entry);
+    for (const past of await historyOf(this.#histories, stored, seq))
+      open = after(open, this.#options.account, past.seq, past.entry);
     return open;
   }
 
@@ -168,14 +195,13 @@ export class OpenTransactions {
   }
 
   async #judge(open: Open, seq: number): Promise<void> {
-    const { journal } = this.#options;
     try {
-      const stored = await journal.transaction(open.record.id);
+      const stored = await this.#options.journal.transaction(open.record.id);
       if (stored === null) {
         this.recorded -= 1;
         return this.#report(open, ': there is no record of it');
       }
-      const different = await differenceOf(journal, stored, open.record, seq);
+      const different = await differenceOf(this.#histories, stored, open.record, seq);
       if (different === null) return await this.#compareBeside(open);
       this.#report(open, `: ${different}`);
     } catch (error) {

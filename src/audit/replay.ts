@@ -21,7 +21,7 @@ import { decideAgain, isDecidable } from './redecide.ts';
 
 /** A batch's parts: those that its hash covers, and the hash. */
 const BATCH_PARTS = 8;
-const MOST_HELD = 10_000;
+const MOST_HELD = 5_000;
 
 export interface ReplayOptions {
   journal: AuditReads;

@@ -13,6 +13,7 @@ import { type MigrateOptions, type MovedAccount, migrate } from '../../src/migra
 import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { newDelivery } from '../../src/webhooks/delivery.ts';
 import { iso, settings } from '../store/contract/builders.ts';
+import { lookupsOf } from '../store/contract/harness.ts';
 import type { MemoryState } from '../support/memory-store/state.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 
@@ -281,7 +282,7 @@ export async function contentOfAccounts(
       secrets: secrets.map(({ sealed, until }) => ({ secret: key.open(sealed), until })),
     }));
     const { version: _, ...settings } = own ?? { version: 0 };
-    const { rows: lookups } = await store.journal.lookups(account, null, 10_000);
+    const lookups = await lookupsOf(store, account);
     found[account] = {
       head: await store.journal.head(account),
       journal: await store.journal.batchesFrom(account, 1, 10_000),
