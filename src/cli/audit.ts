@@ -1,13 +1,17 @@
-/** `verify`: journals against what is stored beside them. */
+/** `verify`, `rebuild`: journals against what is stored beside them. */
 import type { Command } from 'commander';
+import { rebuild } from '../audit/rebuild.ts';
+import { BrokenJournal } from '../audit/reprojection.ts';
 import { type VerifyReport, verifyStore } from '../audit/verify.ts';
 import type { Store } from '../engine/store.ts';
-import { accountNotFound, REFUSED } from './failure.ts';
+import { openTemporaryTable } from '../store/scratch.ts';
+import { accountNotFound, Failure, REFUSED } from './failure.ts';
 import type { Outcome } from './output.ts';
 import { type Progress, withProgress } from './progress.ts';
 import type { Shell } from './shell.ts';
 
 const LONGEST_ID = 200;
+const NOT_ALL = "a stored record that no journal tells of can't be read: verify names it";
 
 interface VerifyOptions {
   heads?: boolean;
@@ -56,7 +60,25 @@ async function verify(shell: Shell, options: VerifyOptions): Promise<Outcome> {
   return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
 }
 
-/** Adds `verify`. */
+async function rebuildStore(shell: Shell, account: string | undefined): Promise<Outcome> {
+  const report = await shell.withCore(shell.config(), async ({ store }) => {
+    if (account !== undefined) await expectAccount(store, account);
+    const scratch = await openTemporaryTable();
+    try {
+      const wanted = { scratch, ...(account === undefined ? {} : { account }) };
+      return await told(shell, 'rebuild', (onPage) => rebuild(store.journal, { ...wanted, onPage }));
+    } catch (error) {
+      throw error instanceof BrokenJournal ? new Failure('JOURNAL_BROKEN', error.message) : error;
+    } finally {
+      await scratch.close();
+    }
+  });
+  const counts = `${report.accounts} accounts, ${report.entries} entries`;
+  const text = report.ok ? `rebuilt: ${counts}` : `NOT ALL rebuilt: ${counts}; ${NOT_ALL}`;
+  return { document: report, text, exitCode: report.ok ? 0 : REFUSED };
+}
+
+/** Adds `verify` and `rebuild`. */
 export function addAuditCommands(program: Command, shell: Shell): void {
   program
     .command('verify')
@@ -65,4 +87,8 @@ export function addAuditCommands(program: Command, shell: Shell): void {
     .option('--decide', 'each message runs through its chart again')
     .option('--account <id>', 'this account alone')
     .action(async (options: VerifyOptions) => shell.say(await verify(shell, options)));
+  program
+    .command('rebuild [account]')
+    .description('makes what follows from the journals again: of an account, or of all')
+    .action(async (account: string | undefined) => shell.say(await rebuildStore(shell, account)));
 }

@@ -17,6 +17,7 @@ import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecor
 import type { Backlog } from './store/backlog.ts';
 import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
 import type { Lookup, LookupPage, LookupRow } from './store/lookups.ts';
+import type { Restoration } from './store/restoration.ts';
 
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
@@ -170,6 +171,11 @@ export interface JournalReads {
 export interface Journal extends JournalReads {
   /** Durable once it resolves. The same batch id again is answered `appended`; only the first answer has the claims. */
   append(append: Append): Promise<AppendResult>;
+  /**
+   * Puts projections in the place of those that stand there, each as a whole; how many were others, or not there.
+   * What is in progress (what is due, deliveries, items for ops) stays; a timer that its record lacked is due again.
+   */
+  restore(restoration: Restoration): Promise<number>;
 }
 
 /** The index of due things, and of who has each in hand. */

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type VerifyReport, verifyStore } from '../../src/audit/verify.ts';
-import { readConfig } from '../../src/config.ts';
-import { type Core, openCore } from '../../src/core.ts';
+import type { Core } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
-import { adjust } from '../../src/engine/payments.ts';
 import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
+import { close, createCharge, live, openOn, tell } from './scene.ts';
 
 const test = suite('verify');
 const HASH_LENGTH = 64;
@@ -20,109 +19,12 @@ let account = '';
 let charge = '';
 let transfer = '';
 
-async function open(dataDir: string): Promise<Core> {
-  const config = readConfig({ DATA_DIR: dataDir });
-  const onFatal = (error: Error): void => {
-    throw error;
-  };
-  return openCore(config, { onFatal });
-}
-
-async function close({ engine, store }: Core): Promise<void> {
-  await engine.drain(1_000);
-  await store.close();
-}
-
-async function createCharge(core: Core, amount: number, externalRef: string | null): Promise<string> {
-  const owner = await core.store.accounts.get(account);
-  assert.ok(owner !== null);
-  const request = {
-    amount,
-    externalRef,
-    description: null,
-    additionalInfo: null,
-    customer: { name: 'Ana', document: null, email: null, phone: null },
-    metadata: {},
-    expiresIn: null,
-  };
-  const answer = await core.payments.createCharge(owner, request, {});
-  if (answer.kind !== 'applied') throw new Error(answer.kind);
-  return answer.record.id;
-}
-
-async function createTransfer(core: Core, idempotencyKey: string): Promise<string> {
-  const owner = await core.store.accounts.get(account);
-  assert.ok(owner !== null);
-  const key = { pixKeyType: 'EMAIL' as const, pixKey: 'someone@example.com' };
-  const request = {
-    amount: 1_000,
-    idempotencyKey,
-    externalRef: null,
-    description: null,
-    metadata: {},
-    ...key,
-  };
-  const answer = await core.payments.createTransfer(owner, request, {});
-  if (answer.kind !== 'applied') throw new Error(answer.kind);
-  return answer.record.id;
-}
-
-async function tell(
-  core: Core,
-  id: string,
-  type: string,
-  data: Record<string, unknown> = {},
-  door: 'ops' | 'bank' = 'ops',
-) {
-  const record = await core.store.journal.transaction(id);
-  assert.ok(record !== null);
-  return (await core.payments.tell(record, { id: null, type, data }, door)).kind;
-}
-
-/** Every kind of entry that there is. */
-async function live(core: Core): Promise<void> {
-  const wanted = { url: 'http://127.0.0.1:9/a', events: null };
-  const filtered = { url: 'http://127.0.0.1:9/b', events: ['cashout.completed', 'pix-in.*'] };
-  const parts = {
-    fees: null,
-    expiresIn: null,
-    maxAmount: null,
-    pixKey: null,
-    merchantName: null,
-    merchantCity: null,
-  };
-  const made = { name: 'Loja', webhooks: [wanted, filtered], allowedIps: ['*'], ...parts };
-  account = (await core.accounts.create(made)).accountId;
-  await core.accounts.create({ ...made, name: 'Without a journal' });
-  await adjust(core.engine, account, { id: 'opening', amount: 100_000, reason: 'x', allowNegative: false });
-  charge = await createCharge(core, 10_000, 'same');
-  const others = await Promise.all(
-    [10_001, 10_000, 10_000, 10_000].map((amount) => createCharge(core, amount, 'same')),
-  );
-  const [scenario = '', expires = '', held = '', refused = ''] = others;
-  assert.is(await tell(core, charge, 'PAY', { payer: { name: 'Quem pagou', novelty: 1 } }), 'applied');
-  assert.is(await tell(core, charge, 'DISMISS'), 'refused');
-  assert.is(await tell(core, charge, 'PROTEST'), 'applied');
-  assert.is(await tell(core, charge, 'DISMISS'), 'applied');
-  assert.is(await tell(core, charge, 'PAY', { endToEndId: 'E12345678202601021530aaaaaaaaaaa' }), 'refused');
-  assert.is(await tell(core, scenario, 'PAY', {}, 'bank'), 'invalid');
-  assert.is(await tell(core, expires, 'EXPIRE'), 'applied');
-  assert.is(await tell(core, held, 'HOLD', { payer: { name: 'Outro' } }), 'applied');
-  assert.is(await tell(core, held, 'APPROVE'), 'applied');
-  assert.is(await tell(core, refused, 'REFUSE', { reason: 'no' }), 'applied');
-  transfer = await createTransfer(core, 'k-1');
-  assert.is(await tell(core, transfer, 'SETTLE'), 'applied');
-  const [silent, submitted] = await Promise.all([createTransfer(core, 'k-2'), createTransfer(core, 'k-3')]);
-  assert.is(await tell(core, silent, 'FAIL', { reason: 'x' }), 'applied');
-  await core.engine.send(account, { kind: 'submit', transaction: submitted });
-  assert.is(await tell(core, submitted, 'REJECT'), 'applied');
-  await adjust(core.engine, account, { id: 'below', amount: -1_000_000, reason: 'x', allowNegative: true });
-}
+const open = (dataDir: string): Promise<Core> => openOn({ DATA_DIR: dataDir });
 
 test.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pixstate-verify-'));
   const core = await open(folder);
-  await live(core);
+  ({ account, charge, transfer } = await live(core));
   await close(core);
 });
 
@@ -414,7 +316,7 @@ test('beside an engine that goes on writing nothing is found', async () => {
   let going = true;
   const writing = (async () => {
     while (going) {
-      const id = await createCharge(core, 10_000, `beside`);
+      const id = await createCharge(core, account, 10_000, 'beside');
       await tell(core, id, 'PAY');
       await tell(core, charge, 'PROTEST');
       await tell(core, charge, 'DISMISS');

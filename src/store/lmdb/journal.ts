@@ -6,6 +6,7 @@
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
 import type { LookupName, LookupPage, LookupRow } from '../../engine/store/lookups.ts';
+import type { Restoration } from '../../engine/store/restoration.ts';
 import {
   type Append,
   type AppendResult,
@@ -19,6 +20,7 @@ import {
   type Wants,
 } from '../../engine/store.ts';
 import { issueAttention } from './attention.ts';
+import { issueRestoration } from './audit/restoration.ts';
 import { batchValue, parseBatch, parseEntriesOf, parseHead } from './batch-value.ts';
 import type { DueRows, Issued } from './due/rows.ts';
 import type { Environment } from './environment.ts';
@@ -47,6 +49,15 @@ export class LmdbJournal implements Journal {
     this.#tables = environment.tables;
     this.#dueRows = dueRows;
     this.#waits = waits;
+  }
+
+  restore(restoration: Restoration): Promise<number> {
+    const { account, upTo } = restoration;
+    return this.#environment.transaction((tables) => {
+      const newer = tables.journal.getRange({ start: [account, upTo + 1], end: [account, LAST] });
+      const later = [...newer].map(({ value }) => parseBatch(value));
+      return issueRestoration(tables, this.#waits, restoration, later);
+    });
   }
 
   append(append: Append): Promise<AppendResult> {

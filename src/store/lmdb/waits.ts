@@ -47,9 +47,7 @@ export class Waits {
     const waiting = this.#waiting;
     group.last.push(() => {
       for (const { wait, at, ids } of waiting.values()) {
-        this.#rows += 1;
-        const key: WaitKey = [wait, at, `${this.#options.incarnation}.${this.#rows.toString(36)}`];
-        group.promises.push(this.#tables.waits.put(key, JSON.stringify(ids)));
+        group.promises.push(this.#tables.waits.put(this.#newKey(wait, at), JSON.stringify(ids)));
       }
     });
   }
@@ -65,6 +63,26 @@ export class Waits {
       if (row === undefined) this.#waiting.set(name, { wait, at, ids: [record.id] });
       else row.ids.push(record.id);
     }
+  }
+
+  /** Puts records that wait, and that no row names, into rows of their own, within a transaction; how many. */
+  restore(records: readonly TransactionRecord[]): number {
+    const { waits } = this.#tables;
+    const unnamed = records.flatMap((record) => {
+      const wait = waitOf(record);
+      if (wait === null) return [];
+      const at = Date.parse(record.updatedAt);
+      const rows = [...waits.getRange({ start: [wait, at, ''], end: [wait, at + 1, ''] })];
+      const isNamed = rows.some(({ value }) => (JSON.parse(value) as string[]).includes(record.id));
+      return isNamed ? [] : [{ wait, at, id: record.id }];
+    });
+    for (const { wait, at, id } of unnamed) void waits.put(this.#newKey(wait, at), JSON.stringify([id]));
+    return unnamed.length;
+  }
+
+  #newKey(wait: BankWait, at: number): WaitKey {
+    this.#rows += 1;
+    return [wait, at, `${this.#options.incarnation}.${this.#rows.toString(36)}`];
   }
 
   /** The record that still waits since then; null where it went on. */

@@ -11,6 +11,7 @@ import {
   type TransactionRecord,
 } from '../../engine/journal.ts';
 import type { Lookup, LookupPage } from '../../engine/store/lookups.ts';
+import type { Restoration } from '../../engine/store/restoration.ts';
 import type {
   Append,
   AppendResult,
@@ -24,6 +25,7 @@ import type {
 } from '../../engine/store.ts';
 import type { Appends } from './appends/appends.ts';
 import { LookupPages } from './audit/lookup-pages.ts';
+import { Restorations } from './audit/restoration.ts';
 import { inTime, type MongoConnection } from './connection.ts';
 import {
   batchFromDocument,
@@ -70,12 +72,14 @@ export class MongoJournal implements Journal {
   readonly #lookups: MongoLookups;
   readonly #deliveries: Gathered<string, DeliveryDocument[]>;
   readonly #pages: LookupPages;
+  readonly #restorations: Restorations;
   readonly #appending = new Set<Promise<AppendResult>>();
 
   constructor(parts: MongoJournalParts) {
-    const { reads } = parts;
+    const { connection, reads } = parts;
     this.#parts = parts;
     this.#pages = new LookupPages(reads);
+    this.#restorations = new Restorations(connection, reads);
     this.#transactions = reads.gathered((ids) => this.#readTransactions(ids));
     this.#lookups = new MongoLookups(reads);
     this.#deliveries = reads.gathered((transactions) => this.#readDeliveries(transactions));
@@ -91,6 +95,11 @@ export class MongoJournal implements Journal {
     const appended = processes.present().then(() => appends.append(append));
     this.#appending.add(appended);
     return appended.finally(() => this.#appending.delete(appended));
+  }
+
+  async restore(restoration: Restoration): Promise<number> {
+    this.#check();
+    return this.#restorations.restore(restoration);
   }
 
   /** Waits for appends that are under way, not for long; what has not been sent by then fails. */

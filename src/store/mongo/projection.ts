@@ -11,6 +11,7 @@ import type { Document } from 'mongodb';
 import { waitOf } from '../../engine/attention.ts';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
+import type { LookupRow } from '../../engine/store/lookups.ts';
 import type { Append, AttentionItem, AttentionKey, BankWait } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
 import type { MongoConnection } from './connection.ts';
@@ -35,7 +36,9 @@ const ORDERS_A_BATCH = 65_536;
 export const WAITS = { cashout: 'open', analysis: 'inAnalysis' } as const satisfies Record<BankWait, string>;
 
 /** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
-function waitMark(record: TransactionRecord): Partial<Record<(typeof WAITS)[keyof typeof WAITS], true>> {
+export function waitMark(
+  record: TransactionRecord,
+): Partial<Record<(typeof WAITS)[keyof typeof WAITS], true>> {
   const wait = waitOf(record);
   return wait === null ? {} : { [WAITS[wait]]: true };
 }
@@ -72,7 +75,7 @@ interface Change {
 }
 
 /** Orders transactions, and what they are found by, over all of an account's batches. */
-function orderIn(seq: number, position: number): number {
+export function orderIn(seq: number, position: number): number {
   return seq * ORDERS_A_BATCH + position;
 }
 
@@ -189,6 +192,17 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, lease:
   };
 }
 
+/** `seq`: of the batch that gives the row. */
+export function refusalDocument(
+  account: string,
+  row: LookupRow & Pick<RefusalDocument, 'name'>,
+  seq: number,
+): RefusalDocument {
+  const { name, key, value: transaction } = row;
+  const _id = `${account}:${name}:${key}`;
+  return { _id, account, name, key, transaction, seq: toBson(seq) as number };
+}
+
 /** The writes of a batch. */
 export function projectionOf(projecting: Projecting): Projection {
   const { append, document, leaseEnd } = projecting;
@@ -208,19 +222,11 @@ export function projectionOf(projecting: Projecting): Projection {
     projection.claims.push(...claimsOf(change, record, document));
   }
   const { account } = batch;
-  const seq = toBson(batch.seq) as number;
   for (const { name, key, value } of append.lookups) {
     if (name === 'adjustment')
       projection.adjustments.push({ _id: `${account}:${key}`, account, key, digest: value });
     if (name === 'refusal' || name === 'returned')
-      projection.refusals.push({
-        _id: `${account}:${name}:${key}`,
-        account,
-        name,
-        key,
-        transaction: value,
-        seq,
-      });
+      projection.refusals.push(refusalDocument(account, { name, key, value }, batch.seq));
   }
   return projection;
 }

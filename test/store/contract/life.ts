@@ -98,6 +98,11 @@ export function lifeContract(context: ContractContext): void {
         accountIds: () => store.journal.accountIds('', 1),
         records: () => store.journal.records('', 1),
         lookups: () => store.journal.lookups(account, null, 1),
+        restore: () =>
+          store.journal.restore({
+            ...{ account, upTo: 0, transactions: [], lookups: [] },
+            gone: { transactions: [], lookups: [] },
+          }),
         beat: () => store.due.beat(now()),
         claim: () => store.due.claim('timer', now(), 1),
         holds: () => store.due.holds([{ due: timer(account, now()), token: 'x' }]),

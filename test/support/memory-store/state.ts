@@ -4,6 +4,7 @@
  */
 
 import type { Account } from '../../../src/domain/account.ts';
+import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { waitOf } from '../../../src/engine/attention.ts';
 import {
   type AttentionKind,
@@ -12,7 +13,9 @@ import {
   type TransactionRecord,
   ZERO_HASH,
 } from '../../../src/engine/journal.ts';
+import { lookupsOf } from '../../../src/engine/lookups.ts';
 import type { Lookup, LookupPage, LookupRow } from '../../../src/engine/store/lookups.ts';
+import type { Restoration } from '../../../src/engine/store/restoration.ts';
 import {
   type Append,
   type AppendResult,
@@ -89,6 +92,28 @@ export class MemoryState {
       outcome: 'appended',
       claims: this.due.append(append.due, source, { incarnation, until: append.claimUntil }, now),
     };
+  }
+
+  restore({ account, upTo, transactions, lookups, gone }: Restoration): number {
+    const later = this.#journal(account).filter(({ seq }) => seq > upTo);
+    const changed = new Set(later.flatMap(({ entries }) => entries.map(({ transaction }) => transaction)));
+    const given = new Set(later.flatMap(({ entries }) => entries.flatMap(lookupsOf)).map(lookupKey));
+    let count = 0;
+    for (const { record } of transactions) {
+      if (changed.has(record.id) || canonicalJson(this.transaction(record.id)) === canonicalJson(record))
+        continue;
+      this.#records.set(record.id, record);
+      count += 1;
+    }
+    for (const row of lookups) {
+      if (given.has(lookupKey(row)) || this.#lookups.get(account)?.get(lookupKey(row))?.value === row.value)
+        continue;
+      this.#putLookups(account, [row]);
+      count += 1;
+    }
+    for (const id of gone.transactions) count += this.#records.delete(id) ? 1 : 0;
+    for (const row of gone.lookups) count += this.#lookups.get(account)?.delete(lookupKey(row)) ? 1 : 0;
+    return count;
   }
 
   transaction(id: string): TransactionRecord | null {

@@ -72,6 +72,7 @@ export class MemoryStore implements Store {
       append: this.#method('append', (append) => state.append(append, this.#incarnation, this.#now()), {
         outcome: 'stale',
       }),
+      restore: this.#method('restore', (restoration) => state.restore(restoration)),
       transaction: this.#method('transaction', (id) => state.transaction(id)),
       batches: this.#method('batches', (account, seqs) => state.batches(account, seqs)),
       entries: this.#method('entries', (...wanted) => state.entries(...wanted)),

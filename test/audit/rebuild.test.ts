@@ -1,0 +1,279 @@
+/** `rebuild` makes again what was lost or changed beside the journal, whatever it was, also beside an engine that writes. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { rebuild } from '../../src/audit/rebuild.ts';
+import { BrokenJournal } from '../../src/audit/reprojection.ts';
+import { verifyStore } from '../../src/audit/verify.ts';
+import type { Core } from '../../src/core.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { BANK_WAITS } from '../../src/engine/attention.ts';
+import { refusalsOf } from '../../src/engine/history.ts';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
+import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
+import { openTemporaryTable } from '../../src/store/scratch.ts';
+import { lookupsOf } from '../store/contract/harness.ts';
+import { close, createCharge, type Life, live, openOn, tell } from './scene.ts';
+
+const test = suite('rebuild');
+
+let folder = '';
+let life: Life;
+/** All projections of the store as they should be. */
+let whole = '';
+
+/** Records, lookups and facts of the store, in one text. */
+async function contentOf({ store }: Core): Promise<string> {
+  const records = await store.journal.records('', 10_000);
+  const rows = await lookupsOf(store, life.account);
+  const waiting = await Promise.all(BANK_WAITS.map((wait) => store.journal.waiting(wait, null, '9999', 100)));
+  const refused = await Promise.all(records.map(({ id }) => refusalsOf(store.journal, id)));
+  return canonicalJson({
+    records,
+    lookups: rows.map((row) => canonicalJson(row)).sort(),
+    waiting,
+    refused,
+    attention: await store.attention.page({}, null, 1_000),
+  });
+}
+
+test.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pixstate-rebuild-'));
+  const core = await openOn({ DATA_DIR: folder });
+  life = await live(core);
+  whole = await contentOf(core);
+  await close(core);
+});
+
+test.after(() => rm(folder, { recursive: true, force: true }));
+
+/** Works on a copy of the store in which something was changed. */
+async function withDamage(damage: (tables: Tables) => unknown, work: (core: Core) => Promise<void>) {
+  const copy = await mkdtemp(join(tmpdir(), 'pixstate-damaged-'));
+  try {
+    await cp(folder, copy, { recursive: true });
+    const tables = await openTables(copy);
+    await tables.root.transaction(() => {
+      damage(tables);
+    });
+    await closeTables(tables);
+    const core = await openOn({ DATA_DIR: copy });
+    try {
+      await work(core);
+    } finally {
+      await close(core);
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+async function isSound({ store }: Core): Promise<boolean> {
+  const options = { heads: false, decide: false, everyDoorSpeaks: true };
+  return (await verifyStore(store.journal, options)).ok;
+}
+
+async function rebuilt({ store }: Core, account?: string) {
+  const scratch = await openTemporaryTable();
+  try {
+    const only = account === undefined ? {} : { account };
+    return await rebuild(store.journal, { scratch, writeMs: 300, ...only });
+  } finally {
+    await scratch.close();
+  }
+}
+
+function changed(tables: Tables, id: string, change: (record: TransactionRecord) => void): unknown {
+  const record: TransactionRecord = JSON.parse(tables.transactions.get(id) ?? '');
+  change(record);
+  return tables.transactions.put(id, JSON.stringify(record));
+}
+
+/** Batches of refused messages to the charge. */
+function refusedIn({ refusals }: Tables): number[] {
+  const range = { start: [life.charge, 0], end: [life.charge, Number.MAX_SAFE_INTEGER] };
+  return [...refusals.getKeys(range)].map(([, seq]) => seq);
+}
+
+const STRANGER = '00000000-0000-4000-8000-000000000000';
+
+/** Everything that can be wrong beside a sound journal. */
+const DAMAGES: Record<string, (tables: Tables) => unknown> = {
+  'a record that differs': (tables) =>
+    changed(tables, life.charge, (record) => {
+      record.snapshot.value = 'refunded';
+      record.seqs.push(1_000);
+    }),
+  'a record that is missing': (tables) => tables.transactions.remove(life.transfer),
+  'an open cashout that is missing, and not listed any more': (tables) => {
+    void tables.transactions.remove(life.open);
+    for (const key of [...tables.waits.getKeys()]) void tables.waits.remove(key);
+  },
+  'a record that is no JSON': (tables) => tables.transactions.put(life.charge, '{"rotten'),
+  'a record too many': (tables) =>
+    tables.transactions.put(
+      STRANGER,
+      JSON.stringify({ ...JSON.parse(tables.transactions.get(life.charge) ?? ''), id: STRANGER }),
+    ),
+  'a lookup that is missing': (tables) => tables.lookups.remove([life.account, 'idempotencyKey', 'k-1']),
+  'a lookup that is another': (tables) =>
+    tables.lookups.put([life.account, 'externalRef', 'same'], life.charge),
+  'a lookup too many': (tables) => tables.lookups.put([life.account, 'externalRef', 'other'], life.charge),
+  'an adjustment that is missing': (tables) => tables.lookups.remove([life.account, 'adjustment', 'opening']),
+  'an adjustment too many': (tables) => tables.lookups.put([life.account, 'adjustment', 'nobody'], 'x'),
+  'a refused message that no list has': (tables) =>
+    tables.refusals.remove([life.charge, refusedIn(tables)[0] ?? 0]),
+  'refused messages that are not counted': (tables) =>
+    changed(tables, life.charge, (record) => {
+      delete record.refusals;
+    }),
+  'all of it': ({ transactions, lookups, refusals }) => {
+    for (const key of [...refusals.getKeys()]) void refusals.remove(key);
+    for (const key of [...transactions.getKeys()]) void transactions.remove(key);
+    for (const key of [...lookups.getKeys()]) void lookups.remove(key);
+  },
+};
+
+for (const [name, damage] of Object.entries(DAMAGES)) {
+  test(`${name} is cured`, async () => {
+    await withDamage(damage, async (core) => {
+      assert.is(await isSound(core), false, 'verify says so');
+      const report = await rebuilt(core, name === 'all of it' ? undefined : life.account);
+      assert.is(report.ok, true);
+      assert.ok(report.entries > 20);
+      assert.is(await isSound(core), true);
+      assert.ok((await contentOf(core)) === whole, 'everything is as it was');
+    });
+  });
+}
+
+test('a record of a former build, which names its refused messages itself, is sound, and gets shorter', async () => {
+  const former = (tables: Tables): unknown => {
+    const refused = refusedIn(tables);
+    for (const seq of refused) void tables.refusals.remove([life.charge, seq]);
+    return changed(tables, life.charge, (record) => {
+      record.seqs = [...new Set([...record.seqs, ...refused])].sort((a, b) => a - b);
+      delete record.refusals;
+    });
+  };
+  await withDamage(former, async (core) => {
+    const before = await core.store.journal.transaction(life.charge);
+    assert.is(await isSound(core), true);
+    assert.is((await rebuilt(core)).ok, true);
+    assert.is(await isSound(core), true);
+    assert.ok((await contentOf(core)) === whole);
+    const after = await core.store.journal.transaction(life.charge);
+    assert.ok((after?.seqs.length ?? 0) < (before?.seqs.length ?? 0));
+  });
+});
+
+test('what is sound stays as it is, to the byte', async () => {
+  await withDamage(
+    () => {},
+    async (core) => {
+      const { journal } = core.store;
+      let mended = 0;
+      const scratch = await openTemporaryTable();
+      const counting = {
+        ...boundReads(core),
+        restore: async (restoration: Parameters<typeof journal.restore>[0]) => {
+          const count = await journal.restore(restoration);
+          mended += count;
+          return count;
+        },
+      };
+      const report = await rebuild(counting, { scratch });
+      await scratch.close();
+      assert.equal([report.ok, report.accounts, mended], [true, 2, 0]);
+      assert.ok((await contentOf(core)) === whole);
+    },
+  );
+});
+
+/** The journal's reads as an object's own members: a class keeps them on its prototype. */
+function boundReads({ store: { journal } }: Core) {
+  return {
+    head: journal.head.bind(journal),
+    read: journal.read.bind(journal),
+    transaction: journal.transaction.bind(journal),
+    batches: journal.batches.bind(journal),
+    entries: journal.entries.bind(journal),
+    refusals: journal.refusals.bind(journal),
+    batchesFrom: journal.batchesFrom.bind(journal),
+    accountIds: journal.accountIds.bind(journal),
+    records: journal.records.bind(journal),
+    lookups: journal.lookups.bind(journal),
+    deliveries: journal.deliveries.bind(journal),
+  };
+}
+
+test('a journal that was changed is followed nowhere', async () => {
+  const damage = ({ journal, transactions }: Tables): void => {
+    const value = journal.get([life.account, 3]) ?? '';
+    void journal.put([life.account, 3], value.replace('"at":"20', '"at":"19'));
+    void transactions.remove(life.charge);
+  };
+  await withDamage(damage, async (core) => {
+    const error = await rebuilt(core).catch((thrown: unknown) => thrown);
+    assert.instance(error, BrokenJournal);
+    assert.match(String(error), new RegExp(`batch 3 of ${life.account} is not what its hash says`));
+    assert.is(await core.store.journal.transaction(life.charge), null, 'nothing was put in place');
+  });
+});
+
+test('beside an engine that goes on writing to the account nothing that it wrote is lost', async () => {
+  const damage = (tables: Tables): unknown => {
+    void tables.transactions.remove(life.transfer);
+    void tables.lookups.remove([life.account, 'idempotencyKey', 'k-1']);
+    return changed(tables, life.charge, (record) => {
+      record.messages = {};
+    });
+  };
+  await withDamage(damage, async (core) => {
+    let going = true;
+    const made: string[] = [];
+    const writing = (async () => {
+      while (going) {
+        const id = await createCharge(core, life.account, 10_000, 'beside');
+        made.push(id);
+        await tell(core, id, 'PAY');
+        await tell(core, life.charge, made.length % 2 === 0 ? 'PROTEST' : 'DISMISS');
+      }
+    })();
+    const report = await rebuilt(core);
+    going = false;
+    await writing;
+    assert.is(report.ok, true);
+    assert.ok(made.length > 5, `${made.length} charges were made meanwhile`);
+    assert.is(await isSound(core), true);
+    for (const id of made) assert.is((await core.store.journal.transaction(id))?.snapshot.value, 'paid');
+  });
+});
+
+test('what a newer batch changed stays as it is', async () => {
+  await withDamage(
+    () => {},
+    async (core) => {
+      const { journal } = core.store;
+      const before = await journal.transaction(life.charge);
+      const { seq } = await journal.head(life.account);
+      assert.ok(before !== null);
+      await tell(core, life.charge, 'PROTEST');
+      await createCharge(core, life.account, 10_000, 'same');
+      const content = await contentOf(core);
+      const count = await journal.restore({
+        account: life.account,
+        upTo: seq,
+        transactions: [{ record: before, position: 0, lookups: [] }],
+        lookups: [{ name: 'externalRef', key: 'same', value: life.charge }],
+        gone: { transactions: [], lookups: [{ name: 'externalRef', key: 'same' }] },
+      });
+      assert.is(count, 0);
+      assert.ok((await contentOf(core)) === content);
+    },
+  );
+});
+
+test.run();

@@ -1,0 +1,126 @@
+/** An account with every kind of entry that there is, written by a real engine on a real store. */
+import * as assert from 'uvu/assert';
+import { readConfig } from '../../src/config.ts';
+import { type Core, openCore } from '../../src/core.ts';
+import { adjust } from '../../src/engine/payments.ts';
+
+/** Opens the core on the store that an environment names; its bank does nothing by itself. */
+export async function openOn(env: Record<string, string>): Promise<Core> {
+  const onFatal = (error: Error): void => {
+    throw error;
+  };
+  const core = await openCore(readConfig(env), { onFatal });
+  await core.ready;
+  return core;
+}
+
+export async function close({ engine, close: closeStore }: Core): Promise<void> {
+  await engine.drain(1_000);
+  await closeStore();
+}
+
+export async function createCharge(
+  core: Core,
+  account: string,
+  amount: number,
+  externalRef: string | null,
+): Promise<string> {
+  const owner = await core.store.accounts.get(account);
+  assert.ok(owner !== null);
+  const request = {
+    amount,
+    externalRef,
+    description: null,
+    additionalInfo: null,
+    customer: { name: 'Ana', document: null, email: null, phone: null },
+    metadata: {},
+    expiresIn: null,
+  };
+  const answer = await core.payments.createCharge(owner, request, {});
+  if (answer.kind !== 'applied') throw new Error(answer.kind);
+  return answer.record.id;
+}
+
+export async function createTransfer(core: Core, account: string, idempotencyKey: string): Promise<string> {
+  const owner = await core.store.accounts.get(account);
+  assert.ok(owner !== null);
+  const key = { pixKeyType: 'EMAIL' as const, pixKey: 'someone@example.com' };
+  const request = {
+    amount: 1_000,
+    idempotencyKey,
+    externalRef: null,
+    description: null,
+    metadata: {},
+    ...key,
+  };
+  const answer = await core.payments.createTransfer(owner, request, {});
+  if (answer.kind !== 'applied') throw new Error(answer.kind);
+  return answer.record.id;
+}
+
+export async function tell(
+  core: Core,
+  id: string,
+  type: string,
+  data: Record<string, unknown> = {},
+  door: 'ops' | 'bank' = 'ops',
+) {
+  const record = await core.store.journal.transaction(id);
+  assert.ok(record !== null);
+  return (await core.payments.tell(record, { id: null, type, data }, door)).kind;
+}
+
+export interface Life {
+  account: string;
+  /** Paid, protested, and told what it doesn't take. */
+  charge: string;
+  /** Completed; its idempotency key is `k-1`. */
+  transfer: string;
+  /** Pending; its idempotency key is `k-4`. */
+  open: string;
+}
+
+/** Every kind of entry that there is; beside it an account without a journal. */
+export async function live(core: Core): Promise<Life> {
+  const wanted = { url: 'http://127.0.0.1:9/a', events: null };
+  const filtered = { url: 'http://127.0.0.1:9/b', events: ['cashout.completed', 'pix-in.*'] };
+  const parts = {
+    fees: null,
+    expiresIn: null,
+    maxAmount: null,
+    pixKey: null,
+    merchantName: null,
+    merchantCity: null,
+  };
+  const made = { name: 'Loja', webhooks: [wanted, filtered], allowedIps: ['*'], ...parts };
+  const account = (await core.accounts.create(made)).accountId;
+  await core.accounts.create({ ...made, name: 'Without a journal' });
+  await adjust(core.engine, account, { id: 'opening', amount: 100_000, reason: 'x', allowNegative: false });
+  const charge = await createCharge(core, account, 10_000, 'same');
+  const others = await Promise.all(
+    [10_001, 10_000, 10_000, 10_000].map((amount) => createCharge(core, account, amount, 'same')),
+  );
+  const [scenario = '', expires = '', held = '', refused = ''] = others;
+  assert.is(await tell(core, charge, 'PAY', { payer: { name: 'Quem pagou', novelty: 1 } }), 'applied');
+  assert.is(await tell(core, charge, 'DISMISS'), 'refused');
+  assert.is(await tell(core, charge, 'PROTEST'), 'applied');
+  assert.is(await tell(core, charge, 'DISMISS'), 'applied');
+  assert.is(await tell(core, charge, 'PAY', { endToEndId: 'E12345678202601021530aaaaaaaaaaa' }), 'refused');
+  assert.is(await tell(core, scenario, 'PAY', {}, 'bank'), 'invalid');
+  assert.is(await tell(core, expires, 'EXPIRE'), 'applied');
+  assert.is(await tell(core, held, 'HOLD', { payer: { name: 'Outro' } }), 'applied');
+  assert.is(await tell(core, held, 'APPROVE'), 'applied');
+  assert.is(await tell(core, refused, 'REFUSE', { reason: 'no' }), 'applied');
+  const transfer = await createTransfer(core, account, 'k-1');
+  assert.is(await tell(core, transfer, 'SETTLE'), 'applied');
+  const [silent, submitted, open] = await Promise.all([
+    createTransfer(core, account, 'k-2'),
+    createTransfer(core, account, 'k-3'),
+    createTransfer(core, account, 'k-4'),
+  ]);
+  assert.is(await tell(core, silent, 'FAIL', { reason: 'x' }), 'applied');
+  await core.engine.send(account, { kind: 'submit', transaction: submitted });
+  assert.is(await tell(core, submitted, 'REJECT'), 'applied');
+  await adjust(core.engine, account, { id: 'below', amount: -1_000_000, reason: 'x', allowNegative: true });
+  return { account, charge, transfer, open };
+}
