@@ -6,16 +6,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { rebuild } from '../../src/audit/rebuild.ts';
 import { BrokenJournal } from '../../src/audit/reprojection.ts';
-import { verifyStore } from '../../src/audit/verify.ts';
 import type { Core } from '../../src/core.ts';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { BANK_WAITS } from '../../src/engine/attention.ts';
-import { refusalsOf } from '../../src/engine/history.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
-import { lookupsOf } from '../store/contract/harness.ts';
-import { close, createCharge, type Life, live, openOn, tell } from './scene.ts';
+import { close, contentOf, createCharge, isSound, type Life, live, openOn, rebuilt, tell } from './scene.ts';
 
 const test = suite('rebuild');
 
@@ -24,26 +19,11 @@ let life: Life;
 /** All projections of the store as they should be. */
 let whole = '';
 
-/** Records, lookups and facts of the store, in one text. */
-async function contentOf({ store }: Core): Promise<string> {
-  const records = await store.journal.records('', 10_000);
-  const rows = await lookupsOf(store, life.account);
-  const waiting = await Promise.all(BANK_WAITS.map((wait) => store.journal.waiting(wait, null, '9999', 100)));
-  const refused = await Promise.all(records.map(({ id }) => refusalsOf(store.journal, id)));
-  return canonicalJson({
-    records,
-    lookups: rows.map((row) => canonicalJson(row)).sort(),
-    waiting,
-    refused,
-    attention: await store.attention.page({}, null, 1_000),
-  });
-}
-
 test.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pixstate-rebuild-'));
   const core = await openOn({ DATA_DIR: folder });
   life = await live(core);
-  whole = await contentOf(core);
+  whole = await contentOf(core, life.account);
   await close(core);
 });
 
@@ -67,21 +47,6 @@ async function withDamage(damage: (tables: Tables) => unknown, work: (core: Core
     }
   } finally {
     await rm(copy, { recursive: true, force: true });
-  }
-}
-
-async function isSound({ store }: Core): Promise<boolean> {
-  const options = { heads: false, decide: false, everyDoorSpeaks: true };
-  return (await verifyStore(store.journal, options)).ok;
-}
-
-async function rebuilt({ store }: Core, account?: string) {
-  const scratch = await openTemporaryTable();
-  try {
-    const only = account === undefined ? {} : { account };
-    return await rebuild(store.journal, { scratch, writeMs: 300, ...only });
-  } finally {
-    await scratch.close();
   }
 }
 
@@ -144,7 +109,7 @@ for (const [name, damage] of Object.entries(DAMAGES)) {
       assert.is(report.ok, true);
       assert.ok(report.entries > 20);
       assert.is(await isSound(core), true);
-      assert.ok((await contentOf(core)) === whole, 'everything is as it was');
+      assert.ok((await contentOf(core, life.account)) === whole, 'everything is as it was');
     });
   });
 }
@@ -163,7 +128,7 @@ test('a record of a former build, which names its refused messages itself, is so
     assert.is(await isSound(core), true);
     assert.is((await rebuilt(core)).ok, true);
     assert.is(await isSound(core), true);
-    assert.ok((await contentOf(core)) === whole);
+    assert.ok((await contentOf(core, life.account)) === whole);
     const after = await core.store.journal.transaction(life.charge);
     assert.ok((after?.seqs.length ?? 0) < (before?.seqs.length ?? 0));
   });
@@ -187,7 +152,7 @@ test('what is sound stays as it is, to the byte', async () => {
       const report = await rebuild(counting, { scratch });
       await scratch.close();
       assert.equal([report.ok, report.accounts, mended], [true, 2, 0]);
-      assert.ok((await contentOf(core)) === whole);
+      assert.ok((await contentOf(core, life.account)) === whole);
     },
   );
 });
@@ -262,7 +227,7 @@ test('what a newer batch changed stays as it is', async () => {
       assert.ok(before !== null);
       await tell(core, life.charge, 'PROTEST');
       await createCharge(core, life.account, 10_000, 'same');
-      const content = await contentOf(core);
+      const content = await contentOf(core, life.account);
       const count = await journal.restore({
         account: life.account,
         upTo: seq,
@@ -271,7 +236,7 @@ test('what a newer batch changed stays as it is', async () => {
         gone: { transactions: [], lookups: [{ name: 'externalRef', key: 'same' }] },
       });
       assert.is(count, 0);
-      assert.ok((await contentOf(core)) === content);
+      assert.ok((await contentOf(core, life.account)) === content);
     },
   );
 });

@@ -1,8 +1,15 @@
 /** An account with every kind of entry that there is, written by a real engine on a real store. */
 import * as assert from 'uvu/assert';
+import { type RebuildReport, rebuild } from '../../src/audit/rebuild.ts';
+import { verifyStore } from '../../src/audit/verify.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Core, openCore } from '../../src/core.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { BANK_WAITS } from '../../src/engine/attention.ts';
+import { refusalsOf } from '../../src/engine/history.ts';
 import { adjust } from '../../src/engine/payments.ts';
+import { openTemporaryTable } from '../../src/store/scratch.ts';
+import { lookupsOf } from '../store/contract/harness.ts';
 
 /** Opens the core on the store that an environment names; its bank does nothing by itself. */
 export async function openOn(env: Record<string, string>): Promise<Core> {
@@ -123,4 +130,35 @@ export async function live(core: Core): Promise<Life> {
   assert.is(await tell(core, submitted, 'REJECT'), 'applied');
   await adjust(core.engine, account, { id: 'below', amount: -1_000_000, reason: 'x', allowNegative: true });
   return { account, charge, transfer, open };
+}
+
+/** Records, lookups, refused messages, what waits and what needs a person, in one text. */
+export async function contentOf({ store }: Core, account: string): Promise<string> {
+  const records = await store.journal.records('', 10_000);
+  const rows = await lookupsOf(store, account);
+  const waiting = await Promise.all(BANK_WAITS.map((wait) => store.journal.waiting(wait, null, '9999', 100)));
+  const refused = await Promise.all(records.map(({ id }) => refusalsOf(store.journal, id)));
+  return canonicalJson({
+    records,
+    lookups: rows.map((row) => canonicalJson(row)).sort(),
+    waiting,
+    refused,
+    attention: await store.attention.page({}, null, 1_000),
+  });
+}
+
+export async function isSound({ store }: Core): Promise<boolean> {
+  const options = { heads: false, decide: false, everyDoorSpeaks: true };
+  return (await verifyStore(store.journal, options)).ok;
+}
+
+/** Rebuilds an account, or all. */
+export async function rebuilt({ store }: Core, account?: string): Promise<RebuildReport> {
+  const scratch = await openTemporaryTable();
+  try {
+    const only = account === undefined ? {} : { account };
+    return await rebuild(store.journal, { scratch, writeMs: 300, ...only });
+  } finally {
+    await scratch.close();
+  }
 }

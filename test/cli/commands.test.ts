@@ -435,6 +435,24 @@ test('verify replays one account alone, and knows no other', async ({ server, cl
   }
 });
 
+test('rebuild makes an account again beside the server, or all, and knows no other', async ({
+  server,
+  client,
+}) => {
+  const id = text(await charge(client, 10_000, { externalRef: 'rebuilt' }), 'id');
+  const before = (await client.get('/pix-in?externalRef=rebuilt')).body;
+  const one = await cliJson(server, ['rebuild', client.accountId]);
+  assert.equal(keys(one), ['accounts', 'entries', 'ok']);
+  assert.equal([at(one, 'ok'), at(one, 'accounts')], [true, 1]);
+  assert.ok(whole(one, 'entries') > 0);
+  assert.equal((await client.get(`/pix-in?id=${id}`)).body, before);
+  const all = await cliJson(server, ['rebuild']);
+  assert.ok(whole(all, 'accounts') > 1);
+  assert.is(at(await cliJson(server, ['verify']), 'ok'), true);
+  const none = await cli(server, ['rebuild', 'acc_nobody']);
+  assert.equal([none.code, none.stderr], [1, 'error: no account acc_nobody\n']);
+});
+
 test('wrong usage exits with 2', async ({ server, client }) => {
   const wrong = [
     ['nonsense'],
