@@ -14,7 +14,7 @@ import { lookupKey, lookupsOf } from '../engine/lookups.ts';
 import type { LookupName, LookupRow } from '../engine/store/lookups.ts';
 import { faultOf, type Stored } from './compare.ts';
 import type { Open } from './open-transactions.ts';
-import { batchesIn, lookupsIn } from './pages.ts';
+import { batchesIn, inGroups, lookupsIn } from './pages.ts';
 
 export interface GivenOptions extends Stored {
   mostWaiting: number;
@@ -129,15 +129,20 @@ export class GivenLookups {
   async endPage(seq: number): Promise<void> {
     const given = [...this.#page.values()].flatMap((all) => all.at(-1) ?? []);
     await this.#guarded(async () => {
-      const { journal, account, mostWaiting } = this.#options;
-      const lookups = given.map(({ row: { name, key } }) => ({ name, key }));
-      const stored = (await journal.read(account, { transactions: [], lookups })).lookups;
-      for (const [index, each] of given.entries()) {
-        if (stored[index] === each.row.value) this.#waiting.delete(nameOf(each.row));
-        else this.#waiting.set(nameOf(each.row), each);
-      }
+      const { mostWaiting } = this.#options;
+      await inGroups(given, (some) => this.#compare(some));
       if (this.#waiting.size > mostWaiting) await this.#judge(Math.floor(0.9 * mostWaiting), seq);
     });
+  }
+
+  async #compare(given: readonly Given[]): Promise<void> {
+    const { journal, account } = this.#options;
+    const lookups = given.map(({ row: { name, key } }) => ({ name, key }));
+    const stored = (await journal.read(account, { transactions: [], lookups })).lookups;
+    for (const [index, each] of given.entries()) {
+      if (stored[index] === each.row.value) this.#waiting.delete(nameOf(each.row));
+      else this.#waiting.set(nameOf(each.row), each);
+    }
   }
 
   /** Judges the keys that have waited longest, until so many are left. */

@@ -19,6 +19,7 @@ import {
   isEqual,
   type Stored,
 } from './compare.ts';
+import { inGroups } from './pages.ts';
 import type { AuditReads } from './patience.ts';
 
 /** A transaction as the replay has it. */
@@ -38,7 +39,7 @@ export interface OpenOptions extends Stored {
 }
 
 /** Transactions that are judged side by side. */
-const AT_ONCE = 20;
+const AT_ONCE = 100;
 /** Batches that are remembered. */
 const MOST_BATCHES = 8;
 
@@ -97,13 +98,17 @@ export class OpenTransactions {
 
   /** Reads the stored records of a page's transactions. */
   async load(ids: readonly string[]): Promise<void> {
+    this.#stored = new Map();
+    await inGroups(ids, (some) => this.#loadSome(some));
+  }
+
+  async #loadSome(ids: readonly string[]): Promise<void> {
     const { journal, account } = this.#options;
     try {
       const { transactions } = await journal.read(account, { transactions: ids, lookups: [] });
-      this.#stored = new Map(ids.map((id, index) => [id, transactions[index] ?? null]));
+      for (const [index, id] of ids.entries()) this.#stored.set(id, transactions[index] ?? null);
     } catch (error) {
       faultOf(error);
-      this.#stored = new Map();
       for (const id of ids) await this.#loadOne(id);
     }
   }
@@ -173,11 +178,11 @@ export class OpenTransactions {
   }
 
   async #each(all: readonly Open[], letGo: (open: Open) => Promise<void>): Promise<void> {
-    for (let from = 0; from < all.length; from += AT_ONCE) {
-      const some = all.slice(from, from + AT_ONCE);
+    const together = async (some: readonly Open[]): Promise<void> => {
       await Promise.all(some.map(letGo));
       for (const { record } of some) this.#open.delete(record.id);
-    }
+    };
+    await inGroups(all, together, AT_ONCE);
   }
 
   #report({ record }: Open, what: string): void {

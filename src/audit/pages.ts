@@ -10,7 +10,18 @@ const LOOKUPS = 1_000;
 /** How many entries a page of batches is to hold. */
 const ENTRIES = 2_000;
 const MOST_BATCHES = 500;
-const FIRST_BATCHES = 20;
+const FIRST_BATCHES = 4;
+/** What is asked for side by side: a store answers single questions in bounded time, but not any number of them. */
+const SIDE_BY_SIDE = 500;
+
+/** Does the work for groups of the items, one group after the other. */
+export async function inGroups<Item>(
+  items: readonly Item[],
+  work: (group: readonly Item[]) => Promise<void>,
+  size = SIDE_BY_SIDE,
+): Promise<void> {
+  for (let from = 0; from < items.length; from += size) await work(items.slice(from, from + size));
+}
 
 /** All accounts that have a journal or settings, in the order of their ids. */
 export async function* accountsIn(journal: Pick<AuditReads, 'accountIds'>): AsyncGenerator<string> {

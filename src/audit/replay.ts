@@ -15,7 +15,7 @@ import type { LookupName } from '../engine/store/lookups.ts';
 import { faultOf } from './compare.ts';
 import { GivenLookups } from './given-lookups.ts';
 import { after, type Open, OpenTransactions } from './open-transactions.ts';
-import { PageLength } from './pages.ts';
+import { inGroups, PageLength } from './pages.ts';
 import type { AuditReads } from './patience.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 
@@ -125,7 +125,9 @@ export class Replay {
     await this.#open.load(ids);
     this.#lookups.startPage(from);
     for (const batch of batches) await this.#batch(batch);
-    await Promise.all(this.#again.splice(0).map((decide) => decide()));
+    await inGroups(this.#again.splice(0), async (some) => {
+      await Promise.all(some.map((decide) => decide()));
+    });
     await this.#lookups.endPage(this.seq);
     await this.#open.endPage(ids, this.seq);
     this.#options.onPage?.(entries.length, this.#open.size + this.#lookups.waiting);

@@ -10,9 +10,11 @@ import type { Core } from '../../src/core.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
+import { grow, refused } from '../store/contract/builders.ts';
 import { close, contentOf, createCharge, isSound, type Life, live, openOn, rebuilt, tell } from './scene.ts';
 
 const test = suite('rebuild');
+const FAR = Date.UTC(2040, 0, 1);
 
 let folder = '';
 let life: Life;
@@ -214,6 +216,38 @@ test('beside an engine that goes on writing to the account nothing that it wrote
     assert.ok(made.length > 5, `${made.length} charges were made meanwhile`);
     assert.is(await isSound(core), true);
     for (const id of made) assert.is((await core.store.journal.transaction(id))?.snapshot.value, 'paid');
+  });
+});
+
+test('a batch that was decided on a wrong record, and lands after the exchange, is put right', async () => {
+  const damage = (tables: Tables): unknown =>
+    changed(tables, life.charge, (record) => {
+      record.messages = { wrong: 'x' };
+    });
+  await withDamage(damage, async (core) => {
+    const { journal } = core.store;
+    const wrong = await journal.transaction(life.charge);
+    assert.ok(wrong !== null);
+    let landed = false;
+    const landing = {
+      ...boundReads(core),
+      restore: async (restoration: Parameters<typeof journal.restore>[0]) => {
+        const count = await journal.restore(restoration);
+        if (!landed && restoration.transactions.length > 0) {
+          landed = true;
+          await grow(core.store, life.account, [refused(FAR, life.charge, 'paid', 'late')], {
+            known: [wrong],
+          });
+        }
+        return count;
+      },
+    };
+    const scratch = await openTemporaryTable();
+    await rebuild(landing, { scratch, writeMs: 50 });
+    await scratch.close();
+    assert.is(landed, true);
+    assert.is(await isSound(core), true);
+    assert.is((await journal.transaction(life.charge))?.messages.wrong, undefined);
   });
 });
 
