@@ -23,12 +23,14 @@ class Newest<Value> {
 export class MongoLookups {
   readonly #reads: MongoReads;
   readonly #elements: Gathered<AccountLookup, string>;
+  readonly #charges: Gathered<AccountLookup, string>;
   readonly #adjustments: Gathered<AccountLookup, string>;
   readonly #refusals: Gathered<AccountLookup, string>;
 
   constructor(reads: MongoReads) {
     this.#reads = reads;
     this.#elements = reads.gathered((wanted) => this.#readElements(wanted));
+    this.#charges = reads.gathered((wanted) => this.#readNewestCharges(wanted));
     this.#adjustments = reads.gathered((wanted) => this.#readAdjustments(wanted));
     this.#refusals = reads.gathered((wanted) => this.#readRefusals(wanted));
   }
@@ -38,7 +40,7 @@ export class MongoLookups {
     const wanted = { ...lookup, account };
     switch (lookup.name) {
       case 'externalRef':
-        return this.#newestCharge(account, lookup.key);
+        return this.#charges.get(wanted);
       case 'adjustment':
         return this.#adjustments.get(wanted);
       case 'refusal':
@@ -56,6 +58,35 @@ export class MongoLookups {
     const filter = { account, type: 'pix-in', externalRef };
     const options = { sort: { order: -1 }, limit: 1, projection: { _id: 1 } };
     return (await this.#reads.find<{ _id: string }>('transactions', filter, options))[0]?._id ?? null;
+  }
+
+  async #readNewestCharges(wanted: AccountLookup[]): Promise<(string | null)[]> {
+    const references = new Map<string, Set<string>>();
+    for (const { account, key } of wanted)
+      references.set(account, (references.get(account) ?? new Set()).add(key));
+    const newest = new Map<string, string | null>();
+    const read = async ([account, distinct]: [string, Set<string>]): Promise<void> => {
+      const keys = [...distinct];
+      const [only = ''] = keys;
+      // Alone it is one key of the index, on a sharded collection too.
+      if (keys.length === 1) newest.set(`${account} ${only}`, await this.#newestCharge(account, only));
+      else
+        for (const [key, id] of await this.#newestCharges(account, keys)) newest.set(`${account} ${key}`, id);
+    };
+    await Promise.all([...references].map(read));
+    return wanted.map(({ account, key }) => newest.get(`${account} ${key}`) ?? null);
+  }
+
+  /** The index skips from reference to reference, however many charges have one. */
+  async #newestCharges(account: string, keys: string[]): Promise<[string, string][]> {
+    const pipeline = [
+      { $match: { account, type: 'pix-in', externalRef: { $in: keys } } },
+      { $sort: { externalRef: -1, order: -1 } },
+      { $group: { _id: '$externalRef', newest: { $first: '$_id' } } },
+    ];
+    type Found = { _id: string; newest: string };
+    const found = await this.#reads.aggregate<Found>('transactions', pipeline);
+    return found.map(({ _id, newest }) => [_id, newest]);
   }
 
   async #readElements(wanted: AccountLookup[]): Promise<(string | null)[]> {
