@@ -57,7 +57,7 @@ async function accountOf(server: Server, accountId: string): Promise<Json> {
 
 async function attention(server: Server): Promise<Json[]> {
   const document = await cliJson(server, ['attention']);
-  assert.equal(keys(document), ['items']);
+  assert.equal(keys(document), ['items', 'more']);
   return list(document, 'items');
 }
 
@@ -271,7 +271,17 @@ test('inspect shows a transaction, its snapshot and its whole history', async ({
   assert.is(list(inspected, 'timers').length, 0);
   const entries = list(inspected, 'entries');
   for (const entry of entries) {
-    assert.equal(keys(entry), ['at', 'events', 'from', 'message', 'postings', 'seq', 'to']);
+    assert.equal(keys(entry), [
+      'at',
+      'door',
+      'events',
+      'from',
+      'message',
+      'postings',
+      'refusal',
+      'seq',
+      'to',
+    ]);
     assert.match(text(entry, 'at'), timestamp);
     const sum = list(entry, 'postings').reduce(
       (total: number, posting) => total + whole(posting, 'amount'),
@@ -374,7 +384,7 @@ test('a cashout that the bank stays silent about is stuck, not failed', async ({
   const before = await client.balance();
   const id = text(await transfer(client, 1_007), 'id');
   const item = await itemOf(server, 'stuck', id);
-  assert.equal(keys(item), ['id', 'kind', 'next', 'since', 'what']);
+  assert.equal(keys(item), ['account', 'amount', 'id', 'kind', 'next', 'since', 'what']);
   assert.match(text(item, 'since'), timestamp);
   for (const name of ['what', 'next', 'id']) assert.ok(text(item, name).length > 0, name);
   assert.is(await client.balance(), before - 1_057);
