@@ -29,6 +29,9 @@ export interface WaitingTarget extends Target {
 /** For so long nobody else looks after a target (ms); each `take` starts the time anew. */
 export const LOOK_MS = 15_000;
 
+/** No look, claim or order to the bank lies so far ahead of the clock (ms), unless that was set back. */
+export const FAR_MS = 120_000;
+
 /**
  * Deliveries to targets that don't keep up. They lie outside the due index, behind one look at their target, and cost
  * nothing until it is due.

@@ -1,6 +1,7 @@
 /** What waits behind targets, in memory. */
 
 import {
+  FAR_MS,
   LOOK_MS,
   type Target,
   targetId,
@@ -18,6 +19,7 @@ interface Row {
 
 export class MemoryBacklog {
   readonly #due: MemoryDue;
+
   readonly #rows = new Map<string, Row>();
 
   constructor(due: MemoryDue) {
@@ -63,6 +65,11 @@ export class MemoryBacklog {
     if (row === undefined) return;
     if (row.waiting.length === 0) this.#rows.delete(id);
     else row.look = at;
+  }
+
+  /** No look lies so far ahead: the clock was set back. */
+  rewind(now: number): void {
+    for (const row of this.#rows.values()) if (row.look > now + FAR_MS) row.look = now;
   }
 
   targets(after: string, limit: number): WaitingTarget[] {

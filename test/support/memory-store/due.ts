@@ -4,6 +4,7 @@
  * 1. A row is in at most one hand; each claim has a token of its own, which dies with the claim.
  * 2. A row leaves by its token alone, so a due thing that was added meanwhile is never ended with it.
  * 3. A parked row is in no hand and can't be claimed.
+ * 4. A claim that was let go comes free once its time is over; until then its token still ends it.
  */
 import { type Claim, claimOn, type Due, type DueKind } from '../../../src/engine/store/due.ts';
 
@@ -11,7 +12,8 @@ interface Row {
   due: Due;
   /** The append that brought it; null: a settlement did. */
   source: string | null;
-  claim: { incarnation: string; token: string } | null;
+  /** `freeAt`: nobody has it in hand any more, and from then on it is free, ms; null: somebody has. */
+  claim: { incarnation: string; token: string; freeAt: number | null } | null;
   parked: boolean;
   /** When it was made due, ms since 1970. */
   made: number;
@@ -54,7 +56,9 @@ export class MemoryDue {
   heldFrom(source: string, incarnation: string): Claim[] {
     const claims: Claim[] = [];
     for (const { due, source: from, claim } of this.#rows) {
-      if (from === source && claim?.incarnation === incarnation) claims.push(claimOn(due, claim.token));
+      if (from !== source || claim?.incarnation !== incarnation) continue;
+      claim.freeAt = null;
+      claims.push(claimOn(due, claim.token));
     }
     return claims;
   }
@@ -63,8 +67,14 @@ export class MemoryDue {
   claim(kind: DueKind, now: number, limit: number, incarnation: string, silent: Set<string>): Claim[] {
     const free: Row[] = [];
     for (const row of this.#rows) {
-      if (row.due.kind !== kind || row.due.at > now || row.parked) continue;
-      if (row.claim === null || silent.has(row.claim.incarnation)) free.push(row);
+      if (row.due.kind !== kind || row.parked) continue;
+      const { claim } = row;
+      // What was in a hand was due, whatever the clock says now.
+      const isFree =
+        claim === null
+          ? row.due.at <= now
+          : silent.has(claim.incarnation) || (claim.freeAt !== null && claim.freeAt <= now);
+      if (isFree) free.push(row);
     }
     free.sort((a, b) => a.due.at - b.due.at);
     return free.slice(0, limit).map((row) => this.#claimRow(row, incarnation));
@@ -73,6 +83,19 @@ export class MemoryDue {
   /** Whether a claim is one still. */
   holds(token: string): boolean {
     return this.#claimed.has(token);
+  }
+
+  /** Nobody has these in hand any more: they are free from `freeAt` (ms) on. */
+  letGo(claims: readonly Claim[], freeAt: number): void {
+    for (const { token } of claims) {
+      const claim = this.#claimed.get(token)?.claim;
+      if (claim) claim.freeAt = freeAt;
+    }
+  }
+
+  /** How many things are due, now or later, in whose hands they may be. */
+  get size(): number {
+    return this.#rows.size;
   }
 
   /** Ends a claim and its row; false where the claim is no longer. */
@@ -101,6 +124,7 @@ export class MemoryDue {
 
   /** What was made due by a clock that was ahead is due as long from now. */
   rewind(now: number): number {
+    for (const { claim } of this.#rows) if (claim?.freeAt) claim.freeAt = Math.min(claim.freeAt, now);
     const wrong = [...this.#rows].filter(({ made, claim }) => claim === null && made > now + 1_000);
     for (const row of wrong) {
       const ms = row.made - now;
@@ -126,7 +150,7 @@ export class MemoryDue {
     this.#release(row);
     this.#tokens += 1;
     const token = `${incarnation}#${this.#tokens}`;
-    row.claim = { incarnation, token };
+    row.claim = { incarnation, token, freeAt: null };
     this.#claimed.set(token, row);
     return claimOn(row.due, token);
   }

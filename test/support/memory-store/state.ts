@@ -116,6 +116,13 @@ export class MemoryState {
     return count;
   }
 
+  /** The clock was set back: due things, and signs of life that are still to come. */
+  rewind(now: number): number {
+    for (const [incarnation, at] of this.beats) this.beats.set(incarnation, Math.min(at, now));
+    this.backlog.rewind(now);
+    return this.due.rewind(now);
+  }
+
   transaction(id: string): TransactionRecord | null {
     return this.#records.get(id) ?? null;
   }

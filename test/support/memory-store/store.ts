@@ -8,7 +8,7 @@
  */
 
 import type { Backlog } from '../../../src/engine/store/backlog.ts';
-import { type DueKind, isOf } from '../../../src/engine/store/due.ts';
+import { type Claim, type DueKind, isOf } from '../../../src/engine/store/due.ts';
 import {
   type AccountTable,
   type Attention,
@@ -31,6 +31,14 @@ export interface MemoryStoreOptions {
   /** An incarnation that gave no sign of life for longer than this is silent. */
   silentAfterMs: number;
   faults?: Faults;
+}
+
+/** What becomes of a call on which a fault is laid. */
+interface Failing<Args extends unknown[], Answer> {
+  /** The answer where a fault says `stale`. */
+  turnedDown?: Answer;
+  /** Claims that nobody has in hand once the call has failed; the answer is undefined where nothing was done. */
+  lost?(answer: Answer | undefined, ...args: Args): readonly Claim[];
 }
 
 /** The port, in memory. Opening counts as the incarnation's first beat. */
@@ -70,7 +78,8 @@ export class MemoryStore implements Store {
       head: this.#method('head', (account) => state.head(account)),
       read: this.#method('read', (account, wants) => state.read(account, wants)),
       append: this.#method('append', (append) => state.append(append, this.#incarnation, this.#now()), {
-        outcome: 'stale',
+        turnedDown: { outcome: 'stale' },
+        lost: (answer) => (answer?.outcome === 'appended' ? answer.claims : []),
       }),
       restore: this.#method('restore', (restoration) => state.restore(restoration)),
       transaction: this.#method('transaction', (id) => state.transaction(id)),
@@ -88,8 +97,11 @@ export class MemoryStore implements Store {
   }
 
   #due(state: MemoryState): DueIndex {
-    const claim = this.#method('claim', (kind: DueKind, now: number, limit: number) =>
-      state.due.claim(kind, now, limit, this.#incarnation, this.#silent()),
+    const claim = this.#method(
+      'claim',
+      (kind: DueKind, now: number, limit: number) =>
+        state.due.claim(kind, now, limit, this.#incarnation, this.#silent()),
+      { lost: (claims) => claims ?? [] },
     );
     return {
       beat: this.#method('beat', (now) => {
@@ -97,15 +109,21 @@ export class MemoryStore implements Store {
       }),
       claim: async (kind, now, limit) => (await claim(kind, now, limit)).filter((each) => isOf(each, kind)),
       holds: this.#method('holds', (claims) => claims.map(({ token }) => state.due.holds(token))),
-      settle: this.#method('settle', (settlements) =>
-        settlements.map((each) => state.settle(each, this.#now())),
+      settle: this.#method(
+        'settle',
+        (settlements) => settlements.map((each) => state.settle(each, this.#now())),
+        { lost: (_, settlements) => settlements.flatMap(({ claim }) => claim ?? []) },
       ),
-      park: this.#method('park', (claims) => {
-        for (const { token } of claims) state.due.park(token);
-      }),
+      park: this.#method(
+        'park',
+        (claims) => {
+          for (const { token } of claims) state.due.park(token);
+        },
+        { lost: (_, claims) => claims },
+      ),
       unpark: this.#method('unpark', (now) => state.due.unpark(now)),
       oldest: this.#method('oldest', (now) => state.due.oldest(now)),
-      rewind: this.#method('rewind', (now) => state.due.rewind(now)),
+      rewind: this.#method('rewind', (now) => state.rewind(now)),
       // There is nothing to drop: all is found by looking at all.
       tidy: this.#method('tidy', () => {}),
     };
@@ -115,7 +133,9 @@ export class MemoryStore implements Store {
     return {
       put: this.#method('put behind', (waits) => waits.map((wait) => backlog.put(wait))),
       claimLooks: this.#method('claimLooks', (now, limit) => backlog.claimLooks(now, limit)),
-      take: this.#method('take', (...what) => backlog.take(...what, this.#incarnation)),
+      take: this.#method('take', (...what) => backlog.take(...what, this.#incarnation), {
+        lost: (taken) => taken?.claims ?? [],
+      }),
       lookAgain: this.#method('lookAgain', (target, at) => backlog.lookAgain(target, at)),
       targets: this.#method('targets', (after, limit) => backlog.targets(after, limit)),
       total: this.#method('total', () => backlog.total()),
@@ -158,15 +178,15 @@ export class MemoryStore implements Store {
     await Promise.allSettled(this.#running);
   }
 
-  /** A method of the port: one step between its hooks. `turnedDown`: its answer where a fault says `stale`. */
+  /** A method of the port: one step between its hooks. */
   #method<Args extends unknown[], Answer>(
     method: StoreMethod,
     step: (...args: Args) => Answer,
-    turnedDown?: Answer,
+    failing: Failing<Args, Answer> = {},
   ): (...args: Args) => Promise<Answer> {
     return (...args) => {
       if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'));
-      const running = this.#perform(method, structuredClone(args), step, turnedDown);
+      const running = this.#perform(method, structuredClone(args), step, failing);
       this.#running.add(running);
       const forget = (): void => {
         this.#running.delete(running);
@@ -180,13 +200,19 @@ export class MemoryStore implements Store {
     method: StoreMethod,
     args: [...Args],
     step: (...args: Args) => Answer,
-    turnedDown: Answer | undefined,
+    { turnedDown, lost }: Failing<Args, Answer>,
   ): Promise<Answer> {
-    const verdict = await this.#faults.before?.(method, args);
-    if (verdict === 'stale' && turnedDown !== undefined) return turnedDown;
-    const answer = structuredClone(step(...args));
-    await this.#faults.after?.(method, args);
-    return answer;
+    let answer: Answer | undefined;
+    try {
+      const verdict = await this.#faults.before?.(method, args);
+      if (verdict === 'stale' && turnedDown !== undefined) return turnedDown;
+      answer = structuredClone(step(...args));
+      await this.#faults.after?.(method, args);
+      return answer;
+    } catch (error) {
+      this.#state.due.letGo(lost?.(answer, ...args) ?? [], this.#now() + this.#silentAfterMs);
+      throw error;
+    }
   }
 
   /** Everyone else that has not been heard of for too long. */
