@@ -41,7 +41,8 @@ interface TargetDocument extends Plain {
   waiting: number;
 }
 
-const KEPT_MS = 60_000;
+/** For so long after its look a target's document is kept. */
+export const KEPT_MS = 60_000;
 
 /** A delivery behind a target: `behindAt` is when it was due. */
 type WaitingDocument = DeliveryDocument & { behind: string; behindAt: Date };

@@ -53,6 +53,25 @@ async function takeAll(
 export function backlogContract(context: ContractContext): void {
   const { silentAfterMs } = context;
   contractPart(context, 'backlog', (test) => {
+    test('a look that a clock which was ahead put off is due once that was set back', async (harness) => {
+      const store = await harness.open('a');
+      await store.due.beat(harness.now());
+      const target = { account: randomUUID(), url: URL };
+      const other = { account: randomUUID(), url: URL };
+      const claims = await claimed(store, 1, harness.now(), target.account);
+      const others = await claimed(store, 1, harness.now(), other.account);
+      const soon = harness.now() + 30_000;
+      await store.backlog.put([
+        { target, claims, lookAt: harness.now() + 3_600_000 },
+        { target: other, claims: others, lookAt: soon },
+      ]);
+      same(await store.backlog.claimLooks(harness.now(), 10), []);
+      await store.due.rewind(harness.now());
+      same(await store.backlog.claimLooks(harness.now(), 10), [target]);
+      same(await store.backlog.claimLooks(soon - 16_000, 10), [], 'what was right was brought back');
+      assert.is((await takeAll(store, target, harness.now())).length, 1);
+    });
+
     test('what waits behind a target is not due, is counted, and comes earliest first', async (harness) => {
       const store = await harness.open('a');
       await store.due.beat(harness.now());

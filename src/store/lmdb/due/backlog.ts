@@ -7,6 +7,7 @@
 
 import {
   type Backlog,
+  FAR_MS,
   LOOK_MS,
   type Target,
   targetId,
@@ -28,6 +29,21 @@ interface TargetRow extends Target {
 const TOTAL = 'total';
 
 type Taken = Awaited<ReturnType<Backlog['take']>>;
+
+/** Looks that a clock which was ahead put off are due now; how many. */
+export function rewindLooks(environment: Environment, now: number): Promise<number> {
+  return environment.transaction(({ looks, targets }) => {
+    const wrong = [...looks.getKeys({ start: [now + FAR_MS, ''] })];
+    for (const [look, id] of wrong) {
+      const text = targets.get(id);
+      void looks.remove([look, id]);
+      if (text === undefined) continue;
+      void looks.put([now, id], '');
+      void targets.put(id, JSON.stringify({ ...(JSON.parse(text) as TargetRow), look: now }));
+    }
+    return wrong.length;
+  });
+}
 
 export class LmdbBacklog implements Backlog {
   readonly #environment: Environment;

@@ -11,6 +11,7 @@ import type { Environment } from '../environment.ts';
 import { type DueKey, type DueRow, type Tables, transact } from '../tables.ts';
 import type { Waits } from '../waits.ts';
 import type { WriteGroup } from '../write-queue.ts';
+import { rewindLooks } from './backlog.ts';
 import { FENCED, type HeldRows } from './held-rows.ts';
 import type { DueRows } from './rows.ts';
 
@@ -208,7 +209,7 @@ export class LmdbDue implements DueIndex {
   }
 
   async rewind(now: number): Promise<number> {
-    let count = 0;
+    let count = await rewindLooks(this.#environment, now);
     for (const kind of KINDS) {
       let from: DueKey = [kind, now + SET_MS, ''];
       for (;;) {

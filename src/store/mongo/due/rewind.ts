@@ -3,13 +3,13 @@
  * again, by any process: what was brought back doesn't fit it any more.
  */
 import type { Document } from 'mongodb';
+import { FAR_MS } from '../../../engine/store/backlog.ts';
+import { KEPT_MS } from '../backlog.ts';
 import type { MongoConnection } from '../connection.ts';
 import { allTaken, updateAll } from '../writes.ts';
 
 /** A clock that was set back by less is let be. */
 const SET_MS = 1_000;
-/** No claim and no order to the bank lies so far ahead. */
-const FAR_MS = 120_000;
 
 /** A time less as much as another one lies ahead of now, but not before now. */
 function earlier(time: string, wrong: string, now: Date): Document {
@@ -67,7 +67,8 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
       ],
     },
   };
-  const [transactions, others] = await Promise.all([
+  const keptUntil = new Date(time + KEPT_MS);
+  const [transactions, others, looks] = await Promise.all([
     updateAll(connection, 'transactions', [
       { q: { 'timers.due': { $gt: soon } }, u: [{ $set: { timers } }], multi: true },
       { q: { 'orders.due': { $gt: far } }, u: [{ $set: { orders } }], multi: true },
@@ -75,6 +76,9 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
     updateAll(connection, 'deliveries', [
       { q: { due: { $gt: soon }, ...isUntouched }, u: [{ $set: { due: deliveries } }], multi: true },
     ]),
+    updateAll(connection, 'targets', [
+      { q: { lookAt: { $gt: far } }, u: { $set: { lookAt: now }, $min: { keptUntil } }, multi: true },
+    ]),
   ]);
-  return allTaken(transactions).changed + allTaken(others).changed;
+  return allTaken(transactions).changed + allTaken(others).changed + allTaken(looks).changed;
 }
