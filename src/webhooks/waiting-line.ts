@@ -12,6 +12,7 @@ import type { Engine } from '../engine/engine.ts';
 import { type Backlog, targetId, type Wait } from '../engine/store/backlog.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import { type AttentionItem, itemOf } from '../engine/store.ts';
+import { pause } from '../waiting.ts';
 import type { TargetState, Targets } from './targets.ts';
 
 export interface WaitingLineOptions {
@@ -34,6 +35,8 @@ const MOST_LOOKS = 256;
 const WIDEST = 512;
 /** A target behind which more wait is somebody's case. */
 const MANY = 1_000;
+/** Until what could not be put behind its target is put there again. */
+const AGAIN_MS = 1_000;
 /** When no room is left. */
 const NO_ROOM_MS = 1_000;
 
@@ -71,6 +74,12 @@ export class WaitingLine {
         await this.#putTogether(waiting);
       } catch (error) {
         this.#options.onTrouble(error);
+        // They are in nobody's hands but ours: what is not written stays in line, and counts as in hand.
+        if (!this.#isClosed) {
+          this.#waiting.unshift(...waiting);
+          await pause(AGAIN_MS);
+          continue;
+        }
       }
       this.#options.room.release(waiting.length);
     }
