@@ -17,6 +17,7 @@ import {
 } from './decision.ts';
 import type { BankOrder, Entry, JournalMessage } from './journal.ts';
 import { lookupKey } from './lookups.ts';
+import { seen } from './store/due.ts';
 import type { Workspace } from './workspace.ts';
 
 function createCharge(
@@ -104,7 +105,7 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   if (earliest === undefined) return answered({ kind: 'repeated', record });
   // An account's time may have been ahead of the clock when the timer was set: it isn't waited for.
   const ahead = command.ahead ?? 0;
-  const hasCome = earliest <= c.now || earliest - ahead <= c.clock;
+  const hasCome = earliest <= c.now || earliest <= seen(command, c.clock);
   const due = hasCome ? waited.find(({ at }) => Date.parse(at) === earliest) : undefined;
   if (due === undefined) return answered({ kind: 'notYet', at: earliest - ahead });
   const step = take(present.snapshot, timerEvent(due.name));

@@ -4,7 +4,7 @@ import type { Bank } from '../engine/bank.ts';
 import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Payments } from '../engine/payments.ts';
-import type { ClaimOf, Due } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, postponed } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 
 export interface TimersOptions {
@@ -62,7 +62,7 @@ export class Timers {
       return answer.kind === 'quarantined' ? 'park' : { next: null };
     } catch (error) {
       onTrouble(error, due);
-      return { next: { ...due, at: now() + backoffMs(due.tries), tries: due.tries + 1 } };
+      return { next: postponed(due, backoffMs(due.tries), now()) };
     }
   }
 

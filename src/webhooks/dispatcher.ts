@@ -13,7 +13,7 @@ import type { Committed } from '../engine/actor.ts';
 import { Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Backlog } from '../engine/store/backlog.ts';
-import type { ClaimOf, Due } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
 import type { AttentionItem, DeliveryRecord, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 import { type Claimed, readClaimed } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
@@ -134,7 +134,7 @@ export class Dispatcher {
     // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
     if (delivery !== undefined && this.#jobs.has(id)) this.#putOff(claim, NOT_YET_MS);
     // A hint that is not true any more.
-    else if (delivery === undefined || !wantsAttempt(record, this.#options.now() + (claim.due.ahead ?? 0)))
+    else if (delivery === undefined || !wantsAttempt(record, seen(claim.due, this.#options.now())))
       this.#settle({ claim, next: null });
     else {
       const state = this.#targets.of(account, delivery.url);
@@ -258,8 +258,7 @@ export class Dispatcher {
   }
 
   #putOff(claim: ClaimOf<'delivery'>, delayMs: number): void {
-    const { due } = claim;
-    this.#settle({ claim, next: { ...due, at: this.#options.now() + delayMs, tries: due.tries + 1 } });
+    this.#settle({ claim, next: postponed(claim.due, delayMs, this.#options.now()) });
   }
 
   #settle(settlement: Settlement & { claim: ClaimOf<'delivery'> }): void {

@@ -10,6 +10,9 @@ interface DueParts {
   ahead?: number;
 }
 
+/** A clock that was set back by less is let be. */
+const SET_MS = 1_000;
+
 /** A thing that is due at a time (ms since 1970). It is a hint: its claimer reads again the state that it acts on. */
 export type Due = DueParts &
   (
@@ -18,6 +21,19 @@ export type Due = DueParts &
     /** Without `url` the journal has to be asked for it. */
     | { kind: 'delivery'; delivery: string; url?: string }
   );
+
+/**
+ * Up to which time, as its thing was dated, what was claimed may be taken as come: a clock has shown the time that it
+ * was due at, even where it was set back since.
+ */
+export function seen({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>, clock: number): number {
+  return (at > clock + SET_MS ? at : clock) + ahead;
+}
+
+/** What was claimed and is put off: what has come stays so, whatever the clock says now. */
+export function postponed<Some extends Due>(due: Some, delayMs: number, clock: number): Some {
+  return { ...due, at: clock + delayMs, ahead: seen(due, clock) - clock, tries: due.tries + 1 };
+}
 
 export type DueKind = Due['kind'];
 
