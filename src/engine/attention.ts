@@ -177,6 +177,7 @@ async function isDead({ journal }: Sources, id: string): Promise<boolean> {
 
 async function isStuck({ journal }: Sources, { id, since }: AttentionItem): Promise<boolean> {
   const record = await journal.transaction(id);
+  // Where an account's time stands still, since it is ahead of the clock, a change bears the time of the one before.
   return record !== null && waitOf(record) !== null && record.updatedAt === since;
 }
 
