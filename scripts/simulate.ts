@@ -29,9 +29,13 @@ const log = (line: string): void => void process.stdout.write(`${line}\n`);
 try {
   const summary = await new Simulation(seed, steps, values.verbose ? log : () => {}).run();
   const { operations, batches, transactions, deliveries, crashes, elapsedMs, head } = summary;
+  const { clockSteps, timeouts, faults } = summary;
+  const faultCount = Object.values(faults).reduce((sum, count) => sum + count, 0);
+  if (values.verbose) log(`faults: ${JSON.stringify(faults)}`);
   log(
     `ok: seed ${seed}, ${steps} steps, ${operations} operations, ${batches} batches, ${transactions} transactions, ` +
-      `${deliveries} deliveries, ${crashes} crashes, ${Math.round(elapsedMs / 1000)} s simulated, head ${head.slice(0, 16)}`,
+      `${deliveries} deliveries, ${crashes} crashes, ${clockSteps} clock steps, ${faultCount} faults, ` +
+      `${timeouts} timeouts, ${Math.round(elapsedMs / 1000)} s simulated, head ${head.slice(0, 16)}`,
   );
 } catch (error) {
   if (!(error instanceof SimulationFailure)) throw error;

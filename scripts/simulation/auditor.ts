@@ -3,13 +3,15 @@
  * Throws at the first thing that must not be.
  */
 
+import type { Account } from '../../src/domain/account.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { parseEventOrDeliveryId } from '../../src/domain/events.ts';
 import { cashoutFee } from '../../src/domain/fees.ts';
 import type { Answer } from '../../src/engine/commands.ts';
 import { digestOf, type TransactionRecord } from '../../src/engine/journal.ts';
 import { lookupsOf } from '../../src/engine/lookups.ts';
 import { project } from '../../src/engine/project.ts';
-import { type Known, Model } from './model.ts';
+import { type Known, Model, type Timeline } from './model.ts';
 import type { Operation, Request } from './operations.ts';
 import type { Surroundings } from './process.ts';
 
@@ -17,23 +19,35 @@ function must(condition: boolean, what: string): asserts condition {
   if (!condition) throw new Error(what);
 }
 
+/** What happens to one of the accounts. */
+export type AccountSurroundings = Surroundings & { account: Account };
+
+const ENDED: ReadonlySet<string> = new Set(['delivered', 'rejected', 'dead']);
+
 type Asked<Kind extends Request['kind']> = Request & { kind: Kind };
+
+export function timelineOf({ decidedAt, clock }: Surroundings): Timeline {
+  return {
+    decidedAt: ({ id }) => decidedAt.get(id) ?? 0,
+    forwardBetween: (from, to) => clock.forwardBetween(from, to),
+  };
+}
 
 export class Auditor {
   readonly model: Model;
-  readonly #around: Surroundings;
+  readonly #around: AccountSurroundings;
   readonly #operations: readonly Operation[];
   readonly #byTag = new Map<string, Known>();
   #judged = 0;
 
-  constructor(around: Surroundings, operations: readonly Operation[]) {
+  constructor(around: AccountSurroundings, operations: readonly Operation[]) {
     this.#around = around;
     this.#operations = operations;
-    this.model = new Model(around.account, (id) =>
+    const mayBeNegative = (id: string): boolean =>
       operations.some(
         ({ request }) => request.kind === 'adjust' && request.id === id && request.allowNegative,
-      ),
-    );
+      );
+    this.model = new Model(around.account, mayBeNegative, timelineOf(around));
   }
 
   /** All that can be looked at while things go on. */
@@ -42,12 +56,21 @@ export class Auditor {
     this.#judgeAnswers();
   }
 
-  /** All that must be true once nothing is left to do. */
-  auditEnd(now: number): void {
+  /** All that must be true once clocks are right, no fault happens and no URL hangs any more. */
+  auditEnd(): void {
     this.audit();
     must(this.#judged === this.#operations.length, 'an operation never came to an end');
     this.#compareProjections();
-    this.#nothingWaits(now);
+    this.#nothingWaits();
+    this.#opsWereTold();
+    for (const [id, after] of this.model.deliveries) this.#judgeDelivery(id, after);
+  }
+
+  /** Whatever hangs: what goes to a URL that answers has come to its end. */
+  auditPunctuality(): void {
+    this.audit();
+    for (const id of this.#openDeliveries(({ url }) => !this.#around.receivers.isHanging(url)))
+      throw new Error(`the delivery ${id} waits for another URL`);
   }
 
   #readJournal(): void {
@@ -178,7 +201,8 @@ export class Auditor {
         for (const { name, key, value } of lookupsOf(entry)) lookups.set(`${name}:${key}`, value);
       }
     }
-    const stored = state.records('', Number.POSITIVE_INFINITY);
+    const all = state.records('', Number.POSITIVE_INFINITY);
+    const stored = all.filter((record) => record.account === account.id);
     must(
       stored.length === records.size,
       `${stored.length} records are stored, ${records.size} were replayed`,
@@ -200,19 +224,60 @@ export class Auditor {
     must(canonicalJson(state.head(account.id).balances) === canonicalJson(this.model.legs), 'the head');
   }
 
-  /** Nothing that was due was lost: timers fired, orders went out, deliveries came to an end. */
-  #nothingWaits(now: number): void {
-    const { state } = this.#around;
-    const ended = new Set<string>();
+  /** Nothing that was due was lost, or waits for a wrong time to come: timers fired, orders went out. */
+  #nothingWaits(): void {
     for (const known of this.model.transactions.values()) {
-      const late = known.status === 'waiting_payment' && Date.parse(known.expiresAt) <= now;
-      must(!late, `${known.id} waits past its expiry`);
+      must(known.status !== 'waiting_payment', `${known.id} waits past its expiry`);
       // 07: the sandbox bank never says anything.
       must(known.status !== 'pending' || known.amount % 100 === 7, `the payout of ${known.id} was lost`);
-      for (const { id, status } of state.deliveries(known.id)) {
-        if (status === 'delivered' || status === 'rejected' || status === 'dead') ended.add(id);
+    }
+    for (const id of this.#openDeliveries(() => true)) throw new Error(`the delivery ${id} was lost`);
+  }
+
+  #openDeliveries(isMeant: (webhook: { url: string }) => boolean): string[] {
+    const { state, account } = this.#around;
+    const records = [...this.model.transactions.keys()].flatMap((id) => state.deliveries(id));
+    const ended = new Set(records.filter(({ status }) => ENDED.has(status)).map(({ id }) => id));
+    return state
+      .journal(account.id, 1, Number.POSITIVE_INFINITY)
+      .flatMap(({ entries }) => entries.flatMap(({ events }) => events))
+      .flatMap(({ deliveries }) => deliveries)
+      .filter((delivery) => isMeant(delivery) && !ended.has(delivery.id))
+      .map(({ id }) => id);
+  }
+
+  /** What waits for the bank too long, and what is dead, is on the list for ops. */
+  #opsWereTold(): void {
+    const { state, account } = this.#around;
+    const told = new Set(state.listed({ account: account.id }, null).map(({ kind, id }) => `${kind} ${id}`));
+    for (const { id, kind, status } of this.model.transactions.values()) {
+      const isOpen = kind === 'cashout' && (status === 'pending' || status === 'processing');
+      must(isOpen === told.has(`stuck ${id}`), `${id} is ${status}, and stuck is ${!isOpen}`);
+      for (const delivery of state.deliveries(id)) {
+        const isDead = delivery.status === 'dead';
+        must(isDead === told.has(`dead ${delivery.id}`), `${delivery.id} is ${delivery.status}`);
       }
     }
-    for (const id of this.model.deliveries) must(ended.has(id), `the delivery ${id} was lost`);
+  }
+
+  /** What is recorded of a delivery is what its URL saw, and it began after the one before had been attempted. */
+  #judgeDelivery(id: string, after: string | null): void {
+    const { state, receivers } = this.#around;
+    const seen = receivers.seen.get(id) ?? [];
+    const transaction = parseEventOrDeliveryId(id)?.transaction ?? '';
+    const record = state.deliveries(transaction).find((each) => each.id === id);
+    must(record !== undefined, `${id} has no record`);
+    const told = seen.filter(({ ended }) => ended !== null).map(({ statusCode }) => statusCode);
+    for (const { statusCode } of record.attempts) {
+      const index = told.indexOf(statusCode);
+      must(index >= 0, `an attempt of ${id} was invented: ${statusCode}`);
+      told.splice(index, 1);
+    }
+    const last = record.attempts.at(-1)?.statusCode ?? 0;
+    must((record.status === 'delivered') === (last >= 200 && last < 300), `${id} is ${record.status}`);
+    const began = Math.min(...seen.map((each) => each.began));
+    const before = after === null ? [] : (receivers.seen.get(after) ?? []);
+    const isInOrder = after === null || before.some(({ ended }) => ended !== null && ended < began);
+    must(isInOrder, `${id} was attempted before ${after}`);
   }
 }

@@ -8,6 +8,18 @@ import type { Account } from '../../src/domain/account.ts';
 import type { Batch, Entry } from '../../src/engine/journal.ts';
 import { CREDITED, DEBITED, FIRST, MOVES } from './rules.ts';
 
+/** What is known of true time, ms since 1970: the times of entries are those of clocks that may be wrong. */
+export interface Timeline {
+  decidedAt(batch: Batch): number;
+  /** By how many ms, in all, clocks were set forward between two times. */
+  forwardBetween(from: number, to: number): number;
+}
+
+/** Clocks that are always right. */
+const RIGHT: Timeline = { decidedAt: ({ at }) => Date.parse(at), forwardBetween: () => 0 };
+/** Clocks that are right differ by less. */
+const SKEW_MS = 2_000;
+
 /** A transaction as the model has it. */
 export interface Known {
   id: string;
@@ -17,7 +29,10 @@ export interface Known {
   key: string | null;
   amount: number;
   totalFee: number;
-  expiresAt: string;
+  /** How long after its creation it may expire, ms. */
+  lifeMs: number;
+  /** When it was created, by the timeline. */
+  createdAt: number;
   /** Applied message ids with what they said. */
   applied: Map<string, string>;
   /** What was refused, by id and digest. */
@@ -66,17 +81,22 @@ export class Model {
   /** By sequence number: the balance after a batch, and the lowest while it was decided, from the one before on. */
   readonly balances: { after: number; lowest: number }[] = [{ after: 0, lowest: 0 }];
   readonly legs: Record<string, number> = { available: 0, clearing: 0, fees: 0, bank: 0 };
-  readonly deliveries = new Set<string>();
+  /** With the delivery that must have been attempted before each; null: none. */
+  readonly deliveries = new Map<string, string | null>();
   readonly #account: Account;
   readonly #mayBeNegative: (id: string) => boolean;
+  readonly #timeline: Timeline;
   readonly #ids = new Set<string>();
   readonly #credited = new Map<string, string>();
   readonly #returned = new Set<string>();
   #hash = '0'.repeat(64);
   #at = '';
+  /** When the present batch was decided, by the timeline. */
+  #decidedAt = 0;
 
   /** `mayBeNegative`: whether an adjustment with this id was ever asked to go below zero. */
-  constructor(account: Account, mayBeNegative: (id: string) => boolean) {
+  constructor(account: Account, mayBeNegative: (id: string) => boolean, timeline: Timeline = RIGHT) {
+    this.#timeline = timeline;
     this.#account = account;
     this.#mayBeNegative = mayBeNegative;
   }
@@ -93,6 +113,7 @@ export class Model {
     );
     must(batch.at >= this.#at, `batch ${batch.seq} goes back in time`);
     must(batch.entries.length > 0, `batch ${batch.seq} is empty`);
+    this.#decidedAt = this.#timeline.decidedAt(batch);
     let lowest = this.#available;
     for (const entry of batch.entries) {
       must(entry.at === batch.at, `an entry of ${batch.seq} has a time of its own`);
@@ -157,7 +178,8 @@ export class Model {
       key: (context.idempotencyKey as string | null | undefined) ?? null,
       amount: context.amount as number,
       totalFee: context.fee.totalFee,
-      expiresAt: (context.expiresAt as string | undefined) ?? '',
+      lifeMs: Date.parse(String(context.expiresAt)) - Date.parse(String(context.createdAt)),
+      createdAt: this.#decidedAt,
       applied: new Map(),
       refused: new Set(),
       payments: new Set(),
@@ -212,13 +234,20 @@ export class Model {
       `${message.type} on ${known.id} moved ${moved}`,
     );
     if (message.type === 'EXPIRE' && message.door === 'clock') {
-      must(entry.at >= known.expiresAt, `${known.id} expired before its time`);
+      this.#expiredInTime(known);
     }
     if (message.type === 'PAY' || message.type === 'HOLD') this.#credits(entry, known);
     const implied = known.status === 'pending' && (to === 'completed' || to === 'failed');
     known.startImplied ||= implied;
     known.status = to;
     this.#events(entry, known, implied ? ['processing', to] : [to]);
+  }
+
+  /** A clock that is set forward makes due what isn't; nothing else does. */
+  #expiredInTime({ id, createdAt, lifeMs }: Known): void {
+    const lasted = this.#decidedAt - createdAt;
+    const shown = lasted + this.#timeline.forwardBetween(createdAt, this.#decidedAt) + SKEW_MS;
+    must(shown >= lifeMs, `${id} expired before its time: after ${lasted} ms of ${lifeMs}`);
   }
 
   /** Within an account an end-to-end id credits one charge, and never one that was given back. */
@@ -267,7 +296,7 @@ export class Model {
       for (const delivery of deliveries) {
         must(!this.deliveries.has(delivery.id), `the delivery ${delivery.id} is there twice`);
         must(delivery.after === (known.last.get(delivery.url) ?? null), `${delivery.id} comes after another`);
-        this.deliveries.add(delivery.id);
+        this.deliveries.set(delivery.id, delivery.after);
         known.last.set(delivery.url, delivery.id);
       }
     }

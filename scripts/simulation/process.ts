@@ -1,73 +1,55 @@
 /**
- * A simulated process: engine, payments and the bank's desk over its own incarnation of the store, with faults
- * between. It can die at any moment: what it had not written then is never written.
+ * A simulated process: all that a server runs but its doors and its job clock, over its own incarnation of the store,
+ * with faults between. It can die at any moment: what it had not written then is never written.
  */
-
+import { Directory } from '../../src/accounts/directory.ts';
+import { Sealer } from '../../src/accounts/sealing.ts';
 import { Desk } from '../../src/bank/desk.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { Payments } from '../../src/engine/payments.ts';
-import type { Claim, Due } from '../../src/engine/store/due.ts';
-import { type Settlement, StoreUnavailable } from '../../src/engine/store.ts';
-import { attempted, newDelivery, wantsAttempt } from '../../src/webhooks/delivery.ts';
-import type { Faults, FaultVerdict, StoreMethod } from '../../test/support/memory-store/faults.ts';
+import { ClockWatch } from '../../src/jobs/clock-watch.ts';
+import { freshWork } from '../../src/jobs/fresh-work.ts';
+import type { RecurringJob } from '../../src/jobs/recurring-job.ts';
+import { sweeps } from '../../src/jobs/sweeps.ts';
+import { Timers } from '../../src/jobs/timers.ts';
+import { Watch } from '../../src/jobs/watch.ts';
+import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import type { MemoryState } from '../../test/support/memory-store/state.ts';
 import { MemoryStore } from '../../test/support/memory-store/store.ts';
+import type { Weather } from './faults.ts';
+import type { Receivers } from './receivers.ts';
+import { SimulatedSender } from './sender.ts';
+import type { WallClock } from './wall-clock.ts';
 import type { World } from './world.ts';
 
-export const SILENT_AFTER_MS = 5_000;
+const STUCK_AFTER_MS = 300_000;
+const SILENT_AFTER_MS = 5_000;
 const SANDBOX_DELAY_MS = 500;
 const CHARGE_EXPIRY_S = 600;
-const BATCH = 20;
+/** The last retry comes after 6 minutes, so that an hour stands out. */
+const RETRY_SCALE = 0.1;
 
-/** How often, of a thousand calls, the store misbehaves. */
-export interface FaultRates {
-  /** Fails and changes nothing. */
-  before: number;
-  /** Takes effect, but its answer is lost. */
-  after: number;
-  /** An append is told that another was first. */
-  stale: number;
-  /** An append takes longer than it may. */
-  slow: number;
-}
-
-export const CALM: FaultRates = { before: 0, after: 0, stale: 0, slow: 0 };
-export const ROUGH: FaultRates = { before: 15, after: 15, stale: 40, slow: 4 };
+/** Opens what the accounts' webhooks are signed with. */
+export const SEALER = new Sealer(Buffer.alloc(32, 1));
 
 /** Shared by the processes of a simulation. */
 export interface Surroundings {
   world: World;
+  clock: WallClock;
   state: MemoryState;
-  account: Account;
-  rates: { now: FaultRates };
+  /** When each batch was decided, by its id: ms since 1970, by the world's time. */
+  decidedAt: Map<string, number>;
+  weather: Weather;
+  receivers: Receivers;
+  log(line: string): void;
 }
 
-// Whoever reports a result and loses it keeps the claim until it dies: that is not what is simulated here.
-const SPARED: ReadonlySet<StoreMethod> = new Set(['settle', 'park', 'beat', 'claim']);
-
-/** A moment of chance before and after each call, which the world lets happen in any order. */
-function faultsOf(name: string, isAlive: () => boolean, { world, rates }: Surroundings): Faults {
-  const { random } = world;
-  const gate = (delayMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      if (!isAlive()) return;
-      if (delayMs > 0) world.after(delayMs, resolve, name);
-      else world.soon(name, resolve);
-    });
-  return {
-    before: async (method): Promise<FaultVerdict> => {
-      const slow = method === 'append' && random.perMille(rates.now.slow);
-      await gate(slow ? 1_000 + random.int(9_000) : 0);
-      if (!SPARED.has(method) && random.perMille(rates.now.before)) throw new StoreUnavailable('before');
-      return method === 'append' && random.perMille(rates.now.stale) ? 'stale' : undefined;
-    },
-    after: async (method) => {
-      await gate(0);
-      if (!SPARED.has(method) && random.perMille(rates.now.after)) throw new StoreUnavailable('after');
-    },
-  };
+/** A recurring job, and its last run by the world's time. */
+interface Scheduled extends RecurringJob {
+  ranAt: number;
+  isUnderWay: boolean;
 }
 
 export class Process {
@@ -75,36 +57,38 @@ export class Process {
   readonly store: MemoryStore;
   readonly engine: Engine;
   readonly payments: Payments;
-  readonly #desk: Desk;
-  readonly #world: World;
-  readonly #now: () => number;
+  readonly #around: Surroundings;
+  readonly #jobs: Scheduled[];
   #alive = true;
 
   constructor(name: string, around: Surroundings) {
-    const { world, state, account } = around;
-    // Clocks of two machines never agree.
-    const skewMs = world.random.int(400) - 200;
-    const now = (): number => world.now + skewMs;
+    const { world, clock, state, weather } = around;
     this.name = name;
-    this.#world = world;
-    this.#now = now;
-    const faults = faultsOf(name, () => this.#alive, around);
+    this.#around = around;
+    // Each process measures the store's clock for itself: two of them never quite agree.
+    const skewMs = world.random.int(400) - 200;
+    const now = (): number => clock.now + skewMs;
     this.store = new MemoryStore({
       state,
       incarnation: name,
-      now: () => world.now,
+      now: () => clock.now,
       silentAfterMs: SILENT_AFTER_MS,
-      faults,
+      faults: weather.faultsOf(name, () => this.#alive),
     });
-    const bank = new SandboxBank(SANDBOX_DELAY_MS);
+    const directory = new Directory(this.store.accounts, SEALER, now);
     this.engine = new Engine({
       store: this.store,
       everyDoorSpeaks: true,
       now,
-      stuckAfterMs: 300_000,
-      newBatchId: () => world.random.uuid(),
-      settings: async () => account,
+      stuckAfterMs: STUCK_AFTER_MS,
+      newBatchId: () => {
+        const id = world.random.uuid();
+        around.decidedAt.set(id, world.now);
+        return id;
+      },
+      settings: (id): Promise<Account | null> => directory.account(id),
     });
+    const bank = new SandboxBank(SANDBOX_DELAY_MS);
     this.payments = new Payments({
       engine: this.engine,
       journal: this.store.journal,
@@ -113,15 +97,27 @@ export class Process {
       newId: () => world.random.uuid(),
       chargeExpiryS: CHARGE_EXPIRY_S,
     });
-    this.#desk = new Desk({
-      engine: this.engine,
-      payments: this.payments,
-      journal: this.store.journal,
-      due: this.store.due,
-      bank,
-      now: () => world.now,
-      onTrouble: () => {},
+    this.#jobs = this.#openWorkers({ bank, directory, now }).map((job) => {
+      return { ...job, ranAt: Number.NEGATIVE_INFINITY, isUnderWay: false };
     });
+  }
+
+  #openWorkers({ bank, directory, now }: { bank: SandboxBank; directory: Directory; now(): number }) {
+    const { world, receivers, log } = this.#around;
+    const { store, engine, payments, name } = this;
+    const { journal, due, backlog } = store;
+    const onTrouble = (error: unknown): void => log(`trouble of ${name}: ${String(error)}`);
+    const sender = new SimulatedSender({ world, receivers, owner: name, now });
+    const parts = { journal, due, backlog, directory, sender, attention: engine };
+    const dispatcher = new Dispatcher({ ...parts, now, retryScale: RETRY_SCALE, onTrouble });
+    const common = { engine, payments, journal, due, bank, now, onTrouble };
+    const [desk, timers] = [new Desk(common), new Timers(common)];
+    engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
+    const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
+    const watch = new Watch({ engine, store, now, stuckAfterMs: STUCK_AFTER_MS });
+    const clock = new ClockWatch({ store, engine, now, onNotice: (text) => log(`${name}: ${text}`) });
+    const cleaning = { name: 'sender', everyMs: 1_000, run: async () => sender.sweep() };
+    return [...shared, ...local, ...watch.jobs, ...clock.jobs, cleaning];
   }
 
   get alive(): boolean {
@@ -131,53 +127,25 @@ export class Process {
   /** From now on it does nothing. */
   die(): void {
     this.#alive = false;
-    this.#world.drop(this.name);
+    this.#around.world.drop(this.name);
   }
 
-  /** Claims and carries out what is due; how much it was. The bank comes before the clock. */
-  async sweep(): Promise<number> {
-    const { due } = this.store;
-    await due.beat(this.#world.now);
-    // What is due goes by the clock that the engine decides by: by another one, a timer might come too early.
-    const orders = await due.claim('bank', this.#now(), BATCH);
-    if (orders.length > 0) await this.#desk.carryOut(orders.map((claim) => ({ claim, record: null })));
-    const timers = await due.claim('timer', this.#now(), BATCH);
-    const deliveries = await due.claim('delivery', this.#now(), BATCH);
-    const fired = await Promise.all(timers.map((claim) => this.#fire(claim)));
-    const sent = await Promise.all(deliveries.map((claim) => this.#deliver(claim)));
-    const settlements = [...fired, ...sent];
-    if (settlements.length > 0) await due.settle(settlements);
-    return orders.length + settlements.length;
-  }
-
-  async #fire(claim: Claim): Promise<Settlement> {
-    const due = claim.due as Due & { kind: 'timer' };
-    try {
-      await this.engine.send(due.account, { ...due });
-      return { claim, next: null };
-    } catch {
-      return { claim, next: { ...due, at: this.#world.now + 1_000, tries: due.tries + 1 } };
+  /** Begins the jobs whose time has come; each goes on by itself, between everything else. */
+  tick(): void {
+    for (const job of this.#jobs) {
+      if (job.isUnderWay || this.#around.world.now - job.ranAt < job.everyMs) continue;
+      job.isUnderWay = true;
+      job.ranAt = this.#around.world.now;
+      void this.#run(job);
     }
   }
 
-  async #deliver(claim: Claim): Promise<Settlement> {
-    const due = claim.due as Due & { kind: 'delivery' };
-    const { random } = this.#world;
-    const now = this.#now();
+  async #run(job: Scheduled): Promise<void> {
     try {
-      const known = (await this.store.journal.deliveries(due.transaction)).find(
-        ({ id }) => id === due.delivery,
-      );
-      const record = known ?? newDelivery(due.delivery, due.account, due.transaction);
-      if (!wantsAttempt(record, now)) return { claim, next: null };
-      const statusCode = random.pick([200, 200, 204, 500, 404, 429, null]);
-      const attempt = { at: new Date(now).toISOString(), statusCode, error: null, durationMs: 1 };
-      const after = attempted(record, attempt, null, 1, now);
-      const next = after.nextAttemptAt === null ? null : { ...due, at: Date.parse(after.nextAttemptAt) };
-      return { claim, next, record: after };
+      await job.run();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      return { claim, next: { ...due, at: now + 1_000, tries: due.tries + 1 } };
+      this.#around.log(`the job ${job.name} of ${this.name} failed: ${String(error)}`);
     }
+    job.isUnderWay = false;
   }
 }

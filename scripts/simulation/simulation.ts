@@ -1,19 +1,28 @@
-/** Runs one simulation: workload, faults, crashes, and the auditor that must agree with all of it. */
-import type { Account } from '../../src/domain/account.ts';
-import { DEMO_FEES } from '../../src/domain/fees.ts';
+/**
+ * Runs one simulation: workload, faults, crashes, clocks that step and URLs that hang, and the auditors that must agree
+ * with all of it.
+ */
 import type { Batch } from '../../src/engine/journal.ts';
 import { MemoryState } from '../../test/support/memory-store/state.ts';
-import { Auditor } from './auditor.ts';
-import { CALM, Process, ROUGH, SILENT_AFTER_MS, type Surroundings } from './process.ts';
+import { ACCOUNT, MAY_HANG, NEIGHBOUR } from './accounts.ts';
+import { type AccountSurroundings, Auditor, timelineOf } from './auditor.ts';
+import { OUTAGE_OVER_MS, Weather } from './faults.ts';
+import type { Timeline } from './model.ts';
+import { Process, type Surroundings } from './process.ts';
 import { Random } from './random.ts';
+import { Receivers } from './receivers.ts';
+import { WallClock } from './wall-clock.ts';
 import { Workload } from './workload.ts';
 import { World } from './world.ts';
 
 const START = Date.UTC(2026, 0, 5, 12);
-const PROCESSES = 2;
+const MOST_PROCESSES = 2;
 const AUDIT_EVERY = 250;
-const HOUR_MS = 3_600_000;
-const MOST_ROUNDS = 2_000;
+/** Expiry and the last retry come after 10 and 6 minutes: whatever waits for longer waits for a time that is wrong. */
+const REST_MS = 11 * 60_000;
+const TICK_MS = 5_000;
+/** After a fault each write is tried again within this time. */
+const WRITTEN_MS = 2_000;
 
 /** What a run came to; the same for the same seed and steps. */
 export interface Summary {
@@ -24,6 +33,12 @@ export interface Summary {
   transactions: number;
   deliveries: number;
   crashes: number;
+  /** How often the wall clock was set. */
+  clockSteps: number;
+  /** Attempts that a URL let time out. */
+  timeouts: number;
+  /** How often each fault of the store happened, by moment and method. */
+  faults: Record<string, number>;
   /** Milliseconds of the simulation's own time. */
   elapsedMs: number;
   /** Of the last batch: two runs with one hash did the same, to the byte. */
@@ -33,28 +48,11 @@ export interface Summary {
 /** What must not be was found; `seed` and `step` lead there again. */
 export class SimulationFailure extends Error {}
 
-/** The account that all of it happens to. */
-export const ACCOUNT: Account = {
-  id: '11111111-1111-4111-8111-111111111111',
-  version: 1,
-  name: 'Simulated',
-  clientId: 'client_simulated',
-  secretHash: '',
-  status: 'active',
-  userStatus: 'active',
-  allowedIps: ['*'],
-  webhooks: [
-    { url: 'https://all.example', events: null, secrets: [] },
-    { url: 'https://some.example', events: ['pix-in.paid', 'cashout.*'], secrets: [] },
-  ],
-  fees: DEMO_FEES,
-  expiresIn: null,
-  maxAmount: null,
-  pixKey: 'loja@example.com',
-  merchantName: 'LOJA',
-  merchantCity: 'SAO PAULO',
-  createdAt: new Date(START).toISOString(),
-};
+/** What happens to one of the accounts, and who holds that against its journal. */
+interface Scene {
+  workload: Workload;
+  auditor: Auditor;
+}
 
 export class Simulation {
   readonly #seed: number;
@@ -62,8 +60,9 @@ export class Simulation {
   readonly #log: (line: string) => void;
   readonly #world: World;
   readonly #around: Surroundings;
-  readonly #workload: Workload;
-  readonly #auditor: Auditor;
+  readonly #scene: Scene;
+  readonly #neighbour: Scene;
+  readonly #count: number;
   #processes: Process[] = [];
   #started = 0;
   #crashes = 0;
@@ -72,10 +71,27 @@ export class Simulation {
     this.#seed = seed;
     this.#steps = steps;
     this.#log = log;
-    this.#world = new World(new Random(seed), START);
-    this.#around = { world: this.#world, state: new MemoryState(), account: ACCOUNT, rates: { now: ROUGH } };
-    this.#workload = new Workload(this.#around);
-    this.#auditor = new Auditor(this.#around, this.#workload.operations);
+    const world = new World(new Random(seed), START);
+    const state = new MemoryState();
+    const clock = new WallClock(world);
+    const weather = new Weather(world);
+    this.#world = world;
+    const receivers = new Receivers(world, MAY_HANG);
+    this.#around = { world, clock, state, weather, receivers, decidedAt: new Map(), log };
+    for (const account of [ACCOUNT, NEIGHBOUR]) state.putAccount(account);
+    this.#scene = this.#open({ ...this.#around, account: ACCOUNT });
+    this.#neighbour = this.#open({ ...this.#around, account: NEIGHBOUR });
+    this.#count = 1 + world.random.int(MOST_PROCESSES);
+    if (world.random.perMille(500)) clock.step();
+  }
+
+  #open(around: AccountSurroundings): Scene {
+    const workload = new Workload(around);
+    return { workload, auditor: new Auditor(around, workload.operations) };
+  }
+
+  get #scenes(): Scene[] {
+    return [this.#scene, this.#neighbour];
   }
 
   /** @throws SimulationFailure */
@@ -83,15 +99,15 @@ export class Simulation {
     const giveBack = this.#world.install();
     let step = 0;
     try {
-      while (this.#processes.length < PROCESSES) this.#start();
+      while (this.#processes.length < this.#count) this.#start();
       for (; step < this.#steps; step += 1) {
         await this.#step();
-        if (this.#workload.failure !== null) throw this.#workload.failure;
-        if (step % AUDIT_EVERY === AUDIT_EVERY - 1) this.#auditor.audit();
+        this.#throwFailure();
+        if (step % AUDIT_EVERY === AUDIT_EVERY - 1) for (const { auditor } of this.#scenes) auditor.audit();
       }
       await this.#comeToRest();
-      if (this.#workload.failure !== null) throw this.#workload.failure;
-      this.#auditor.auditEnd(this.#world.now);
+      this.#throwFailure();
+      this.#auditEnd();
       return this.#summary();
     } catch (error) {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -103,9 +119,18 @@ export class Simulation {
     }
   }
 
-  /** The journal that the run left. */
+  /** The journal that the run left of the account that most happens to. */
   journal(): Batch[] {
     return this.#around.state.journal(ACCOUNT.id, 1, Number.POSITIVE_INFINITY);
+  }
+
+  /** When its batches were decided. */
+  get timeline(): Timeline {
+    return timelineOf(this.#around);
+  }
+
+  #throwFailure(): void {
+    for (const { workload } of this.#scenes) if (workload.failure !== null) throw workload.failure;
   }
 
   #start(): void {
@@ -115,71 +140,120 @@ export class Simulation {
 
   async #step(): Promise<void> {
     const { random } = this.#world;
+    const { receivers, weather } = this.#around;
     const process = random.pick(this.#processes);
-    const what = random.weighted({ ask: 500, turn: 400, sweep: 60, wait: 35, crash: 3 });
+    const chances = { ask: 480, turn: 400, tick: 80, wait: 35, crash: 3, clock: 5, hang: 8, outage: 2 };
+    const what = random.weighted(chances);
     this.#log(`${this.#world.now - START} ms ${what} ${process.name}`);
     switch (what) {
       case 'ask':
-        this.#workload.ask(process);
+        (random.perMille(850) ? this.#scene : this.#neighbour).workload.ask(process);
         break;
       case 'turn':
         for (let turns = random.int(12); turns > 0; turns -= 1) await this.#world.turn();
         break;
-      case 'sweep':
-        this.#sweep(process);
+      case 'tick':
+        process.tick();
         break;
       case 'wait':
         this.#world.advance(random.pick([1, 10, 500, 1_000, 30_000, 61_000]));
         break;
       case 'crash':
-        this.#crash(process);
+        await this.#crash(process);
+        break;
+      case 'clock':
+        await this.#setClock();
+        break;
+      case 'hang':
+        receivers.turn();
+        break;
+      case 'outage':
+        weather.beginOutage();
         break;
     }
   }
 
-  /** Goes on by itself, between everything else. */
-  #sweep(process: Process): void {
-    process
-      .sweep()
-      .catch((error: unknown) => this.#log(`a sweep of ${process.name} failed: ${String(error)}`));
+  /**
+   * The clock steps at a moment at which nothing that was reckoned by it is on its way into the store: that would be
+   * dated by the time after the step, and nobody can tell by which one it was reckoned.
+   */
+  async #setClock(): Promise<void> {
+    const { clock, weather, world } = this.#around;
+    if (weather.isRough) return;
+    await weather.pause(async () => {
+      for (let passed = 0; passed < WRITTEN_MS; passed += 500) {
+        await world.quiet();
+        world.advance(500);
+      }
+      await world.quiet();
+      clock.step();
+    });
   }
 
-  #crash(process: Process): void {
+  async #crash(process: Process): Promise<void> {
     process.die();
     this.#crashes += 1;
-    this.#workload.orphan(process.name);
+    for (const { workload } of this.#scenes) workload.orphan(process.name);
     this.#processes = this.#processes.filter((each) => each !== process);
+    // Where the one that comes after it starts by another time, nobody has seen the clock step.
+    if (this.#world.random.perMille(300)) await this.#setClock();
     this.#start();
   }
 
-  /** No more faults; all is drained, and time passes until nothing is due any more. */
+  /**
+   * Clocks are right and no fault happens any more. A URL goes on hanging at first: all others get what is theirs. Then
+   * it answers, and nothing may wait.
+   */
   async #comeToRest(): Promise<void> {
-    this.#around.rates.now = CALM;
-    await this.#world.calm();
-    const [survivor, ...others] = this.#processes;
-    if (survivor === undefined) throw new Error('nobody is left');
-    // Those who are silent lose their claims to the one that goes on.
-    for (const process of others) process.die();
-    this.#world.advance(SILENT_AFTER_MS + 1_000);
-    for (let quiet = 0, rounds = 0; quiet < 3; rounds += 1) {
-      if (rounds > MOST_ROUNDS) throw new Error('what is due never comes to an end');
-      const done = await this.#world.until(survivor.sweep());
-      quiet = done > 0 ? 0 : quiet + 1;
-      if (done > 0) continue;
-      this.#world.advance(HOUR_MS);
+    const { clock, receivers, weather, world } = this.#around;
+    weather.clear();
+    // What an outage has held up is written before the clock is put right.
+    await this.#rest(OUTAGE_OVER_MS);
+    clock.putRight();
+    receivers.isKind = true;
+    receivers.hang(MAY_HANG[0]);
+    // What the others had in hand comes free where they died; where they live, they end it.
+    for (const other of world.random.perMille(500) ? this.#processes.splice(1) : []) {
+      other.die();
+      for (const { workload } of this.#scenes) workload.orphan(other.name);
+    }
+    await this.#rest(REST_MS);
+    for (const { auditor } of this.#scenes) auditor.auditPunctuality();
+    receivers.letGo();
+    await this.#rest(REST_MS);
+  }
+
+  async #rest(ms: number): Promise<void> {
+    for (const until = this.#world.now + ms; this.#world.now < until; ) {
+      for (const process of this.#processes) process.tick();
+      await this.#world.quiet();
+      this.#world.advance(TICK_MS);
     }
   }
 
+  #auditEnd(): void {
+    const { state } = this.#around;
+    for (const { auditor } of this.#scenes) auditor.auditEnd();
+    const left = state.due.size + state.backlog.total();
+    if (left > 0) throw new Error(`${left} things are left behind`);
+  }
+
   #summary(): Summary {
-    const head = this.#around.state.head(ACCOUNT.id);
+    const { state, clock, receivers, weather } = this.#around;
+    const head = state.head(ACCOUNT.id);
+    const sum = (count: (scene: Scene) => number): number =>
+      this.#scenes.reduce((all, scene) => all + count(scene), 0);
     return {
       seed: this.#seed,
       steps: this.#steps,
-      operations: this.#workload.operations.length,
-      batches: head.seq,
-      transactions: this.#auditor.model.transactions.size,
-      deliveries: this.#auditor.model.deliveries.size,
+      operations: sum(({ workload }) => workload.operations.length),
+      batches: sum(({ auditor }) => auditor.model.seq),
+      transactions: sum(({ auditor }) => auditor.model.transactions.size),
+      deliveries: sum(({ auditor }) => auditor.model.deliveries.size),
       crashes: this.#crashes,
+      clockSteps: clock.steps,
+      timeouts: receivers.timeouts,
+      faults: Object.fromEntries([...weather.counts].sort()),
       elapsedMs: this.#world.now - START,
       head: head.hash,
     };

@@ -5,8 +5,9 @@ import { Overloaded } from '../../src/engine/actor.ts';
 import { BankRefused } from '../../src/engine/bank.ts';
 import { adjust } from '../../src/engine/payments.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
+import type { AccountSurroundings } from './auditor.ts';
 import type { Operation, Request, Result } from './operations.ts';
-import type { Process, Surroundings } from './process.ts';
+import type { Process } from './process.ts';
 
 const IDS = ['m1', 'm2', 'm3', 'm4', 'm5', 'constructor', '__proto__', 'toString', null];
 const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'constructor', '__proto__'];
@@ -16,11 +17,11 @@ export class Workload {
   readonly operations: Operation[] = [];
   /** What nobody may be told: an error that is none of the documented ones. */
   failure: unknown = null;
-  readonly #around: Surroundings;
+  readonly #around: AccountSurroundings;
   readonly #transactions: { id: string; type: 'pix-in' | 'cashout'; amount: number }[] = [];
   #payments = 0;
 
-  constructor(around: Surroundings) {
+  constructor(around: AccountSurroundings) {
     this.#around = around;
   }
 

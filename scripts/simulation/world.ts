@@ -1,6 +1,6 @@
 /**
- * The simulation's time and order of events. While it is installed, `setTimeout` and `setImmediate` are its own:
- * nothing waits for real time, and which of the things that may happen now is next, its random stream decides.
+ * The simulation's time and order of events. While it is installed, `setTimeout`, `setImmediate` and
+ * `performance.now` are its own: nothing waits for real time, and which of the things that may happen now is next, its random stream decides.
  *
  * 1. One thing happens at a time, and all that follows from it at once (microtasks) happens before the next.
  * 2. Time only moves to the next timer, and only when nothing else can happen, or when it is told to.
@@ -25,7 +25,7 @@ interface Timer {
 const realImmediate = setImmediate;
 
 export class World {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, by a clock that is always right. */
   now: number;
   readonly random: Random;
   #ready: Waiting[] = [];
@@ -37,7 +37,7 @@ export class World {
     this.now = now;
   }
 
-  /** Takes over the timers of this process; the function that is returned gives them back. */
+  /** Takes over the timers and the monotonic clock of this process; the function that is returned gives them back. */
   install(): () => void {
     const real = { setTimeout, clearTimeout, setImmediate };
     const later = (run: () => void, delayMs = 0): Timer => this.after(delayMs, run);
@@ -50,7 +50,11 @@ export class World {
       },
       setImmediate: (run: () => void) => this.soon(null, run),
     });
-    return () => void Object.assign(globalThis, real);
+    Object.defineProperty(performance, 'now', { value: () => this.now, configurable: true });
+    return () => {
+      Object.assign(globalThis, real);
+      Reflect.deleteProperty(performance, 'now');
+    };
   }
 
   /** May happen from now on. */
@@ -95,26 +99,11 @@ export class World {
     return true;
   }
 
-  /** Lets things happen until this is settled; throws where nothing more can happen, or far too much does. */
-  async until<Value>(promise: Promise<Value>): Promise<Value> {
-    let isSettled = false;
-    const settled = promise.finally(() => {
-      isSettled = true;
-    });
-    settled.catch(() => {});
-    for (let turns = 0; !isSettled; turns += 1) {
-      await new Promise<void>((resolve) => realImmediate(resolve));
-      if (isSettled) break;
-      if (turns > 100_000) throw new Error('no end is in sight');
-      if (!(await this.turn()) && !isSettled) throw new Error('it waits for what never happens');
-    }
-    return settled;
-  }
-
-  /** Lets everything happen that can. */
-  async calm(): Promise<void> {
-    for (let turns = 0; await this.turn(); turns += 1) {
+  /** Lets everything happen that can without time passing. */
+  async quiet(): Promise<void> {
+    for (let turns = 0; this.#ready.length > 0; turns += 1) {
       if (turns > 200_000) throw new Error('it never comes to rest');
+      await this.turn();
     }
   }
 }

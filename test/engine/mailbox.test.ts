@@ -1,7 +1,7 @@
 /** The mailbox: bounded, and rid of what nobody waits for. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ACCOUNT as SETTINGS } from '../../scripts/simulation/simulation.ts';
+import { ACCOUNT as SETTINGS } from '../../scripts/simulation/accounts.ts';
 import { MAILBOX_SIZE, Overloaded } from '../../src/engine/actor.ts';
 import { Room } from '../../src/engine/claims.ts';
 import { Engine } from '../../src/engine/engine.ts';
