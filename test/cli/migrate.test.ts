@@ -78,7 +78,7 @@ test('a database that is not there', async () => {
 });
 
 test('a folder that a server has', async () => {
-  const server = await startServer({ dataDir: folder.path, env: EMBEDDED });
+  const server = await startServer({ dataDir: folder.path, env: { MONGODB_URI: '' } });
   try {
     const told = await fails(['--to', NOWHERE], 1, 'STORE_IN_USE');
     assert.match(text(told, 'message'), `process ${server.pid}`);
