@@ -7,7 +7,6 @@
  * 2. Adjustments point at no transaction, and refusals at one with many. Each is given once, so all given ones are there
  *    and no other is where there are as many; only where there are not, the journal is asked for each.
  */
-
 import { historyOf } from '../engine/history.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import { lookupKey, lookupsOf } from '../engine/lookups.ts';

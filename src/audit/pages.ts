@@ -1,5 +1,4 @@
 /** A store's journals page by page: what is held of them is bounded, whatever there is. */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch } from '../engine/journal.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';

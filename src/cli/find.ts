@@ -1,5 +1,4 @@
 /** Finds a transaction by what a merchant or a bank quotes. */
-
 import { accountsIn } from '../audit/pages.ts';
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { historyOf } from '../engine/history.ts';

@@ -2,7 +2,6 @@
  * What transactions are found by, and the finding. The rows are projections of entries (I7); what they mean is
  * with `LookupName` in `store/lookups.ts`.
  */
-
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { type Entry, sha256, type TransactionRecord } from './journal.ts';
 import type { LookupName, LookupRow } from './store/lookups.ts';

@@ -2,7 +2,6 @@
  * An account for tests of `decide`: commands in, decisions out, batch by batch, without a store. What is handed
  * to the engine is frozen to the last leaf, so whoever changes an input throws.
  */
-
 import * as assert from 'uvu/assert';
 import type { AnyStateMachine } from 'xstate';
 import { type MachineName, type Migration, machines, migrations } from '../../machines/index.ts';

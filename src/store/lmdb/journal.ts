@@ -2,7 +2,6 @@
  * The journal of the embedded store and its projections. An append is issued within a group of writes, under the
  * condition that its sequence number is free; it is waited for to its end.
  */
-
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
 import type { LookupName, LookupPage, LookupRow } from '../../engine/store/lookups.ts';

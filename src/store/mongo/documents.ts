@@ -5,7 +5,6 @@
  * Where BSON can't hold a text (a lone surrogate, a null byte in a name) or the driver would read it as
  * something else (a DBRef), the document carries the exact text as `exact` beside its readable form.
  */
-
 import { Long } from 'mongodb';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Balances } from '../../domain/money.ts';

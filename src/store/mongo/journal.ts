@@ -2,7 +2,6 @@
  * The journal on MongoDB and what its projections tell: the reads of merchants' requests, of operators and of
  * verify. How a batch gets into the journal is in `appends/appends.ts`.
  */
-
 import {
   type Batch,
   type BatchContent,

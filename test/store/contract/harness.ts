@@ -1,5 +1,4 @@
 /** What the store's contract runs on, and what its parts share. */
-
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';

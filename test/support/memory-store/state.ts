@@ -2,7 +2,6 @@
  * What the incarnations of a memory store share. Every method is one synchronous step, so an append or a
  * settlement is seen whole or not at all.
  */
-
 import type { Account } from '../../../src/domain/account.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { waitOf } from '../../../src/engine/attention.ts';

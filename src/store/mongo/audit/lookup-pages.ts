@@ -1,5 +1,4 @@
 /** An account's lookups page by page, for verify and rebuild: where the documents keep them, one kind after the other. */
-
 import { type Document, MaxKey, MinKey } from 'mongodb';
 import type { LookupPage, LookupRow } from '../../../engine/store/lookups.ts';
 import type { AdjustmentDocument, RefusalDocument, TransactionDocument } from '../documents.ts';

@@ -1,5 +1,4 @@
 /** What is stored comes back as it was given: keys, texts, numbers, and the bytes that the hash covers. */
-
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Metadata } from '../../../../src/domain/transactions.ts';

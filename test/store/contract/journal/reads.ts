@@ -1,5 +1,4 @@
 /** Reading: by id, lookup, sequence number and page; what was answered outlives the process. */
-
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Lookup, LookupPage, LookupRow } from '../../../../src/engine/store/lookups.ts';

@@ -1,5 +1,4 @@
 /** Refused messages: each is found, and none of them makes the record longer. */
-
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { historyOf, takenBy } from '../../../../src/engine/history.ts';
