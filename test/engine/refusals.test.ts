@@ -158,10 +158,7 @@ async function atTheBound() {
   engine.onAttention(({ kind, id }) => told.push(`${kind} ${id}`));
   engine.onUnrecorded((count) => counts.push(count));
   engine.onTrouble((error) => troubles.push(error));
-  const full = async () =>
-    (await store.attention.page({}, null, 1_000))
-      .filter(({ id }) => id === `refusals_${A}`)
-      .map(({ about }) => about);
+  const full = async () => (await store.attention.find(`refusals_${A}`)).map(({ about }) => about);
   return { faults, store, engine, refuse, told, counts, troubles, full };
 }
 
