@@ -22,7 +22,7 @@ export const ROUGH: FaultRates = { before: 15, after: 25, stale: 40, slow: 4 };
 export const OUTAGE_OVER_MS = 30_000;
 const SLOWEST_MS = 10_000;
 
-/** While it is away, as many calls as this of a thousand take effect all the same. */
+/** While only its answers are lost, as many calls as this of a thousand take effect. */
 const TAKEN_WHILE_AWAY = 300;
 
 /** The weather that all processes share, and what it has done so far. */
@@ -32,6 +32,7 @@ export class Weather {
   readonly counts = new Map<string, number>();
   readonly #world: World;
   #awayUntil = 0;
+  #taken = 0;
   #roughUntil = 0;
 
   constructor(world: World) {
@@ -41,6 +42,7 @@ export class Weather {
   /** For up to a minute and a half nothing that the store is asked gets an answer. */
   beginOutage(): void {
     this.#count('outage');
+    this.#taken = this.#world.random.pick([0, TAKEN_WHILE_AWAY]);
     this.#awayUntil = this.#world.now + 1_000 + this.#world.random.int(90_000);
     this.#roughUntil = Math.max(this.#roughUntil, this.#awayUntil + OUTAGE_OVER_MS);
   }
@@ -85,7 +87,7 @@ export class Weather {
           this.#roughUntil = Math.max(this.#roughUntil, world.now + SLOWEST_MS);
         }
         await gate(isSlow ? 1_000 + random.int(SLOWEST_MS - 1_000) : 0);
-        this.#fail('before', method, 1_000 - TAKEN_WHILE_AWAY);
+        this.#fail('before', method, 1_000 - this.#taken);
         if (method !== 'append' || !random.perMille(this.rates.stale)) return undefined;
         this.#count('stale append');
         return 'stale';
