@@ -85,10 +85,7 @@ export class MemoryBackend implements ClockBackend {
     this.#followClock();
     const stored = this.#jobs.get(name);
     if (stored === undefined || !isFree(stored, nextScanAt, lockDeadline)) return undefined;
-    const taken = parametersOf(this.#write(stored, stored.nextRunAt, now ?? new Date(this.#now()), options));
-    // It runs now: where it were to wait for its time in Agenda's hands, the clock might be set meanwhile.
-    const soonest = Math.min(taken.nextRunAt?.getTime() ?? 0, this.#now());
-    return { ...taken, nextRunAt: new Date(soonest) };
+    return parametersOf(this.#write(stored, stored.nextRunAt, now ?? new Date(this.#now()), options));
   }
 
   async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {

@@ -118,11 +118,7 @@ class SharedJobRepository extends MongoJobRepository {
       later(now ?? new Date(this.#now()), offset),
       options,
     );
-    if (job === undefined) return undefined;
-    const local = this.#toLocal(job);
-    // It runs now: where it were to wait for its time in Agenda's hands, the clock might be set meanwhile.
-    const soonest = Math.min(local.nextRunAt?.getTime() ?? 0, this.#now());
-    return { ...local, nextRunAt: new Date(soonest) };
+    return job && this.#toLocal(job);
   }
 
   override async saveJobState(job: JobParameters, options: JobRepositoryOptions | undefined): Promise<void> {
