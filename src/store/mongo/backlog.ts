@@ -184,7 +184,9 @@ export class MongoBacklog implements Backlog {
   async total(): Promise<number> {
     const { connection, reads } = this.#parts;
     connection.check();
-    const pipeline = [{ $group: { _id: null, waiting: { $sum: '$waiting' } } }];
+    // Each has a time of its look: by that index they are found.
+    const all = { $match: { lookAt: { $gte: new Date(0) } } };
+    const pipeline = [all, { $group: { _id: null, waiting: { $sum: '$waiting' } } }];
     const [sum] = await reads.aggregate<{ waiting: number }>('targets', pipeline);
     return Math.max(0, sum?.waiting ?? 0);
   }
