@@ -155,18 +155,26 @@ test('a message whose projection is cut off is applied once', async ({ proxy, re
 /** What waits for a clock: an attempt after one that failed, a payout's steps, an expiry. */
 type Waiting = 'retry' | 'payout' | 'expiry';
 
-/** A claim puts an owner where none is; a settlement carries the progress, or ends the claim. */
+/** A claim puts a token where none is; a settlement carries the progress, or ends the claim. */
 const STEPS: readonly [string, Waiting, Predicate][] = [
   ['a claim of deliveries', 'retry', both(command('update', 'deliveries'), without('attempts'))],
   ['a settlement of deliveries', 'retry', both(command('update', 'deliveries'), including('attempts'))],
-  ['a claim of orders', 'payout', both(command('update', 'transactions'), including('orders.$[e].owner'))],
+  [
+    'a claim of orders',
+    'payout',
+    both(command('update', 'transactions'), including('orders.$.token'), without('$unset')),
+  ],
   ['a settlement of orders', 'payout', both(command('update', 'transactions'), including('$pull'))],
   [
     'a claim of timers',
     'expiry',
-    both(command('update', 'transactions'), including('timers.$[e].token', '$set')),
+    both(command('update', 'transactions'), including('timers.$.token'), without('$unset')),
   ],
-  ['a settlement of timers', 'expiry', both(command('update', 'transactions'), including('timers.$[e].due'))],
+  [
+    'a settlement of timers',
+    'expiry',
+    both(command('update', 'transactions'), including('timers.$[e].due', '$unset')),
+  ],
 ];
 
 /** Creates what waits; what is returned resolves once it has come about, as often as it should. */
