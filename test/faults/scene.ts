@@ -16,7 +16,7 @@ import { until } from '../support/wait.ts';
  * What a dead process had in hand goes on within 5 seconds of readiness; on MongoDB once its leases of 10 s have run
  * out, and what waits for an earlier delivery looks again within 4 s. The rest is for a busy machine.
  */
-export const RESUMED_MS = (testServer() === null ? 5_000 : 14_000) + 3_000;
+export const RESUMED_MS = testServer() === null ? 8_000 : 30_000;
 
 /** A server for one test; its end and its folder's are seen to. */
 export async function withServer(
