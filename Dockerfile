@@ -2,7 +2,7 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
-COPY scripts/build.js scripts/
+COPY scripts/build.js scripts/charts.ts scripts/assets.ts scripts/
 COPY machines machines
 COPY src src
 # npm ci builds; dist is a link to the newest build, and what is copied below must be a folder.
@@ -23,4 +23,4 @@ HEALTHCHECK --interval=5s --timeout=4s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # What npm start runs, without npm in between: signals reach the server, which ends within 10 seconds.
 # Start it with an init (--init, init: true): as process 1 it couldn't end itself where a shutdown hangs.
-CMD ["node", "--max-semi-space-size=64", "dist/src/main.js"]
+CMD ["node", "--max-semi-space-size=32", "dist/src/main.js"]

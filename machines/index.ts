@@ -1,6 +1,10 @@
 /** The catalogue: machine and version to statechart, and how snapshots of older versions come up to date. */
+import type { AnyStateMachine } from 'xstate';
 import { cashout } from './cashout.ts';
 import { pixIn } from './pix-in.ts';
+import { cashout as cashout1 } from './v1/cashout.ts';
+import { cashoutFrom1, pixInFrom1 } from './v1/migrations.ts';
+import { pixIn as pixIn1 } from './v1/pix-in.ts';
 import { webhookDelivery } from './webhook-delivery.ts';
 
 /** What is stored of a transaction's state: plain JSON, readable by a person. */
@@ -24,4 +28,12 @@ export const machines = {
 export type MachineName = keyof typeof machines;
 
 /** Migrations by `machine@version` that they start from; a machine's first version has none. */
-export const migrations: Readonly<Record<string, Migration>> = {};
+export const migrations: Readonly<Record<string, Migration>> = {
+  'cashout@1': cashoutFrom1,
+  'pix-in@1': pixInFrom1,
+};
+
+/** The charts of transactions that were released before, by version: word for word as they were. */
+export const released: Readonly<Record<string, Readonly<Record<'pix-in' | 'cashout', AnyStateMachine>>>> = {
+  '1': { 'pix-in': pixIn1, cashout: cashout1 },
+};

@@ -1,18 +1,39 @@
 /**
  * PIX IN: a charge, from its QR code to its payment and what may follow. The states and events are the
- * contract's ("PIX IN states", "Transitions") and those that `decisions.md` adds ("States").
+ * contract's ("PIX IN states", "Transitions"), those that `decisions.md` adds ("States"), and those of
+ * `additions.md` (refunds, what the bank may say later).
  *
  * Money moves on transitions, never on entering a state: coming back to `paid` from `in_protest` credits nothing.
+ * Whatever takes the last standing cent names the state.
  */
 import { assign, raise, setup } from 'xstate';
 import type { PaymentData, ReasonData } from '../src/domain/messages.ts';
+import {
+  isOrderable,
+  isPending,
+  isStanding,
+  isWhole,
+  standingWithout,
+} from '../src/domain/reversals/steps.ts';
+import { standingOf } from '../src/domain/reversals/sums.ts';
 import type { Charge } from '../src/domain/transactions.ts';
 import { emit, sideEffects } from './effects.ts';
+import {
+  lateOutcomes,
+  type Ordering,
+  type Outcome,
+  ordering,
+  type Reversing,
+  reversing,
+} from './reversing.ts';
 
 type Message =
   | { type: 'PAY' | 'HOLD'; at: string; data: PaymentData }
   | { type: 'APPROVE'; at: string }
-  | { type: 'REFUSE' | 'FAIL' | 'CANCEL' | 'REFUND' | 'CHARGEBACK' | 'PROTEST' | 'DISMISS'; data: ReasonData }
+  | { type: 'REFUSE' | 'FAIL' | 'CANCEL' | 'PROTEST' | 'DISMISS'; data: ReasonData }
+  | ({ type: 'REFUND' | 'CHARGEBACK' } & Reversing)
+  | ({ type: 'REFUND_ORDER' } & Ordering)
+  | ({ type: 'REFUND_DONE' | 'REFUND_FAILED' } & Outcome)
   | { type: 'EXPIRE' };
 
 /** The net amount goes to the merchant, the fee to us, the gross amount comes from the outside. */
@@ -23,18 +44,6 @@ const credit = {
       { leg: 'bank' as const, amount: -amount },
       { leg: 'available' as const, amount: fee.netAmount },
       { leg: 'fees' as const, amount: fee.totalFee },
-    ],
-  }),
-} as const;
-
-/** The credit taken back whole, fee included: what the merchant had was the net amount. */
-const takeBack = {
-  type: 'post',
-  params: ({ context: { amount, fee } }: { context: Charge }) => ({
-    postings: [
-      { leg: 'bank' as const, amount },
-      { leg: 'available' as const, amount: -fee.netAmount },
-      { leg: 'fees' as const, amount: -fee.totalFee },
     ],
   }),
 } as const;
@@ -74,11 +83,27 @@ export const pixIn = setup({
       customer: context.held?.payer ?? context.customer,
       held: null,
     })),
+    /** The refund that changes, and the sums. */
+    record: assign((_, changes: Partial<Charge>) => changes),
+  },
+  guards: {
+    /** Racing refunds never exceed what remains: each is judged on what those before it left. */
+    isOrderable: ({ context }, { amount, at }: { amount: number; at: string }) =>
+      isOrderable(context, amount, at),
+    isPending: ({ context }, { refundId }: { refundId: string | undefined }) => isPending(context, refundId),
+    takesTheLast: ({ context }, { refundId }: { refundId: string | undefined }) =>
+      isPending(context, refundId) && standingWithout(context, refundId) === 0,
+    takesTooMuch: ({ context }, { refundId }: { refundId: string | undefined }) =>
+      isPending(context, refundId) && standingWithout(context, refundId) < 0,
+    isWhole: ({ context }, params: { part: number }) => isWhole(context, params.part),
+    isLastPart: ({ context }, params: { part: number }) =>
+      isStanding(context, params.part) && params.part === standingOf(context),
+    isPart: ({ context }, params: { part: number }) => isStanding(context, params.part),
   },
   delays: { expiry: ({ context }) => Date.parse(context.expiresAt) - Date.parse(context.createdAt) },
 }).createMachine({
   id: 'pix-in',
-  version: '1',
+  version: '2',
   context: ({ input }) => input,
   initial: { target: 'waiting_payment', actions: emit('pix-in.waiting_payment') },
   states: {
@@ -102,27 +127,24 @@ export const pixIn = setup({
         FAIL: { target: 'failed', actions: emit('pix-in.failed') },
       },
     },
-    // The net amount is the merchant's, unless the payment is taken back.
+    // The net amount is the merchant's, as far as the payment isn't taken back.
     paid: {
       on: {
-        REFUND: { target: 'refunded', actions: [takeBack, emit('pix-in.refunded')] },
-        CHARGEBACK: { target: 'chargedback', actions: [takeBack, emit('pix-in.chargedback')] },
+        ...reversing,
+        ...ordering,
         PROTEST: { target: 'in_protest', actions: emit('pix-in.in_protest') },
       },
     },
-    // The payer protests (MED); the money stays where it is until the protest is decided.
+    // The payer protests (MED); what stands stays where it is until the protest is decided.
     in_protest: {
-      on: {
-        REFUND: { target: 'refunded', actions: [takeBack, emit('pix-in.refunded')] },
-        CHARGEBACK: { target: 'chargedback', actions: [takeBack, emit('pix-in.chargedback')] },
-        DISMISS: { target: 'paid', actions: emit('pix-in.paid') },
-      },
+      on: { ...reversing, DISMISS: { target: 'paid', actions: emit('pix-in.paid') } },
     },
-    refused: { type: 'final' },
-    canceled: { type: 'final' },
-    expired: { type: 'final' },
-    failed: { type: 'final' },
-    refunded: { type: 'final' },
-    chargedback: { type: 'final' },
+    refused: { type: 'final', tags: 'ended' },
+    canceled: { type: 'final', tags: 'ended' },
+    expired: { type: 'final', tags: 'ended' },
+    failed: { type: 'final', tags: 'ended' },
+    // Nothing stands any more; refunds that were pending then still have their outcome.
+    refunded: { tags: 'ended', on: lateOutcomes },
+    chargedback: { tags: 'ended', on: lateOutcomes },
   },
 });

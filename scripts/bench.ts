@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- --requests N] [-- --clients N] [-- --lifecycles N]`: what a request costs, in one run, with
- * durable writes. `-- --mongodb`: the same on MongoDB, beside the embedded store; see `bench/mongodb/bench.ts`.
+ * `npm run bench [-- OPTIONS]`: what a request costs, in one run, with durable writes; `-- --help` lists the options,
+ * and docs/benchmarks.md tells what the rows are. `-- --sql`: PostgreSQL beside it. `-- --mongodb`: the same on
+ * MongoDB, beside the embedded store; see `bench/mongodb/bench.ts`.
  *
  * The load generator, the receiver and the server share this machine's cores, so rates are of the three
  * together; ratios to bare Koa are of one run. What it does not measure: a network, TLS, a disk under other
@@ -8,6 +9,17 @@
  */
 import { embeddedBench } from './bench/embedded.ts';
 import { mongodbBench } from './bench/mongodb/bench.ts';
+import { OPTIONS, USAGE } from './bench/options.ts';
 import { runToEnd } from './bench/processes.ts';
+import { missingForSql } from './bench/tools.ts';
 
-await runToEnd(process.argv.includes('--mongodb') ? mongodbBench : embeddedBench);
+if (OPTIONS.help) {
+  process.stdout.write(`${USAGE}\n`);
+  process.exit(0);
+}
+const missing = OPTIONS.sql ? missingForSql() : null;
+if (missing !== null) {
+  process.stderr.write(`${missing}\n`);
+  process.exit(2);
+}
+await runToEnd(OPTIONS.mongodb ? mongodbBench : embeddedBench);

@@ -5,11 +5,15 @@
  * --if-newer: only when a source is newer than the build.
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  cpSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -20,7 +24,15 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const SOURCES = ['machines', 'src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+/** What the console's files are made of: the drawn charts, the page, and what makes them. */
+const CONSOLE_SOURCES = [
+  ...['machines', 'src/domain', 'src/console/ui', 'src/console/shapes.ts'],
+  ...['scripts/charts.ts', 'scripts/assets.ts', 'package-lock.json'],
+];
+const SOURCES = [
+  ...['machines', 'src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['scripts/charts.ts', 'scripts/assets.ts'],
+];
 const KEPT_BUILDS = 3;
 
 function newest(path) {
@@ -37,6 +49,37 @@ function builtAt() {
   }
 }
 
+/** Adds a file, or all files of a folder, to a hash: their paths and their bytes. */
+function addTo(hash, path) {
+  const full = join(root, path);
+  if (!statSync(full).isDirectory()) {
+    hash.update(`${path}\0`).update(readFileSync(full)).update('\0');
+    return;
+  }
+  for (const name of readdirSync(full).sort()) addTo(hash, join(path, name));
+}
+
+/**
+ * The console's files, for browsers. They take seconds, most builds change none of them, and so they are kept below
+ * .build/ under the hash of what they were made of.
+ */
+function buildConsole(folder) {
+  const hash = createHash('sha256');
+  for (const path of CONSOLE_SOURCES) addTo(hash, path);
+  const name = `console-${hash.digest('hex').slice(0, 16)}`;
+  const kept = join(root, '.build', name);
+  if (!existsSync(join(kept, 'index.html'))) {
+    const made = `${folder}.console`;
+    run(['--import', 'tsx', join(root, 'scripts', 'assets.ts'), made]);
+    rmSync(kept, { recursive: true, force: true });
+    renameSync(made, kept);
+  }
+  cpSync(kept, join(folder, 'console'), { recursive: true });
+  for (const old of readdirSync(join(root, '.build')))
+    if (/^console-[0-9a-f]{16}$/.test(old) && old !== name)
+      rmSync(join(root, '.build', old), { recursive: true, force: true });
+}
+
 /** `dist` was a folder once: a link can't replace that in one step. */
 function clearFolder(path) {
   try {
@@ -46,22 +89,25 @@ function clearFolder(path) {
   }
 }
 
+/** Runs Node. What fails has said why: the build ends with its code. */
+function run(args) {
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw Object.assign(new Error('the build failed'), { status: status ?? 1 });
+}
+
 function build() {
   const started = Date.now();
   const id = `${started}-${process.pid}`;
   const folder = join(root, '.build', id);
   mkdirSync(folder, { recursive: true });
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const { status } = spawnSync(
-    process.execPath,
-    [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', folder],
-    {
-      stdio: ['ignore', 2, 2],
-    },
-  );
-  if (status !== 0) {
+  try {
+    run([tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', folder]);
+    buildConsole(folder);
+  } catch (error) {
     rmSync(folder, { recursive: true });
-    process.exit(status ?? 1);
+    rmSync(`${folder}.console`, { recursive: true, force: true });
+    throw error;
   }
   chmodSync(join(folder, 'src', 'cli', 'pixstate.js'), 0o755);
   writeFileSync(join(folder, '.built'), '');
@@ -77,4 +123,9 @@ function build() {
 
 const upToDate =
   process.argv.includes('--if-newer') && SOURCES.every((name) => newest(join(root, name)) <= builtAt());
-if (!upToDate) build();
+try {
+  if (!upToDate) build();
+} catch (error) {
+  if (error.status === undefined) throw error;
+  process.exitCode = error.status;
+}

@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { BANK_PAGE, openBankPage } from './docs/bank-page.ts';
 import { blocksOf } from './docs/blocks.ts';
 import { Reader } from './docs/reader.ts';
 
@@ -16,7 +17,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
 
 function allPages(): string[] {
-  const pages = readdirSync('docs').map((name) => join('docs', name));
+  const pages = readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name));
   return ['README.md', ...pages.filter((page) => page.endsWith('.md') && !ELSEWHERE.includes(page)).sort()];
 }
 
@@ -25,13 +28,15 @@ let reader: Reader | null = null;
 async function readPage(page: string): Promise<void> {
   const blocks = blocksOf(readFileSync(page, 'utf8'));
   console.log(`\n${page}`);
-  reader = await Reader.open();
+  const bankPage = page === BANK_PAGE ? await openBankPage() : null;
+  reader = bankPage?.reader ?? (await Reader.open());
   try {
     for (const block of blocks) console.log(`  ${await reader.read(block)}`);
     await reader.finish();
   } finally {
     await reader.close();
     reader = null;
+    await bankPage?.close();
   }
 }
 

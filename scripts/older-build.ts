@@ -60,7 +60,7 @@ async function play(build: string, name: string, variant: Variant) {
 /** Of what needs a person, one thing is done: the refused SETTLE of the cashout that was given back. */
 async function dismissOne(stage: Stage): Promise<void> {
   const listed = JSON.stringify(await stage.command(['attention']));
-  const id = /"id":"(msg_[0-9a-f]+)","since":"[^"]+","what":"SETTLE/.exec(listed)?.[1];
+  const id = /"id":"(msg_[0-9a-f]+)"[^{}]*"what":"SETTLE/.exec(listed)?.[1];
   if (id === undefined) throw new Error('no refused SETTLE is listed');
   await stage.command(['attention', 'done', id]);
 }

@@ -5,6 +5,8 @@
  *
  * With `--again` files that failed beside others run once more by themselves, and count by that: tests that kill
  * servers under load share two cores with each other.
+ * Files that talk to a server in ways that its threads may change run twice: the second time on servers with an HTTP
+ * thread of its own (`TEST_HTTP_THREADS=1`).
  * With `--mongodb` those that say something about MongoDB, on the server of `MONGODB_TEST_URI`; without it, all
  * that need none.
  */
@@ -26,12 +28,22 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * `machines/` walks the charts without any store; `mongodb/paths` walks the same paths through an engine on one.
  */
 const ON_MONGODB = [
-  /^test\/(mongodb|api|cli)\//,
+  /^test\/(mongodb|api|cli|bank\/served)\//,
+  /^test\/server\/processes\.test\.ts$/,
+  /^test\/console\/(endpoints|guard|sessions)\.test\.ts$/,
   /^test\/faults\/(kill|kill-start|kill-command|receivers|connections|overload)\.test\.ts$/,
 ];
 const mongodb = process.argv.includes('--mongodb');
 const again = process.argv.includes('--again');
 let interrupted = false;
+
+/** What runs on servers with an HTTP thread, too; on MongoDB the way through all doors is enough. */
+const WITH_A_THREAD = mongodb
+  ? [/^test\/api\/lifecycle\.test\.ts$/]
+  : [
+      /^test\/api\/(auth|callbacks|edges|errors|exchanges|lifecycle|statement)\.test\.ts$/,
+      /^test\/faults\/(connections|overload)\.test\.ts$/,
+    ];
 
 /** Whether a file is part of this run. */
 function belongs(path) {
@@ -70,14 +82,19 @@ function reportCoverage() {
   const options = [
     '--temp-directory',
     coverage,
+    // One process's at a time: all of them together are more than memory holds.
+    '--merge-async',
     '--reporter',
     'text-summary',
     '--exclude',
     'test/**',
     '--exclude',
     'scripts/**',
+    '--exclude',
+    'examples/**',
   ];
-  spawnSync(process.execPath, [c8, 'report', ...options], { cwd: root, stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [c8, 'report', ...options], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) console.log('the coverage could not be reported');
   rmSync(coverage, { recursive: true, force: true });
 }
 
@@ -92,11 +109,12 @@ function interrupt(signal) {
   for (const child of running) child.kill(signal);
 }
 
-function run(file) {
+function run({ file, threads }) {
   return new Promise((resolve) => {
     const started = Date.now();
+    const env = threads ? { ...environment, TEST_HTTP_THREADS: '1' } : environment;
     // A file that skips what it should have run counts as failed: uvu itself would not say so.
-    const child = spawn(process.execPath, ['--import', 'tsx', file], { cwd: root, env: environment });
+    const child = spawn(process.execPath, ['--import', 'tsx', file], { cwd: root, env });
     running.add(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -110,21 +128,37 @@ function run(file) {
       const total = count(output, 'Total');
       const passed = count(output, 'Passed');
       const failed = Math.max(total - passed, code === 0 && total > 0 ? 0 : 1);
-      resolve({ file: relative(root, file), passed, failed, output, seconds: (Date.now() - started) / 1000 });
+      const name = `${relative(root, file)}${threads ? ' with an HTTP thread' : ''}`;
+      resolve({ file: name, passed, failed, output, seconds: (Date.now() - started) / 1000 });
     });
   });
 }
 
 const pattern = new RegExp(option('--only', '.'));
 // The longest first, so that none of them is left over at the end.
-const first = ['cli/', 'api/edges', 'api/webhooks', 'api/sandbox', 'kill', 'folder-holder', 'frozen', 'api/'];
+const first = [
+  'console/browser',
+  'cli/',
+  'api/edges',
+  'api/webhooks',
+  'api/sandbox',
+  'kill',
+  'folder-holder',
+  'frozen',
+  'api/',
+];
 const rank = (file) => {
   const index = first.findIndex((part) => file.includes(part));
   return index < 0 ? first.length : index;
 };
 const files = filesBelow(join(root, 'test'))
   .filter((file) => belongs(relative(root, file)) && pattern.test(relative(root, file)))
-  .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+  .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+  .flatMap((file) => {
+    const once = { file, threads: false };
+    const isTwice = WITH_A_THREAD.some((part) => part.test(relative(root, file)));
+    return isTwice ? [once, { file, threads: true }] : [once];
+  });
 const jobs = Number(option('--jobs', '3'));
 const totals = { passed: 0, failed: 0 };
 
@@ -137,6 +171,8 @@ function tell(result, word) {
   console.log(
     `${word} ${result.file} ${result.passed} passed, ${result.failed} failed, ${result.seconds.toFixed(1)} s`,
   );
+  // What could not be tested here is told, though nothing of it failed.
+  for (const line of result.output.match(/^.*\bNOT RUN\b.*$/gm) ?? []) console.log(`     ${line.trim()}`);
 }
 
 async function worker() {

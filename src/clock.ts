@@ -6,6 +6,12 @@ export function now(): number {
   return Date.now();
 }
 
+/** Milliseconds of a clock that never steps and that all threads of this machine share. */
+export function elapsed(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
+}
+
 /** Ids made within so many ms begin alike. */
 const NEIGHBOURS_MS = 8;
 const PREFIX_LENGTH = 8;

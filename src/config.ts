@@ -1,14 +1,17 @@
 /** Configuration: the only file that reads the environment. All mistakes are listed at once. */
 import { parseKey } from './accounts/secrets-key.ts';
+import { type BankSettings, readBankSettings } from './bank/api-pix/settings.ts';
+import type { BankChoice } from './bank/open.ts';
 import { isWebhookSecret } from './domain/webhook-signature.ts';
 
-export interface Config {
+export interface Config extends BankChoice {
   port: number;
   host: string;
+  /** Threads that serve HTTP; 0: the engine's own does. */
+  httpThreads: number;
   dataDir: string;
   mongodbUri: string | null;
   logLevel: string;
-  bank: 'sandbox';
   sandboxDelayMs: number;
   allowPrivateWebhooks: boolean;
   trustedProxyHops: number;
@@ -18,8 +21,13 @@ export interface Config {
   bankCallbackSecret: string | null;
   /** 32 bytes; null: the data folder's own. */
   secretsKey: Buffer | null;
+  /** Of the console and the metrics; null: neither is served. */
   adminPort: number | null;
+  /** Nobody has named the port: where it is taken, the API is served all the same. */
+  adminPortIsDefault: boolean;
   adminHost: string;
+  /** Whether the console is served beside the metrics. */
+  console: boolean;
   /** 1 is the contract's schedule. */
   webhookRetryScale: number;
 }
@@ -33,6 +41,9 @@ export class ConfigError extends Error {
     this.mistakes = mistakes;
   }
 }
+
+/** Where the console is served, unless somebody says otherwise. */
+const CONSOLE_PORT = 3001;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
@@ -100,13 +111,30 @@ function retryScale(reader: Reader): number {
   return 1;
 }
 
+/** Whether several sockets of a process may listen on one port: Node's newer versions let them on Linux. */
+export function canSharePort(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const isThere = major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+  return isThere && process.platform === 'linux';
+}
+
+function httpThreads(reader: Reader): number {
+  const count = reader.whole('HTTP_THREADS', 0, 0, 16);
+  if (count > 1 && !canSharePort())
+    reader.mistakes.push(
+      `HTTP_THREADS above 1 needs Node 22.12, 23.1 or later on Linux, not ${process.versions.node} on ${process.platform}`,
+    );
+  return count;
+}
+
 /**
  * Reads the configuration.
  * @throws ConfigError with every mistake.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const reader = new Reader(env);
-  const bank = reader.choice('BANK', 'sandbox', ['sandbox'] as const);
+  const bank = reader.choice('BANK', 'sandbox', ['sandbox', 'api-pix'] as const);
+  const bankSettings = bank === 'sandbox' ? null : readBankSettings(reader);
   const privateWebhooks = reader.choice('ALLOW_PRIVATE_WEBHOOKS', bank === 'sandbox' ? 'true' : 'false', [
     'true',
     'false',
@@ -117,25 +145,44 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     reader.mistakes.push(
       'SECRETS_KEY must be set with MONGODB_URI: all processes share it (32 bytes in base64, as openssl rand -base64 32 makes them)',
     );
+  const hasConsole = reader.choice('CONSOLE', 'on', ['on', 'off'] as const) === 'on';
+  const adminPort = reader.whole('ADMIN_PORT', null, 0, 65_535);
   const callbackForm = 'a Standard Webhooks secret: whsec_ and 24 to 64 bytes in base64';
   const config: Config = {
     port: reader.whole('PORT', 3000, 0, 65_535),
     host: reader.text('HOST') ?? (bank === 'sandbox' ? '127.0.0.1' : '0.0.0.0'),
+    httpThreads: httpThreads(reader),
     dataDir: reader.text('DATA_DIR') ?? './data',
     mongodbUri,
     logLevel: reader.choice('LOG_LEVEL', 'info', LOG_LEVELS),
     bank,
+    bankSettings,
     sandboxDelayMs: reader.whole('SANDBOX_DELAY_MS', 500, 0, 86_400_000),
     allowPrivateWebhooks: privateWebhooks === 'true',
     trustedProxyHops: reader.whole('TRUSTED_PROXY_HOPS', 0, 0, 32),
     chargeExpiryS: reader.whole('CHARGE_EXPIRY_S', 86_400, 1, 2_592_000),
     stuckAfterS: reader.whole('STUCK_AFTER_S', 300, 1, 31_536_000),
-    bankCallbackSecret: reader.secret('BANK_CALLBACK_SECRET', callbackSecret, callbackForm),
+    bankCallbackSecret:
+      bank === 'sandbox' ? reader.secret('BANK_CALLBACK_SECRET', callbackSecret, callbackForm) : null,
     secretsKey,
-    adminPort: reader.whole('ADMIN_PORT', null, 0, 65_535),
+    adminPort: adminPort ?? (bank === 'sandbox' && hasConsole ? CONSOLE_PORT : null),
+    adminPortIsDefault: adminPort === null,
     adminHost: reader.text('ADMIN_HOST') ?? '127.0.0.1',
+    console: hasConsole,
     webhookRetryScale: retryScale(reader),
   };
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;
+}
+
+/**
+ * Reads what the commands about the bank need; null with the sandbox bank.
+ * @throws ConfigError with every mistake.
+ */
+export function readBankConfig(env: NodeJS.ProcessEnv = process.env): BankSettings | null {
+  const reader = new Reader(env);
+  const bank = reader.choice('BANK', 'sandbox', ['sandbox', 'api-pix'] as const);
+  const settings = bank === 'sandbox' ? null : readBankSettings(reader);
+  if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
+  return settings;
 }

@@ -6,12 +6,15 @@
 import { resolve } from 'node:path';
 import { Directory } from './accounts/directory.ts';
 import { Accounts } from './accounts/manage.ts';
-import { checkKey, Sealer } from './accounts/sealing.ts';
+import { checkKey as checkSealer, Sealer } from './accounts/sealing.ts';
 import { findSecretsKey, keyIsMissing, openSecretsKey } from './accounts/secrets-key.ts';
-import { SandboxBank } from './bank/sandbox.ts';
-import { batchIds, newIncarnation, newTransactionId, now } from './clock.ts';
+import type { BankConnection } from './bank/api-pix/connection.ts';
+import type { Notes } from './bank/api-pix/notes.ts';
+import { expectNotAnothers } from './bank/one-bank.ts';
+import { openBank } from './bank/open.ts';
+import { batchIds, elapsed, newIncarnation, newTransactionId, now } from './clock.ts';
 import type { Config } from './config.ts';
-import { type Bank, PunctualBank } from './engine/bank.ts';
+import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from './engine/store.ts';
@@ -26,13 +29,26 @@ export interface Core extends OpenStore {
   directory: Directory;
   accounts: Accounts;
   bank: Bank;
+  /** What speaks to the bank; null with the sandbox. */
+  connection: BankConnection | null;
+  /** Tells ops about the bank; null with the sandbox. */
+  bankNotes: Notes | null;
   engine: Engine;
   payments: Payments;
+  /** Null: this process is no server, or hasn't opened its doors yet. */
+  consoleAt: Promise<ConsoleAt> | null;
+  /** Resolves where the key is known to open what the store holds; before, nothing may be written. @throws OperatorError */
+  checkKey(): Promise<void>;
 }
+
+/** Where a server serves the console, or why it doesn't. */
+export type ConsoleAt = { url: string } | { why: string };
 
 export interface CoreOptions {
   /** `write` where nothing is said. */
   access?: Access;
+  /** Names this run of this process; a new one where nothing is said. */
+  incarnation?: string;
   /** A write to the disk failed: the process must stop. */
   onFatal(error: Error): void;
   /** Tells ops something that they should know, in a sentence. */
@@ -60,18 +76,28 @@ function knownKey({ secretsKey, mongodbUri, dataDir }: Config): Buffer | null {
 async function openSealer(config: Config, access: Access, { accounts }: Store): Promise<Sealer> {
   const key = knownKey(config);
   if (key !== null || access === 'read') return new Sealer(key);
-  if (!(await accounts.isEmpty())) throw keyIsMissing(config.dataDir);
-  return new Sealer(openSecretsKey(config.dataDir));
+  if (await accounts.isEmpty()) return new Sealer(openSecretsKey(config.dataDir));
+  if (access === 'look') return new Sealer(null);
+  throw keyIsMissing(config.dataDir);
 }
 
-/** Resolves once the store is there and the key is known to open what it holds. */
-async function readyWith(opened: OpenStore, sealer: Sealer, access: Access): Promise<void> {
-  await opened.ready;
-  if (access === 'read') return;
+/** Resolves once the key is known to open what the store holds. */
+async function keyChecked(config: Config, opened: OpenStore, sealer: Sealer): Promise<void> {
+  if (!sealer.hasKey) throw keyIsMissing(config.dataDir);
   await again(
-    () => checkKey(sealer, opened.store),
+    () => checkSealer(sealer, opened.store),
     (error) => (error instanceof StoreUnavailable ? LOOK_AGAIN_MS : null),
   );
+}
+
+/** Waits for work that a store must be open for; it is closed again where that fails. */
+async function orClosed(work: Promise<void>, close: () => Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** The sealer for a store. A folder's is known to open what it holds; of a database `ready` tells that. */
@@ -79,14 +105,16 @@ async function withKey(
   config: Config,
   access: Access,
   opened: OpenStore,
-): Promise<{ sealer: Sealer; ready: Promise<void> }> {
+): Promise<Pick<Core, 'ready' | 'checkKey'> & { sealer: Sealer }> {
   try {
     const sealer = await openSealer(config, access, opened.store);
-    const ready = readyWith(opened, sealer, access);
+    let checked: Promise<void> | null = null;
+    const checkKey = (): Promise<void> => (checked ??= keyChecked(config, opened, sealer));
+    const ready = access === 'write' ? opened.ready.then(checkKey) : opened.ready;
     if (opened.database === null) await ready;
     // A caller that waits hears of it; where nobody waits yet, nobody is to be surprised.
     ready.catch(() => {});
-    return { sealer, ready };
+    return { sealer, ready, checkKey };
   } catch (error) {
     await opened.close();
     throw error;
@@ -98,15 +126,22 @@ async function withKey(
  * @throws OperatorError
  */
 export async function openCore(config: Config, options: CoreOptions): Promise<Core> {
-  const { access = 'write', onFatal, onNotice = () => {} } = options;
-  const incarnation = newIncarnation();
+  const { access = 'write', incarnation = newIncarnation(), onFatal, onNotice = () => {} } = options;
   knownKey(config);
   const onUnprojectable = (item: AttentionItem): Promise<void> => engine.note([item]);
   const opened = await openStore(config, { incarnation, now, access, onFatal, onNotice, onUnprojectable });
   const { store, now: storeNow } = opened;
-  const { sealer, ready } = await withKey(config, access, opened);
+  const { sealer, ready, checkKey } = await withKey(config, access, opened);
   const directory = new Directory(store.accounts, sealer, storeNow);
-  const bank = new PunctualBank(new SandboxBank(config.sandboxDelayMs));
+  const { bank, connection, bankNotes } = await openBank(config, {
+    account: (id) => directory.account(id),
+    transaction: (id) => store.journal.transaction(id),
+    due: store.due,
+    note: (items) => engine.note(items),
+    withdraw: (keys) => engine.withdraw(keys),
+    now: storeNow,
+    clock: { now, elapsed },
+  });
   const settings = (id: string) => directory.account(id);
   const engine = new Engine({
     store,
@@ -125,5 +160,16 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
     chargeExpiryS: config.chargeExpiryS,
   });
   const accounts = new Accounts(store.accounts, sealer, storeNow);
-  return { ...opened, ready, config, incarnation, directory, accounts, bank, engine, payments };
+  const close = async (): Promise<void> => {
+    await connection?.close();
+    await opened.close();
+  };
+  const parts = {
+    ...{ config, incarnation, directory, accounts, bank, connection, bankNotes, engine, payments },
+    consoleAt: null,
+  };
+  const known = access === 'read' ? ready : ready.then(() => expectNotAnothers(config, store));
+  known.catch(() => {});
+  if (opened.database === null) await orClosed(known, close);
+  return { ...opened, ...parts, ready: known, checkKey, close };
 }

@@ -1,12 +1,15 @@
 /** The server as a process: its configuration, its log, its signals, and how it ends. */
 import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { runOn } from './cli/running/others.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { writeFailure } from './core.ts';
 import { OperatorError } from './errors.ts';
 import { openLog } from './server/log.ts';
 import { type Running, start } from './server/start.ts';
 
+/** Within this time a write that is under way comes to its end, on a disk that doesn't hang. */
+const LAST_WRITES_MS = 200;
 /** The whole of a shutdown, whatever a write waits for. */
 const STOP_MS = 9_000;
 
@@ -29,13 +32,20 @@ function cantStart(error: unknown): never {
 /** Runs the server until SIGTERM or SIGINT; the process ends with it. */
 export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel);
+  let hasFailed = false;
   const onFatal = (error: Error): void => {
-    process.stderr.write(`pixstate stops: ${writeFailure(error)}\n`);
-    process.exit(1);
+    if (hasFailed) return;
+    hasFailed = true;
+    process.stderr.write(
+      `pixstate stops: ${error instanceof OperatorError ? error.message : writeFailure(error)}\n`,
+    );
+    // lmdb's other writing thread may be about to fail as well, and an exit amid that is an abort at times. The failed
+    // store answers no write meanwhile.
+    setTimeout(() => process.exit(1), LAST_WRITES_MS);
   };
   let running: Running;
   try {
-    running = await start(config, log, onFatal);
+    running = await start(config, log, { onFatal, runOn });
   } catch (error) {
     cantStart(error);
   }

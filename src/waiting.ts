@@ -1,8 +1,33 @@
-/** Waiting: for a while, at most so long, again until it works, once for all. */
+/** Waiting: for a while, for others, at most so long, again until it works, once for all. */
+
+/** What is there at once, where it can be. */
+export type Soon<Result> = Result | Promise<Result>;
 
 /** Resolves after so many ms. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Resolves once all that waits in the event loop has had its turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A promise that others settle. */
+export interface Later<Value> {
+  promise: Promise<Value>;
+  resolve(value: Value): void;
+  reject(error: Error): void;
+}
+
+/** A promise, and how it is settled. Where nobody waits for it, nobody is surprised by its error. */
+export function later<Value>(): Later<Value> {
+  let settle: Pick<Later<Value>, 'resolve' | 'reject'> = { resolve() {}, reject() {} };
+  const promise = new Promise<Value>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  promise.catch(() => {});
+  return { promise, ...settle };
 }
 
 /**
@@ -27,7 +52,7 @@ export async function within<Result>(ms: number, work: Promise<Result>, late: ()
  * @throws the error after which `pauseAfter` gave null
  */
 export async function again<Result>(
-  work: () => Promise<Result>,
+  work: () => Soon<Result>,
   pauseAfter: (error: unknown, attempt: number) => number | null,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
@@ -41,15 +66,27 @@ export async function again<Result>(
   }
 }
 
-/** A call of what it is given, once for all who ask for it in one turn of the event loop, at the turn's end. */
-export function onceATurn(work: () => void): () => void {
+/** A call of what it is given, once for all who ask for it until `begin` runs it. */
+function onceBy(begin: (run: () => void) => void, work: () => void): () => void {
   let asked = false;
+  const run = (): void => {
+    asked = false;
+    work();
+  };
   return () => {
     if (asked) return;
     asked = true;
-    setImmediate(() => {
-      asked = false;
-      work();
-    });
+    begin(run);
   };
+}
+
+/** A call of what it is given, once for all who ask for it in one turn of the event loop, at the turn's end. */
+export function onceATurn(work: () => void): () => void {
+  // Looked up when it is needed: the simulator has timers of its own.
+  return onceBy((run) => setImmediate(run), work);
+}
+
+/** As `onceATurn`, but not at the turn's end: as soon as what runs now has ended. */
+export function onceThisEnds(work: () => void): () => void {
+  return onceBy(queueMicrotask, work);
 }

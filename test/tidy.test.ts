@@ -18,7 +18,7 @@ interface Source {
 
 function sourcesBelow(folder: string): Source[] {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
       const text = readFileSync(file, 'utf8');
@@ -34,7 +34,8 @@ function sourcesBelow(folder: string): Source[] {
 }
 
 const sources = [...sourcesBelow('machines'), ...sourcesBelow('src')];
-const byPath = new Map(sources.map((source) => [source.path, source]));
+const examples = sourcesBelow('examples');
+const byPath = new Map([...sources, ...examples].map((source) => [source.path, source]));
 
 function room(path: string): string {
   const [top, next = ''] = path.split('/');
@@ -42,22 +43,31 @@ function room(path: string): string {
 }
 
 /** What all rooms may import, but the pure ones. */
-const FOR_ALL = ['errors.ts', 'waiting.ts'];
-const PURE = ['machines', 'domain'];
+const FOR_ALL = ['errors.ts', 'waiting.ts', 'worker-entry.ts'];
+/** Rooms that import nothing but what is named below; the client runs in merchants' applications. */
+const PURE = ['machines', 'domain', 'client'];
 
 /** What each room may import besides itself. `main.ts` and the commands may import all. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   machines: ['domain'],
   domain: [],
+  client: [],
   engine: ['domain', 'machines'],
   audit: ['domain', 'engine'],
   accounts: ['domain', 'engine'],
   store: ['domain', 'engine'],
+  holder: ['store'],
+  reader: ['audit', 'engine', 'store', 'clock.ts'],
   bank: ['domain', 'engine'],
   webhooks: ['domain', 'engine', 'accounts', 'machines'],
   jobs: ['engine', 'bank', 'webhooks'],
   api: ['domain', 'engine', 'accounts'],
-  server: ['api', 'accounts', 'bank', 'engine', 'jobs', 'webhooks', 'core.ts', 'config.ts', 'clock.ts'],
+  // Its thread listens and logs as the server does, and it ends with it.
+  console: ['api', 'domain', 'engine', 'server', 'store', 'clock.ts'],
+  server: [
+    ...['api', 'accounts', 'bank', 'console', 'engine', 'holder', 'jobs', 'store', 'webhooks'],
+    ...['core.ts', 'config.ts', 'clock.ts', 'version.ts'],
+  ],
   migration: ['domain', 'engine', 'audit'],
 };
 
@@ -90,6 +100,31 @@ test('the store has one place that knows its adapters', () => {
   assert.equal(wrong, []);
 });
 
+test('what runs in browsers knows of the server only the shapes of its answers', () => {
+  const wrong = sources
+    .filter(({ path }) => path.startsWith('src/console/ui/'))
+    .flatMap(({ path, text, imports, packages }) => [
+      ...imports
+        .filter((target) => !target.startsWith('src/console/ui/') && target !== 'src/console/shapes.ts')
+        .map((target) => `${path} -> ${target}`),
+      ...packages
+        .filter((name) => !/^(preact(\/hooks)?|pixstate:charts)$/.test(name))
+        .map((name) => `${path} -> ${name}`),
+      ...(/'node:|dangerouslySetInnerHTML|innerHTML|\sstyle=/.test(text)
+        ? [`${path}: what a page may not`]
+        : []),
+    ]);
+  assert.equal(wrong, []);
+  const others = sources.filter(({ path }) => !path.startsWith('src/console/ui/'));
+  const users = others.filter(({ imports }) =>
+    imports.some((target) => target.startsWith('src/console/ui/')),
+  );
+  assert.equal(
+    users.map(({ path }) => path),
+    [],
+  );
+});
+
 test('the engine knows no adapter, no Koa, no driver', () => {
   const packages = sources
     .filter(({ path }) => path.startsWith('src/engine/'))
@@ -109,20 +144,23 @@ test('no file imports itself, over whatever way', () => {
     for (const target of byPath.get(path)?.imports ?? []) visit(target, [...way, path]);
     done.add(path);
   };
-  for (const { path } of sources) visit(path, []);
+  for (const path of byPath.keys()) visit(path, []);
   assert.equal(cycles, []);
 });
 
 test('clock, chance, environment and console have their owners', () => {
   const owners: [RegExp, RegExp][] = [
-    [/\bDate\.now\(|new Date\(\)/, /^src\/(clock|webhooks\/sender\/worker)\.ts$/],
+    [
+      /\bDate\.now\(|new Date\(\)/,
+      /^src\/(clock|client\/answers|webhooks\/sender\/worker|console\/ui\/state\/clock)\.ts$/,
+    ],
     [
       /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/,
-      /^src\/(clock|server\/(listening|http)|accounts\/(credentials|sealing|secrets-key)|jobs\/agenda-clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+)\.ts$/,
+      /^src\/(clock|client\/connection|server\/http|accounts\/(credentials|sealing|secrets-key)|jobs\/agenda-clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+|console\/passes)\.ts$/,
     ],
-    [/\bprocess\.env\b/, /^src\/(config|cli\/demo)\.ts$/],
+    [/\bprocess\.env\b/, /^src\/(config|cli\/demo\/demo)\.ts$/],
     [/\bconsole\./, /^src\/cli\//],
-    [/\bprocess\.exit\(/, /^src\/(main|cli\/[\w-]+)\.ts$/],
+    [/\bprocess\.exit\(/, /^src\/(main|cli\/(running\/)?[\w-]+)\.ts$/],
   ];
   const wrong: string[] = [];
   for (const { path, text } of sources) {
@@ -133,6 +171,15 @@ test('clock, chance, environment and console have their owners', () => {
   assert.equal(wrong, []);
 });
 
+test('an example knows the package as merchants do: by the name of its client', () => {
+  assert.ok(examples.length > 0);
+  const wrong = examples.flatMap(({ path, imports, packages }) => [
+    ...imports.filter((target) => !target.startsWith('examples/')).map((target) => `${path} -> ${target}`),
+    ...packages.filter((name) => /^pixstate(?!\/client$)/.test(name)).map((name) => `${path} -> ${name}`),
+  ]);
+  assert.equal(wrong, []);
+});
+
 test('no file is a barrel, but the catalogue of machines', () => {
   const barrels = sources
     .filter(({ text }) => /^export (\*|\{[^}]*\}) from/m.test(text))
@@ -140,14 +187,18 @@ test('no file is a barrel, but the catalogue of machines', () => {
   assert.equal(barrels, []);
 });
 
+/** What a generator makes is as long as the document that it is made from. */
+const GENERATED = ['src/client/types.ts'];
+
 test('no file is longer than 300 lines', () => {
-  const long = sources.filter(({ text }) => text.split('\n').length > 301).map(({ path }) => path);
+  const written = [...sources, ...examples].filter(({ path }) => !GENERATED.includes(path));
+  const long = written.filter(({ text }) => text.split('\n').length > 301).map(({ path }) => path);
   assert.equal(long, []);
 });
 
 /** Files of a folder, by the folder's path; below `test/` and `scripts/` too. */
 const folders = new Map<string, string[]>();
-for (const top of ['machines', 'src', 'test', 'scripts']) {
+for (const top of ['machines', 'src', 'test', 'scripts', 'examples']) {
   for (const entry of readdirSync(join(root, top), { withFileTypes: true, recursive: true })) {
     if (!entry.isFile()) continue;
     const folder = relative(root, entry.parentPath);
@@ -173,7 +224,7 @@ test('no file bears the name of its folder as a prefix', () => {
 test('a test lies where one looks for its room', () => {
   const rooms = new Set([...sources.map(({ path }) => room(path)), 'machines']);
   /** What is no room: bad days, pages, kept stores of older builds, what needs a MongoDB server, what tests share. */
-  const others = ['docs', 'faults', 'mongodb', 'older-builds', 'support'];
+  const others = ['docs', 'examples', 'faults', 'mongodb', 'older-builds', 'support'];
   const homeless = [...folders.keys()]
     .filter((folder) => folder.startsWith('test/'))
     .map((folder) => folder.split('/')[1] ?? '')

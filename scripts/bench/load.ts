@@ -1,10 +1,12 @@
 /**
  * Load generator, a process of its own: keep-alive clients on raw sockets, each with one request under way.
- * Reads its orders as JSON from the first argument, prints what it measured as JSON.
+ * Reads its orders as JSON from the first argument, or from the file behind `--for`; prints what it measured as JSON.
  */
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { COUNT_DIGITS, type RequestText } from './texts.ts';
 
 export interface LoadOrder {
   /** Servers on one store. */
@@ -21,6 +23,24 @@ export interface LoadOrder {
   /** Cents: the last two digits choose the sandbox's scenario. */
   amount: number;
   seed: number;
+}
+
+/** Whole requests, in turn, for a time. */
+export interface TimedOrder {
+  port: number;
+  clients: number;
+  seconds: number;
+  /** What the number in a request begins with. */
+  series: string;
+  texts: readonly RequestText[];
+}
+
+/** What clients are to do. */
+interface Work {
+  ports: readonly number[];
+  clients: number;
+  /** The request of this number; null: it is over. */
+  request(n: number): Request | null;
 }
 
 export interface LoadResult {
@@ -147,22 +167,38 @@ class Client {
   }
 }
 
-async function load(order: LoadOrder): Promise<LoadResult> {
-  let sent = 0;
-  const times = new Float64Array(order.requests);
-  const statuses: Record<string, number> = {};
-  let answered = 0;
+/** So many requests. */
+function counted(order: LoadOrder): Work {
   const server = serverOf(order);
-  const next = (): Request | null => {
-    if (sent >= order.requests) return null;
-    const n = sent++;
-    return { text: requestOf(order, n), server: server(n) };
+  const { ports, clients, requests } = order;
+  const request = (n: number): Request | null =>
+    n >= requests ? null : { text: requestOf(order, n), server: server(n) };
+  return { ports, clients, request };
+}
+
+/** Requests until the time is over, from the first one on. */
+function timed({ port, clients, seconds, series, texts }: TimedOrder): Work {
+  let endsAt = 0;
+  const request = (n: number): Request | null => {
+    if (n === 0) endsAt = performance.now() + seconds * 1000;
+    if (performance.now() >= endsAt) return null;
+    const [before = '', after = null] = texts[n % texts.length] ?? [];
+    const number = `${series}${String(n).padStart(COUNT_DIGITS, '0')}`;
+    return { text: after === null ? before : `${before}${number}${after}`, server: 0 };
   };
+  return { ports: [port], clients, request };
+}
+
+async function load(work: Work): Promise<LoadResult> {
+  let sent = 0;
+  const times: number[] = [];
+  const statuses: Record<string, number> = {};
+  const next = (): Request | null => work.request(sent++);
   const done = (status: string, ms: number): void => {
-    times[answered++] = ms;
+    times.push(ms);
     statuses[status] = (statuses[status] ?? 0) + 1;
   };
-  const clients = Array.from({ length: order.clients }, () => new Client(order.ports));
+  const clients = Array.from({ length: work.clients }, () => new Client(work.ports));
   const over = Promise.all(clients.map((client) => client.over));
   // A busy server takes one new connection a turn of its event loop: what that costs is not the requests'.
   await Promise.race([over, Promise.all(clients.map((client) => client.greet()))]);
@@ -173,10 +209,17 @@ async function load(order: LoadOrder): Promise<LoadResult> {
   const seconds = (performance.now() - started) / 1000;
   const { user, system } = process.cpuUsage(cpuBefore);
   const cpu = (user + system) / 1e6;
-  const sorted = times.subarray(0, answered).sort();
+  const sorted = Float64Array.from(times).sort();
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { seconds, rate: answered / seconds, p50: at(0.5), p99: at(0.99), worst: at(1), statuses, cpu };
+  const rate = sorted.length / seconds;
+  return { seconds, rate, p50: at(0.5), p99: at(0.99), worst: at(1), statuses, cpu };
 }
 
-process.stdout.write(JSON.stringify(await load(JSON.parse(process.argv[2] ?? '{}') as LoadOrder)));
+function work(): Work {
+  const [first = '{}', file = ''] = process.argv.slice(2);
+  if (first === '--for') return timed(JSON.parse(readFileSync(file, 'utf8')) as TimedOrder);
+  return counted(JSON.parse(first) as LoadOrder);
+}
+
+process.stdout.write(JSON.stringify(await load(work())));

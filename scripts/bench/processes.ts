@@ -27,16 +27,33 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Starts `node command...`, with its output to be read. */
-export function start(command: string[], env: Record<string, string> = {}): ChildProcess {
+/** What a program is started with, besides its arguments. */
+export interface Start {
+  env?: Record<string, string>;
+  /** Whose process it is to be; without it this one's. */
+  owner?: { uid: number; gid: number };
+  /** A duty ends it at the close of the run; it isn't killed. */
+  hasDuty?: true;
+}
+
+/** Starts a program, with its output to be read. */
+export function startProgram(program: string, args: string[], options: Start = {}): ChildProcess {
+  const { env, owner, hasDuty = false } = options;
   if (closing) throw new Error('the run ends');
-  const child = spawn(process.execPath, command, {
+  const child = spawn(program, args, {
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
+    ...owner,
   });
+  if (hasDuty) return child;
   children.add(child);
   child.on('exit', () => children.delete(child));
   return child;
+}
+
+/** Starts `node command...`, with its output to be read. */
+export function start(command: string[], env: Record<string, string> = {}): ChildProcess {
+  return startProgram(process.execPath, command, { env });
 }
 
 /** Of the children that run now. */

@@ -1,6 +1,10 @@
-/** A webhook receiver that counts; GET / tells how many came and when the last one did. */
+/**
+ * A webhook receiver that counts; GET / tells how many it has answered and when the last one. With the argument `hang`
+ * it takes requests and never answers them.
+ */
 import { createServer } from 'node:http';
 
+const hangs = process.argv[2] === 'hang';
 let count = 0;
 let last = 0;
 const server = createServer((req, res) => {
@@ -9,6 +13,7 @@ const server = createServer((req, res) => {
     return;
   }
   req.resume();
+  if (hangs) return;
   req.on('end', () => {
     count += 1;
     last = Date.now();

@@ -1,13 +1,21 @@
 /** The server and the commands beside it, as a run starts them, and the load that it puts on them. */
 import type { ChildProcess } from 'node:child_process';
-import { freePort } from '../../test/support/process.ts';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../mongod/ports.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
 import { nextLine, output, start, stop } from './processes.ts';
 
 export interface Server {
   child: ChildProcess;
+  pid: number;
   port: number;
+  /** From the start of the process until it was ready, in steps of LOOK_MS. */
+  readyMs: number;
 }
+
+const LOOK_MS = 10;
+const READY_MS = 120_000;
 
 /** What makes commands and servers work on one store: the environment that names it. */
 export type StoreEnv = Record<string, string>;
@@ -39,23 +47,33 @@ export async function accounts(env: StoreEnv, count: number, more: string[] = []
   return credentials;
 }
 
-/** Null where it ended instead, or isn't ready in half a minute. */
+/** What `npm start` gives node. */
+function nodeFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+  const [, flags = ''] = /exec node (.*?)\s*dist\/src\/main\.js/.exec(scripts.start) ?? [];
+  return flags.split(' ').filter((flag) => flag !== '');
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
+  } catch {
+    // Not listening yet.
+    return false;
+  }
+}
+
+/** Null where it ended instead, or isn't ready in two minutes. */
 async function tryServe(env: StoreEnv): Promise<Server | null> {
   const port = await freePort();
-  const child = start(['--max-semi-space-size=64', 'dist/src/main.js'], {
-    ...env,
-    PORT: String(port),
-    LOG_LEVEL: 'warn',
-    SANDBOX_DELAY_MS: '100',
-  });
+  const settings = { PORT: String(port), LOG_LEVEL: 'error', SANDBOX_DELAY_MS: '100', CONSOLE: 'off' };
+  const startedAt = performance.now();
+  const child = start([...nodeFlags(), 'dist/src/main.js'], { ...settings, ...env });
   child.stdout?.resume();
-  for (let attempt = 0; attempt < 600 && child.exitCode === null; attempt++) {
-    try {
-      if ((await fetch(`http://127.0.0.1:${port}/readyz`)).ok) return { child, port };
-    } catch {
-      // Not listening yet.
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  const elapsed = (): number => performance.now() - startedAt;
+  while (elapsed() < READY_MS && child.exitCode === null) {
+    if (await isReady(port)) return { child, pid: child.pid ?? 0, port, readyMs: elapsed() };
+    await delay(LOOK_MS);
   }
   await stop(child);
   return null;
@@ -92,8 +110,9 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
-export async function startReceiver(): Promise<Receiver> {
-  const child = start(['--import', 'tsx', 'scripts/bench/receiver.ts']);
+/** Starts one that answers at once, or one that hangs. */
+export async function startReceiver(manner: 'answers' | 'hang' = 'answers'): Promise<Receiver> {
+  const child = start(['--import', 'tsx', 'scripts/bench/receiver.ts', manner]);
   const root = `http://127.0.0.1:${await nextLine(child)}/`;
   return {
     url: `${root}hook`,

@@ -9,12 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pause, within } from '../../src/waiting.ts';
-import { freePort } from '../../test/support/process.ts';
+import { freePort } from '../mongod/ports.ts';
 import type { Block, Language } from './blocks.ts';
 
 const SERVER_PORT = 3000;
-/** Ports that pages write: the server's, and those of receivers. */
-const PORTS = [SERVER_PORT, 9000, 9001];
+const CONSOLE_PORT = 3001;
+/** Ports that pages write: the server's two, and those of receivers. */
+const PORTS = [SERVER_PORT, CONSOLE_PORT, 9000, 9001];
 const START_MS = 120_000;
 const COMMAND_MS = 120_000;
 const AT_LAST_MS = 15_000;
@@ -80,6 +81,16 @@ function textPattern(text: string): RegExp {
   return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
 }
 
+export interface ReaderOptions {
+  /** Whether a server runs from the beginning; one does where nothing is said. */
+  serves?: boolean;
+  env?: Record<string, string>;
+  /** Words of the page that are others here, where the reader's folder is this one. */
+  words?(folder: string): readonly (readonly [string, string])[];
+  /** What lies in the reader's folder. */
+  prepare?(folder: string): void;
+}
+
 export class Reader {
   readonly #folder = mkdtempSync(join(tmpdir(), 'pixstate-docs-'));
   readonly #env: NodeJS.ProcessEnv;
@@ -88,20 +99,31 @@ export class Reader {
   #server: Ongoing | null = null;
   #credentials = '';
 
-  private constructor(ports: ReadonlyMap<number, number>) {
+  /** Words of the page that are others here. */
+  readonly #words: readonly (readonly [string, string])[];
+
+  private constructor(ports: ReadonlyMap<number, number>, { env = {}, words, prepare }: ReaderOptions) {
     this.#ports = ports;
+    this.#words = words?.(this.#folder) ?? [];
+    prepare?.(this.#folder);
     const port = String(ports.get(SERVER_PORT));
-    this.#env = { ...process.env, DATA_DIR: join(this.#folder, 'data'), PORT: port, TMPDIR: this.#folder };
+    this.#env = {
+      ...process.env,
+      ...env,
+      DATA_DIR: join(this.#folder, 'data'),
+      PORT: port,
+      TMPDIR: this.#folder,
+    };
     writeFileSync(this.#variables, '');
   }
 
-  /** Starts the server as the README says. */
-  static async open(): Promise<Reader> {
+  /** Starts the server as the README says, unless the page starts one itself. */
+  static async open(options: ReaderOptions = {}): Promise<Reader> {
     const ports = new Map<number, number>();
     for (const port of PORTS) ports.set(port, await freePort());
-    const reader = new Reader(ports);
+    const reader = new Reader(ports, options);
     try {
-      await reader.#serve();
+      if (options.serves !== false) await reader.#serve();
     } catch (error) {
       await reader.close();
       throw error;
@@ -110,7 +132,9 @@ export class Reader {
   }
 
   async #serve(): Promise<void> {
-    this.#server = new Ongoing('exec npm start', this.#env);
+    // The server's alone: pages may start more of them.
+    const admin = { ADMIN_PORT: String(this.#ports.get(CONSOLE_PORT)) };
+    this.#server = new Ongoing('exec npm start', { ...this.#env, ...admin });
     const [, credentials = ''] = await this.#server.printed(/curl -u '([^']+)'/, START_MS);
     this.#credentials = credentials;
   }
@@ -171,7 +195,8 @@ export class Reader {
 
   /** What runs a block, in bash, with the variables of those before it. */
   #command(language: Language, code: string): string {
-    const own = code.replace(/\b\d{4}\b/g, (text) => String(this.#ports.get(Number(text)) ?? text));
+    const given = this.#words.reduce((text, [word, here]) => text.replaceAll(word, here), code);
+    const own = given.replace(/\b\d{4}\b/g, (text) => String(this.#ports.get(Number(text)) ?? text));
     const before = `set -aeuo pipefail\n. '${this.#variables}'\n`;
     if (language === 'sh') return `${before}${own}\nexport -p > '${this.#variables}'`;
     // Read from stdin, the code finds the packages of this folder, as a file in it would.

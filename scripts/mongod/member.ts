@@ -5,12 +5,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { atEnd } from './cleanup.ts';
+import { freePort } from './ports.ts';
 
 export interface MemberOptions {
   binary: string;
@@ -22,22 +22,6 @@ export interface MemberOptions {
 
 const startTimeoutMs = 60_000;
 const portTries = 5;
-
-async function isFree(port: number): Promise<boolean> {
-  const probe = createServer();
-  return new Promise((resolve) => {
-    probe.once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-  });
-}
-
-/** Below the ports that systems give to clients: nobody takes it while a killed member is to come back. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 15_000 + Math.floor(Math.random() * 17_000);
-    if (await isFree(port)) return port;
-  }
-}
 
 /** A connection to exactly this server, whatever set it belongs to. */
 export async function withAdmin<Value>(

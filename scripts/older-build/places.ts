@@ -97,12 +97,13 @@ export function folderPlace(dataDir: string): Place {
   };
 }
 
-const PARKED = 'parked';
-
-function dueOf(kind: string, transaction: string, { owner, due }: Document): DueThing[] {
+/** Up to 70ffb18 an `owner` held what was claimed, or parked it; later builds have a token, and say when it was due. */
+function dueOf(kind: string, transaction: string, document: Document): DueThing[] {
+  const { owner, token, parked, since, due } = document;
   if (!(due instanceof Date)) return [];
-  const state = owner === undefined ? 'free' : owner === PARKED ? 'parked' : 'held';
-  return [{ kind, transaction, at: due.getTime(), state }];
+  const isParked = parked === true || owner === 'parked';
+  const state = isParked ? 'parked' : (owner ?? token) === undefined ? 'free' : 'held';
+  return [{ kind, transaction, at: (since instanceof Date ? since : due).getTime(), state }];
 }
 
 function records(db: Db) {

@@ -11,6 +11,7 @@ import type { Answer } from '../../src/engine/commands.ts';
 import { digestOf, type TransactionRecord } from '../../src/engine/journal.ts';
 import { lookupsOf } from '../../src/engine/lookups.ts';
 import { project } from '../../src/engine/project.ts';
+import { EXPIRY_GRACE_S } from './bank/opened.ts';
 import { type Known, Model, type Timeline } from './model.ts';
 import type { Operation, Request } from './operations.ts';
 import type { Surroundings } from './process.ts';
@@ -26,8 +27,9 @@ const ENDED: ReadonlySet<string> = new Set(['delivered', 'rejected', 'dead']);
 
 type Asked<Kind extends Request['kind']> = Request & { kind: Kind };
 
-export function timelineOf({ decidedAt, clock }: Surroundings): Timeline {
+export function timelineOf({ decidedAt, clock, counterparty }: Surroundings): Timeline {
   return {
+    graceMs: counterparty === null ? 0 : EXPIRY_GRACE_S * 1_000,
     decidedAt: ({ id }) => decidedAt.get(id) ?? 0,
     forwardBetween: (from, to) => clock.forwardBetween(from, to),
   };
@@ -117,7 +119,8 @@ export class Auditor {
     if (request.kind === 'charge') this.#judgeCharge(request, answer, created);
     else if (request.kind === 'transfer') this.#judgeTransfer(operation, request, answer, created);
     else if (request.kind === 'adjust') this.#judgeAdjustment(operation, request, answer);
-    else this.#judgeMessage(request, answer);
+    else if (request.kind === 'message') this.#judgeMessage(request, answer);
+    else this.#judgeOrder(request, answer);
   }
 
   /** I5: what was answered 2xx is there. */
@@ -169,7 +172,32 @@ export class Auditor {
     must(isTaken || this.#lowestDuring(operation) + amount < 0, 'the balance would have sufficed');
   }
 
-  #judgeMessage({ transaction, id, type, data }: Asked<'message'>, answer: Answer): void {
+  #judgeOrder(request: Asked<'refund'> | Asked<'cancel'>, answer: Answer): void {
+    const known = this.model.transactions.get(request.transaction);
+    must(known !== undefined, 'a transaction that was answered is gone');
+    must(
+      (answer.kind === 'unknown') === (known.kind === 'cashout'),
+      'only charges are refunded and canceled',
+    );
+    if (request.kind === 'cancel') {
+      const isCanceled = answer.kind === 'applied' || answer.kind === 'repeated';
+      must(!isCanceled || known.status === 'canceled', 'a charge that was canceled is not');
+      return;
+    }
+    if (answer.kind !== 'applied' && answer.kind !== 'duplicateKey') return;
+    const made = answer.kind === 'applied' ? request.transaction : answer.transaction;
+    const hasKey = request.key !== null && this.model.refundKeys.get(request.key) === made;
+    must(hasKey || (request.key === null && answer.kind === 'applied'), 'the key is not that of the refund');
+  }
+
+  #isKnownPart(known: Known, { type, data }: Asked<'message'>): boolean {
+    if (type === 'RETURN') return this.model.returns.get(String(data.returnId)) === data.amount;
+    const isOutcome = type === 'REFUND_DONE' || type === 'REFUND_FAILED';
+    return isOutcome && known.parts.hasEnded(String(data.refundId), type);
+  }
+
+  #judgeMessage(request: Asked<'message'>, answer: Answer): void {
+    const { transaction, id, type, data } = request;
     const known = this.model.transactions.get(transaction);
     must(known !== undefined && answer.kind !== 'unknown', 'a transaction that was answered is gone');
     const digest = digestOf(type, data);
@@ -180,7 +208,10 @@ export class Auditor {
       const isKnownPayment = known.payments.has(String(data.endToEndId));
       const isLateStart = type === 'START' && known.startImplied;
       must(
-        (id !== null && known.applied.get(id) === digest) || isKnownPayment || isLateStart,
+        (id !== null && known.applied.get(id) === digest) ||
+          isKnownPayment ||
+          isLateStart ||
+          this.#isKnownPart(known, request),
         'it is no repeat',
       );
     } else {
@@ -226,10 +257,16 @@ export class Auditor {
 
   /** Nothing that was due was lost, or waits for a wrong time to come: timers fired, orders went out. */
   #nothingWaits(): void {
+    const isSandbox = this.#around.counterparty === null;
     for (const known of this.model.transactions.values()) {
       must(known.status !== 'waiting_payment', `${known.id} waits past its expiry`);
-      // 07: the sandbox bank never says anything.
-      must(known.status !== 'pending' || known.amount % 100 === 7, `the payout of ${known.id} was lost`);
+      // 07: the sandbox bank never says anything. 06: it stays silent about a refund, and after a start.
+      const isSilent = (amount: number, ending: number): boolean => isSandbox && amount % 100 === ending;
+      const { id: payout, status, amount: sent } = known;
+      must(status !== 'pending' || isSilent(sent, 7), `the payout of ${payout} was lost`);
+      must(isSandbox || status !== 'processing', `the payout of ${payout} was lost`);
+      for (const { id, amount } of known.parts.pending)
+        must(isSilent(amount, 6), `the refund ${id} was lost`);
     }
     for (const id of this.#openDeliveries(() => true)) throw new Error(`the delivery ${id} was lost`);
   }
@@ -250,7 +287,9 @@ export class Auditor {
   #opsWereTold(): void {
     const { state, account } = this.#around;
     const told = new Set(state.listed({ account: account.id }, null).map(({ kind, id }) => `${kind} ${id}`));
-    for (const { id, kind, status } of this.model.transactions.values()) {
+    for (const { id, kind, status, parts } of this.model.transactions.values()) {
+      for (const refund of parts.pending)
+        must(told.has(`stuck ${refund.id}`), `the refund ${refund.id} is pending, and nobody was told`);
       const isOpen = kind === 'cashout' && (status === 'pending' || status === 'processing');
       must(isOpen === told.has(`stuck ${id}`), `${id} is ${status}, and stuck is ${!isOpen}`);
       for (const delivery of state.deliveries(id)) {

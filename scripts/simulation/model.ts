@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { Account } from '../../src/domain/account.ts';
 import type { Batch, Entry } from '../../src/engine/journal.ts';
+import { isOfPart, Parts } from './parts.ts';
 import { CREDITED, DEBITED, FIRST, MOVES } from './rules.ts';
 
 /** What is known of true time, ms since 1970: the times of entries are those of clocks that may be wrong. */
@@ -13,10 +14,16 @@ export interface Timeline {
   decidedAt(batch: Batch): number;
   /** By how many ms, in all, clocks were set forward between two times. */
   forwardBetween(from: number, to: number): number;
+  /** For so long after its time a charge waits for payments that are on their way, ms. */
+  graceMs: number;
 }
 
 /** Clocks that are always right. */
-const RIGHT: Timeline = { decidedAt: ({ at }) => Date.parse(at), forwardBetween: () => 0 };
+const RIGHT: Timeline = {
+  decidedAt: ({ at }) => Date.parse(at),
+  forwardBetween: () => 0,
+  graceMs: 0,
+};
 /** Clocks that are right differ by less. */
 const SKEW_MS = 2_000;
 
@@ -42,6 +49,9 @@ export interface Known {
   events: number;
   last: Map<string, string>;
   startImplied: boolean;
+  /** Its sending has begun: with a bank that must not get an order twice. */
+  isSubmitted: boolean;
+  parts: Parts;
 }
 
 function must(condition: boolean, what: string): asserts condition {
@@ -77,6 +87,10 @@ export class Model {
   seq = 0;
   readonly transactions = new Map<string, Known>();
   readonly keys = new Map<string, string>();
+  /** Charges by their refunds' keys. */
+  readonly refundKeys = new Map<string, string>();
+  /** Amounts of returns by their ids. */
+  readonly returns = new Map<string, number>();
   readonly adjustments = new Map<string, number>();
   /** By sequence number: the balance after a batch, and the lowest while it was decided, from the one before on. */
   readonly balances: { after: number; lowest: number }[] = [{ after: 0, lowest: 0 }];
@@ -151,7 +165,8 @@ export class Model {
     must(known !== undefined, `${entry.message.type} to a transaction that was never created`);
     must(entry.from === known.status, `${known.id} is ${known.status}, the entry says ${entry.from}`);
     this.#orders(entry, known);
-    if (entry.from === entry.to) this.#unmoved(entry, known);
+    if (isOfPart(entry)) this.#ofPart(entry, known, moved);
+    else if (entry.from === entry.to) this.#unmoved(entry, known);
     else this.#moved(entry, known, moved);
   }
 
@@ -186,6 +201,8 @@ export class Model {
       events: 0,
       last: new Map(),
       startImplied: false,
+      isSubmitted: false,
+      parts: new Parts(context.amount as number, context.fee.totalFee),
     };
     must(entry.from === null && to === FIRST[kind], `a ${kind} began as ${to}`);
     must(moved === worth(known, known.status), `the creation of ${id} moved ${moved}`);
@@ -196,11 +213,11 @@ export class Model {
       this.keys.set(known.key, id);
     }
     this.transactions.set(id, known);
-    this.#events(entry, known, [known.status]);
+    this.#events(entry, known, [`${known.kind}.${known.status}`]);
   }
 
   #remember({ message, refusal }: Entry, known: Known): void {
-    if (message.door === 'clock') return;
+    if (message.door === 'clock' || message.door === 'api') return;
     if (refusal !== null) {
       const said = `${message.id} ${message.digest}`;
       must(!known.refused.has(said), `the refusal ${said} was recorded twice`);
@@ -219,8 +236,36 @@ export class Model {
       entry.postings.length === 0 && entry.events.length === 0,
       `a remark on ${known.id} has consequences`,
     );
+    if (entry.message.type === 'SUBMIT') {
+      must(known.status === 'pending' && !known.isSubmitted, `${known.id} was submitted twice, or too late`);
+      known.isSubmitted = true;
+      return;
+    }
     if (entry.refusal !== null) must(entry.snapshot === null, `a refusal changed ${known.id}`);
     else must(entry.message.type === 'START' && known.startImplied, `${entry.message.type} changed nothing`);
+  }
+
+  /** A refund, a booked part or a return: what it does is what its sums say. */
+  #ofPart(entry: Entry, known: Known, moved: number): void {
+    this.#remember(entry, known);
+    this.#onceInTheAccount(entry);
+    const expected = known.parts.take(entry);
+    must(moved === expected.moved, `${entry.message.type} on ${known.id} moved ${moved}`);
+    must(entry.to === expected.status, `${entry.message.type} took ${known.id} to ${entry.to}`);
+    known.status = expected.status;
+    this.#events(entry, known, expected.events);
+  }
+
+  /** A refund's key belongs to one refund for ever, and a return's id counts once. */
+  #onceInTheAccount({ message, transaction }: Entry): void {
+    const { idempotencyKey, returnId, amount } = message.data as Record<string, unknown>;
+    if (message.type === 'REFUND_ORDER' && typeof idempotencyKey === 'string') {
+      must(!this.refundKeys.has(idempotencyKey), `the key ${idempotencyKey} made two refunds`);
+      this.refundKeys.set(idempotencyKey, String(transaction));
+    }
+    if (message.type !== 'RETURN') return;
+    must(!this.returns.has(String(returnId)), `the return ${returnId} was booked twice`);
+    this.returns.set(String(returnId), Number(amount));
   }
 
   #moved(entry: Entry, known: Known, moved: number): void {
@@ -240,14 +285,22 @@ export class Model {
     const implied = known.status === 'pending' && (to === 'completed' || to === 'failed');
     known.startImplied ||= implied;
     known.status = to;
-    this.#events(entry, known, implied ? ['processing', to] : [to]);
+    const statuses = implied ? ['processing', to] : [to];
+    this.#events(
+      entry,
+      known,
+      statuses.map((status) => `${known.kind}.${status}`),
+    );
   }
 
   /** A clock that is set forward makes due what isn't; nothing else does. */
   #expiredInTime({ id, createdAt, lifeMs }: Known): void {
     const lasted = this.#decidedAt - createdAt;
     const shown = lasted + this.#timeline.forwardBetween(createdAt, this.#decidedAt) + SKEW_MS;
-    must(shown >= lifeMs, `${id} expired before its time: after ${lasted} ms of ${lifeMs}`);
+    must(
+      shown >= lifeMs + this.#timeline.graceMs,
+      `${id} expired before its time: after ${lasted} ms of ${lifeMs}`,
+    );
   }
 
   /** Within an account an end-to-end id credits one charge, and never one that was given back. */
@@ -276,8 +329,7 @@ export class Model {
   }
 
   /** I6: exactly one event for each change, and one delivery for each URL that wants it. */
-  #events(entry: Entry, known: Known, statuses: readonly string[]): void {
-    const names = statuses.map((status) => `${known.kind}.${status}`);
+  #events(entry: Entry, known: Known, names: readonly string[]): void {
     must(
       sorted(entry.events.map(({ name }) => name)) === sorted(names),
       `${known.id}: events ${sorted(entry.events)}`,
@@ -286,8 +338,10 @@ export class Model {
       must(!this.#ids.has(id), `the event ${id} happened twice`);
       this.#ids.add(id);
       known.events += 1;
-      const wanted = this.#account.webhooks.filter(
-        ({ events }) => events === null || events.some((each) => each === name || each === `${known.kind}.*`),
+      const type = name.slice(0, name.indexOf('.'));
+      // A URL without a filter gets the contract's events, and none of parts.
+      const wanted = this.#account.webhooks.filter(({ events }) =>
+        events === null ? type === known.kind : events.some((each) => each === name || each === `${type}.*`),
       );
       must(
         sorted(deliveries.map(({ url }) => url)) === sorted(wanted.map(({ url }) => url)),

@@ -4,7 +4,7 @@ import type { Answer } from '../../src/engine/commands.ts';
 /** What was asked. `tag` of a creation is its externalRef, which no other has. */
 export type Request =
   | { kind: 'charge'; tag: string; amount: number; expiresIn: number | null }
-  | { kind: 'transfer'; tag: string; amount: number; key: string | null }
+  | { kind: 'transfer'; tag: string; amount: number; key: string | null; to: string }
   | {
       kind: 'message';
       transaction: string;
@@ -13,6 +13,8 @@ export type Request =
       data: Record<string, unknown>;
       door: 'bank' | 'sandbox' | 'ops';
     }
+  | { kind: 'refund'; transaction: string; amount: number | null; key: string | null }
+  | { kind: 'cancel'; transaction: string }
   | { kind: 'adjust'; id: string; amount: number; allowNegative: boolean };
 
 /** `bankRefused`, `overloaded` and `malformed`: nothing happened. `unknown`: it may have taken effect. */

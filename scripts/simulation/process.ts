@@ -6,7 +6,7 @@ import { Directory } from '../../src/accounts/directory.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { Desk } from '../../src/bank/desk.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
-import type { Account } from '../../src/domain/account.ts';
+import type { Bank } from '../../src/engine/bank.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { Payments } from '../../src/engine/payments.ts';
 import { ClockWatch } from '../../src/jobs/clock-watch.ts';
@@ -18,6 +18,8 @@ import { Watch } from '../../src/jobs/watch.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import type { MemoryState } from '../../test/support/memory-store/state.ts';
 import { MemoryStore } from '../../test/support/memory-store/store.ts';
+import type { Counterparty } from './bank/counterparty.ts';
+import { type OpenedBank, openApiPix } from './bank/opened.ts';
 import type { Weather } from './faults.ts';
 import type { Receivers } from './receivers.ts';
 import { SimulatedSender } from './sender.ts';
@@ -43,6 +45,8 @@ export interface Surroundings {
   decidedAt: Map<string, number>;
   weather: Weather;
   receivers: Receivers;
+  /** The real bank; null: each process has a sandbox. */
+  counterparty: Counterparty | null;
   log(line: string): void;
 }
 
@@ -59,6 +63,7 @@ export class Process {
   readonly payments: Payments;
   readonly #around: Surroundings;
   readonly #jobs: Scheduled[];
+  readonly #opened: OpenedBank;
   #alive = true;
 
   constructor(name: string, around: Surroundings) {
@@ -76,9 +81,11 @@ export class Process {
       faults: weather.faultsOf(name, () => this.#alive),
     });
     const directory = new Directory(this.store.accounts, SEALER, now);
+    this.#opened = this.#openBank(directory, now);
+    const { bank, jobs } = this.#opened;
     this.engine = new Engine({
       store: this.store,
-      everyDoorSpeaks: true,
+      everyDoorSpeaks: bank.everyDoorSpeaks,
       now,
       stuckAfterMs: STUCK_AFTER_MS,
       newBatchId: () => {
@@ -86,9 +93,8 @@ export class Process {
         around.decidedAt.set(id, world.now);
         return id;
       },
-      settings: (id): Promise<Account | null> => directory.account(id),
+      settings: (id) => directory.account(id),
     });
-    const bank = new SandboxBank(SANDBOX_DELAY_MS);
     this.payments = new Payments({
       engine: this.engine,
       journal: this.store.journal,
@@ -97,12 +103,31 @@ export class Process {
       newId: () => world.random.uuid(),
       chargeExpiryS: CHARGE_EXPIRY_S,
     });
-    this.#jobs = this.#openWorkers({ bank, directory, now }).map((job) => {
+    this.#jobs = [...this.#openWorkers({ bank, directory, now }), ...jobs].map((job) => {
       return { ...job, ranAt: Number.NEGATIVE_INFINITY, isUnderWay: false };
     });
   }
 
-  #openWorkers({ bank, directory, now }: { bank: SandboxBank; directory: Directory; now(): number }) {
+  #openBank(directory: Directory, now: () => number): OpenedBank {
+    const { counterparty, world } = this.#around;
+    if (counterparty === null)
+      return { bank: new SandboxBank(SANDBOX_DELAY_MS), jobs: [], hear: async () => {} };
+    return openApiPix(counterparty, {
+      ...{ name: this.name, store: this.store, now },
+      isAlive: () => this.#alive,
+      account: (id) => directory.account(id),
+      note: (items) => this.engine.note(items),
+      withdraw: (keys) => this.engine.withdraw(keys),
+      newId: () => world.random.uuid(),
+    });
+  }
+
+  /** A callback of the bank's has come in; resolves once its hints are durable. */
+  hear(body: string): Promise<void> {
+    return this.#opened.hear(body);
+  }
+
+  #openWorkers({ bank, directory, now }: { bank: Bank; directory: Directory; now(): number }) {
     const { world, receivers, log } = this.#around;
     const { store, engine, payments, name } = this;
     const { journal, due, backlog } = store;
@@ -111,10 +136,16 @@ export class Process {
     const parts = { journal, due, backlog, directory, sender, attention: engine };
     const dispatcher = new Dispatcher({ ...parts, now, retryScale: RETRY_SCALE, onTrouble });
     const common = { engine, payments, journal, due, bank, now, onTrouble };
-    const [desk, timers] = [new Desk(common), new Timers(common)];
+    const [desk, timers] = [new Desk({ ...common, stuckAfterMs: STUCK_AFTER_MS }), new Timers(common)];
     engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
     const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
-    const watch = new Watch({ engine, store, now, stuckAfterMs: STUCK_AFTER_MS });
+    const watch = new Watch({
+      engine,
+      store,
+      now,
+      stuckAfterMs: STUCK_AFTER_MS,
+      says: (id) => bank.says(id),
+    });
     const clock = new ClockWatch({ store, engine, now, onNotice: (text) => log(`${name}: ${text}`) });
     const cleaning = { name: 'sender', everyMs: 1_000, run: async () => sender.sweep() };
     return [...shared, ...local, ...watch.jobs, ...clock.jobs, cleaning];

@@ -6,11 +6,15 @@ import type { Batch } from '../../src/engine/journal.ts';
 import { MemoryState } from '../../test/support/memory-store/state.ts';
 import { ACCOUNT, MAY_HANG, NEIGHBOUR } from './accounts.ts';
 import { type AccountSurroundings, Auditor, timelineOf } from './auditor.ts';
+import { BankAuditor } from './bank/auditor.ts';
+import { Counterparty } from './bank/counterparty.ts';
+import { Happenings } from './bank/happenings.ts';
 import { OUTAGE_OVER_MS, Weather } from './faults.ts';
 import type { Timeline } from './model.ts';
 import { Process, type Surroundings } from './process.ts';
 import { Random } from './random.ts';
 import { Receivers } from './receivers.ts';
+import type { SimulationOptions, Summary } from './summary.ts';
 import { WallClock } from './wall-clock.ts';
 import { Workload } from './workload.ts';
 import { World } from './world.ts';
@@ -24,26 +28,10 @@ const TICK_MS = 5_000;
 /** After a fault each write is tried again within this time. */
 const WRITTEN_MS = 2_000;
 
-/** What a run came to; the same for the same seed and steps. */
-export interface Summary {
-  seed: number;
-  steps: number;
-  operations: number;
-  batches: number;
-  transactions: number;
-  deliveries: number;
-  crashes: number;
-  /** How often the wall clock was set. */
-  clockSteps: number;
-  /** Attempts that a URL let time out. */
-  timeouts: number;
-  /** How often each fault of the store happened, by moment and method. */
-  faults: Record<string, number>;
-  /** Milliseconds of the simulation's own time. */
-  elapsedMs: number;
-  /** Of the last batch: two runs with one hash did the same, to the byte. */
-  head: string;
-}
+/** Questions to the bank come every ten minutes at the latest, and what is answered may want more of them. */
+const BANK_REST_MS = 3 * 60 * 60_000;
+/** Once a day the last days of the bank's list are read again. */
+const DAY_MS = 24 * 60 * 60_000;
 
 /** What must not be was found; `seed` and `step` lead there again. */
 export class SimulationFailure extends Error {}
@@ -63,26 +51,46 @@ export class Simulation {
   readonly #scene: Scene;
   readonly #neighbour: Scene;
   readonly #count: number;
+  readonly #bank: { happenings: Happenings; auditor: BankAuditor } | null;
+  readonly #options: SimulationOptions;
   #processes: Process[] = [];
   #started = 0;
   #crashes = 0;
 
-  constructor(seed: number, steps: number, log: (line: string) => void = () => {}) {
+  constructor(seed: number, steps: number, options: SimulationOptions = {}) {
     this.#seed = seed;
     this.#steps = steps;
+    const { log = () => {} } = options;
     this.#log = log;
+    this.#options = options;
     const world = new World(new Random(seed), START);
     const state = new MemoryState();
     const clock = new WallClock(world);
     const weather = new Weather(world);
     this.#world = world;
     const receivers = new Receivers(world, MAY_HANG);
-    this.#around = { world, clock, state, weather, receivers, decidedAt: new Map(), log };
+    // The seed decides even where it is overruled: the rest of its stream stays.
+    const chosen = world.random.pick(['sandbox', 'api-pix'] as const);
+    const counterparty = (options.bank ?? chosen) === 'api-pix' ? new Counterparty(world) : null;
+    const decidedAt = new Map<string, number>();
+    this.#around = { world, clock, state, weather, receivers, counterparty, decidedAt, log };
+    this.#bank = this.#openBank();
     for (const account of [ACCOUNT, NEIGHBOUR]) state.putAccount(account);
     this.#scene = this.#open({ ...this.#around, account: ACCOUNT });
     this.#neighbour = this.#open({ ...this.#around, account: NEIGHBOUR });
     this.#count = 1 + world.random.int(MOST_PROCESSES);
     if (world.random.perMille(500)) clock.step();
+  }
+
+  #openBank(): { happenings: Happenings; auditor: BankAuditor } | null {
+    const { world, state, counterparty: bank } = this.#around;
+    if (bank === null) return null;
+    const callBack = async (body: string): Promise<void> => {
+      if (this.#processes.length === 0) throw new Error('nobody listens');
+      await world.random.pick(this.#processes).hear(body);
+    };
+    const happenings = new Happenings({ world, bank, state, callBack });
+    return { happenings, auditor: new BankAuditor(this.#around, bank, [ACCOUNT, NEIGHBOUR]) };
   }
 
   #open(around: AccountSurroundings): Scene {
@@ -103,7 +111,7 @@ export class Simulation {
       for (; step < this.#steps; step += 1) {
         await this.#step();
         this.#throwFailure();
-        if (step % AUDIT_EVERY === AUDIT_EVERY - 1) for (const { auditor } of this.#scenes) auditor.audit();
+        if (step % AUDIT_EVERY === AUDIT_EVERY - 1) this.#audit();
       }
       await this.#comeToRest();
       this.#throwFailure();
@@ -112,16 +120,36 @@ export class Simulation {
     } catch (error) {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
       throw new SimulationFailure(
-        `seed ${this.#seed}, step ${step}: ${what}\nagain: npm run simulate -- --seed ${this.#seed} --steps ${this.#steps} --verbose`,
+        `seed ${this.#seed}, step ${step}: ${what}\nagain: npm run simulate -- --seed ${this.#seed} --steps ${this.#steps}${this.#forced} --verbose`,
       );
     } finally {
       giveBack();
     }
   }
 
+  get #forced(): string {
+    const { bank } = this.#options;
+    return bank === undefined ? '' : ` --bank ${bank}`;
+  }
+
+  #audit(): void {
+    for (const { auditor } of this.#scenes) auditor.audit();
+    this.#bank?.auditor.audit();
+  }
+
   /** The journal that the run left of the account that most happens to. */
   journal(): Batch[] {
     return this.#around.state.journal(ACCOUNT.id, 1, Number.POSITIVE_INFINITY);
+  }
+
+  /** The real bank with its books; null with the sandbox. */
+  get counterparty(): Counterparty | null {
+    return this.#around.counterparty;
+  }
+
+  /** Holds both sides' books against each other once more, after the run. */
+  auditBank(): void {
+    this.#bank?.auditor.auditEnd();
   }
 
   /** When its batches were decided. */
@@ -142,7 +170,8 @@ export class Simulation {
     const { random } = this.#world;
     const { receivers, weather } = this.#around;
     const process = random.pick(this.#processes);
-    const chances = { ask: 480, turn: 400, tick: 80, wait: 35, crash: 3, clock: 5, hang: 8, outage: 2 };
+    const bank = this.#bank === null ? 0 : 120;
+    const chances = { ask: 480, turn: 400, tick: 80, wait: 35, crash: 3, clock: 5, hang: 8, outage: 2, bank };
     const what = random.weighted(chances);
     this.#log(`${this.#world.now - START} ms ${what} ${process.name}`);
     switch (what) {
@@ -156,7 +185,7 @@ export class Simulation {
         process.tick();
         break;
       case 'wait':
-        this.#world.advance(random.pick([1, 10, 500, 1_000, 30_000, 61_000]));
+        await this.#wait(random.pick([1, 10, 500, 1_000, 30_000, 61_000]));
         break;
       case 'crash':
         await this.#crash(process);
@@ -170,7 +199,16 @@ export class Simulation {
       case 'outage':
         weather.beginOutage();
         break;
+      case 'bank':
+        this.#bank?.happenings.happen();
+        break;
     }
+  }
+
+  /** Time passes, or it stood still for all processes, and nothing that was due meanwhile has happened. */
+  async #wait(ms: number): Promise<void> {
+    if (this.#world.random.perMille(500)) this.#world.advance(ms);
+    else await this.#world.pass(ms);
   }
 
   /**
@@ -187,6 +225,9 @@ export class Simulation {
       }
       await world.quiet();
       clock.step();
+      // Within a second each process looks at the clock.
+      for (const process of this.#processes) process.tick();
+      await world.quiet();
     });
   }
 
@@ -205,8 +246,9 @@ export class Simulation {
    * it answers, and nothing may wait.
    */
   async #comeToRest(): Promise<void> {
-    const { clock, receivers, weather, world } = this.#around;
+    const { clock, receivers, weather, world, counterparty } = this.#around;
     weather.clear();
+    counterparty?.weather.clear();
     // What an outage has held up is written before the clock is put right.
     await this.#rest(OUTAGE_OVER_MS);
     clock.putRight();
@@ -221,31 +263,39 @@ export class Simulation {
     for (const { auditor } of this.#scenes) auditor.auditPunctuality();
     receivers.letGo();
     await this.#rest(REST_MS);
+    if (this.#bank === null) return;
+    await this.#rest(BANK_REST_MS);
+    // What nobody has hinted at, and the list of the last hour doesn't show, a day's does.
+    world.advance(DAY_MS);
+    await this.#rest(2 * REST_MS);
   }
 
   async #rest(ms: number): Promise<void> {
     for (const until = this.#world.now + ms; this.#world.now < until; ) {
+      this.#bank?.happenings.endAll();
       for (const process of this.#processes) process.tick();
-      await this.#world.quiet();
-      this.#world.advance(TICK_MS);
+      await this.#world.pass(TICK_MS);
     }
   }
 
   #auditEnd(): void {
     const { state } = this.#around;
     for (const { auditor } of this.#scenes) auditor.auditEnd();
+    this.#bank?.auditor.auditEnd();
     const left = state.due.size + state.backlog.total();
     if (left > 0) throw new Error(`${left} things are left behind`);
   }
 
   #summary(): Summary {
-    const { state, clock, receivers, weather } = this.#around;
+    const { state, clock, receivers, weather, counterparty } = this.#around;
+    const faults = [...weather.counts, ...(counterparty?.weather.counts ?? [])];
     const head = state.head(ACCOUNT.id);
     const sum = (count: (scene: Scene) => number): number =>
       this.#scenes.reduce((all, scene) => all + count(scene), 0);
     return {
       seed: this.#seed,
       steps: this.#steps,
+      bank: counterparty === null ? 'sandbox' : 'api-pix',
       operations: sum(({ workload }) => workload.operations.length),
       batches: sum(({ auditor }) => auditor.model.seq),
       transactions: sum(({ auditor }) => auditor.model.transactions.size),
@@ -253,7 +303,8 @@ export class Simulation {
       crashes: this.#crashes,
       clockSteps: clock.steps,
       timeouts: receivers.timeouts,
-      faults: Object.fromEntries([...weather.counts].sort()),
+      faults: Object.fromEntries(faults.sort()),
+      atBank: counterparty?.tally ?? {},
       elapsedMs: this.#world.now - START,
       head: head.hash,
     };

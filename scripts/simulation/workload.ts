@@ -1,7 +1,8 @@
 /** What clients and the bank do: creations, keys and ids that come again, messages in and out of order. */
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { CASHOUT_TYPES, PIX_IN_TYPES } from '../../src/domain/messages.ts';
-import { Overloaded } from '../../src/engine/actor.ts';
+import { refundsOf } from '../../src/domain/reversals/sums.ts';
+import { Overloaded } from '../../src/engine/actors/host.ts';
 import { BankRefused } from '../../src/engine/bank.ts';
 import { adjust } from '../../src/engine/payments.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
@@ -12,6 +13,12 @@ import type { Process } from './process.ts';
 const IDS = ['m1', 'm2', 'm3', 'm4', 'm5', 'constructor', '__proto__', 'toString', null];
 const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'constructor', '__proto__'];
 const TOGETHER = 24;
+const PAYEE = 'someone@example.com';
+/** A key that the real bank knows nobody by. */
+const NOBODY = 'ninguem@example.com';
+/** How often each thing is asked for. What the bank says, only the sandbox lets others say. */
+const WITH_SANDBOX = { charge: 20, transfer: 25, message: 60, adjust: 5, refund: 12, cancel: 2 };
+const WITH_REAL_BANK = { charge: 30, transfer: 25, message: 0, adjust: 5, refund: 20, cancel: 5 };
 
 export class Workload {
   readonly operations: Operation[] = [];
@@ -90,7 +97,8 @@ export class Workload {
   #request(): Request | null {
     const { random } = this.#around.world;
     const tag = `op-${this.operations.length}`;
-    const kind = random.weighted({ charge: 20, transfer: 25, message: 60, adjust: 5 });
+    const isReal = this.#around.counterparty !== null;
+    const kind = random.weighted(isReal ? WITH_REAL_BANK : WITH_SANDBOX);
     switch (kind) {
       case 'charge':
         return { kind, tag, amount: 100 + random.int(20_000), expiresIn: random.pick([null, 60, 61, 90]) };
@@ -100,6 +108,7 @@ export class Workload {
           tag,
           amount: 1 + random.int(12_000),
           key: random.perMille(700) ? random.pick(KEYS) + random.int(8) : null,
+          to: isReal && random.perMille(80) ? NOBODY : PAYEE,
         };
       case 'adjust':
         return {
@@ -108,9 +117,28 @@ export class Workload {
           amount: random.int(12_000) - 4_000,
           allowNegative: random.perMille(100),
         };
+      case 'refund':
+      case 'cancel':
+        return this.#order(kind);
       case 'message':
         return this.#transactions.length === 0 ? null : this.#message();
     }
+  }
+
+  /** What a merchant orders of one of his charges, or of what is none. */
+  #order(kind: 'refund' | 'cancel'): Request | null {
+    const { random } = this.#around.world;
+    if (this.#transactions.length === 0) return null;
+    const { id: transaction, amount } = random.pick(this.#transactions.slice(-25));
+    if (kind === 'cancel') return { kind, transaction };
+    const key = random.perMille(400) ? random.pick(KEYS) + random.int(8) : null;
+    return { kind, transaction, amount: random.perMille(300) ? null : 1 + random.int(amount), key };
+  }
+
+  #refundOf(transaction: string): string | null {
+    const record = this.#around.state.transaction(transaction);
+    const refunds = record?.type === 'pix-in' ? refundsOf(record.snapshot.context) : [];
+    return refunds.length === 0 ? null : this.#around.world.random.pick(refunds).id;
   }
 
   #message(): Request {
@@ -124,11 +152,16 @@ export class Workload {
       data.endToEndId = this.#endToEndId();
       data.paidAt = new Date(this.#around.world.now).toISOString();
       data.amount = random.perMille(100) ? amount + 1 : amount;
-    } else if (kind === 'cashout' && random.perMille(800)) {
+    } else if (kind === 'cashout' && type !== 'RETURN' && random.perMille(800)) {
       data.endToEndId = this.#endToEndId();
       if (type === 'SETTLE') data.paidAt = new Date(this.#around.world.now).toISOString();
     } else if ((type === 'REFUND' || type === 'CHARGEBACK') && random.perMille(300)) {
       data.amount = random.pick([amount, 1]);
+    } else if (type === 'REFUND_DONE' || type === 'REFUND_FAILED') {
+      data.refundId = this.#refundOf(transaction) ?? transaction;
+    } else if (type === 'RETURN') {
+      data.returnId = `D${random.int(30)}`;
+      data.amount = 1 + random.int(amount);
     }
     if (random.perMille(100)) data.unknown = { constructor: random.int(3) };
     return {
@@ -171,10 +204,19 @@ export class Workload {
         return { kind: 'answered', answer: await process.payments.createCharge(account, charge, {}) };
       }
       case 'transfer': {
-        const { amount, key: idempotencyKey, tag: externalRef } = request;
-        const key = { pixKeyType: 'EMAIL', pixKey: 'someone@example.com' } as const;
+        const { amount, key: idempotencyKey, tag: externalRef, to } = request;
+        const key = { pixKeyType: 'EMAIL', pixKey: to } as const;
         const transfer = { amount, idempotencyKey, externalRef, ...key, ...rest };
         return { kind: 'answered', answer: await process.payments.createTransfer(account, transfer, {}) };
+      }
+      case 'refund': {
+        const { transaction, amount, key: idempotencyKey } = request;
+        const refund = { transaction, amount, idempotencyKey, reason: null };
+        return { kind: 'answered', answer: (await process.payments.refund(account, refund, {})).answer };
+      }
+      case 'cancel': {
+        const canceled = await process.payments.cancel(account, { ...request, reason: null }, {});
+        return { kind: 'answered', answer: canceled };
       }
       case 'adjust': {
         const { id, amount, allowNegative } = request;

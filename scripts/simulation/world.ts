@@ -15,7 +15,8 @@ interface Waiting {
   run: () => void;
 }
 
-interface Timer {
+/** Something that happens at its time. */
+export interface Timer {
   at: number;
   order: number;
   run: () => void;
@@ -43,11 +44,7 @@ export class World {
     const later = (run: () => void, delayMs = 0): Timer => this.after(delayMs, run);
     Object.assign(globalThis, {
       setTimeout: later,
-      clearTimeout: (timer: Timer) => {
-        this.#timers = this.#timers.filter((each) => each !== timer);
-        // One whose time has come, but not its turn, doesn't run either.
-        this.#ready = this.#ready.filter((each) => each !== timer);
-      },
+      clearTimeout: (timer: Timer) => this.cancel(timer),
       setImmediate: (run: () => void) => this.soon(null, run),
     });
     Object.defineProperty(performance, 'now', { value: () => this.now, configurable: true });
@@ -70,6 +67,13 @@ export class World {
     return timer;
   }
 
+  /** It never happens. */
+  cancel(timer: Timer): void {
+    this.#timers = this.#timers.filter((each) => each !== timer);
+    // One whose time has come, but not its turn, doesn't run either.
+    this.#ready = this.#ready.filter((each) => each !== timer);
+  }
+
   /** What this owner still had to do never happens. */
   drop(owner: string): void {
     this.#ready = this.#ready.filter((each) => each.owner !== owner);
@@ -84,6 +88,16 @@ export class World {
       .sort((a, b) => a.at - b.at || a.order - b.order);
     this.#timers = this.#timers.filter(({ at }) => at > this.now);
     this.#ready.push(...due);
+  }
+
+  /** Time passes from timer to timer, and all that comes of each happens before the next. */
+  async pass(ms: number): Promise<void> {
+    for (const until = this.now + ms; ; ) {
+      await this.quiet();
+      const next = Math.min(...this.#timers.map(({ at }) => at));
+      this.advance(Math.max(0, Math.min(next, until) - this.now));
+      if (next > until) return;
+    }
   }
 
   /** Lets one thing happen; false where there is none. */

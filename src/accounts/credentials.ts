@@ -2,7 +2,7 @@
  * Credentials: 256 random bits a secret, shown once, stored as SHA-256. A fast hash is enough for what nobody
  * can guess (scrypt would cost 29 ms a request).
  */
-import { hash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export function newAccountId(): string {
   return `acc_${randomBytes(10).toString('hex')}`;
@@ -20,9 +20,10 @@ export function newWebhookSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
-/** A random EVP key: who receives where the account has no key of its own. */
-export function newPixKey(): string {
-  return randomUUID();
+/** A key of the form of a random one (EVP), made of an account's id: the sandbox's, where the account has none. */
+export function derivedPixKey(accountId: string): string {
+  const hex = hash('sha256', `pix key of ${accountId}`, 'hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 export function hashSecret(secret: string): string {

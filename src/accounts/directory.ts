@@ -6,6 +6,7 @@
 
 import type { Account } from '../domain/account.ts';
 import type { AccountTable } from '../engine/store.ts';
+import type { Soon } from '../waiting.ts';
 import type { Sealer } from './sealing.ts';
 
 const MAX_AGE_MS = 400;
@@ -20,8 +21,11 @@ interface Cached {
   opened: Map<string, string>;
 }
 
+/** What settings are read from. */
+export type AccountReads = Pick<AccountTable, 'get' | 'byClientId'>;
+
 export class Directory {
-  readonly #accounts: AccountTable;
+  readonly #accounts: AccountReads;
   readonly #sealer: Sealer;
   readonly #now: () => number;
   readonly #byId = new Map<string, Cached>();
@@ -31,7 +35,7 @@ export class Directory {
   /** Accounts that were asked for since they were read. */
   readonly #used = new Set<string>();
 
-  constructor(accounts: AccountTable, sealer: Sealer, now: () => number) {
+  constructor(accounts: AccountReads, sealer: Sealer, now: () => number) {
     this.#accounts = accounts;
     this.#sealer = sealer;
     this.#now = now;
@@ -56,7 +60,7 @@ export class Directory {
   }
 
   /** Settings of an account; null where there is none. */
-  async account(id: string): Promise<Account | null> {
+  account(id: string): Soon<Account | null> {
     const known = this.#known(id);
     if (known !== null) return known.account;
     this.#readOthers(id);

@@ -5,11 +5,11 @@ import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
 import type { AccountTable } from '../engine/store.ts';
 import { pause } from '../waiting.ts';
 import {
+  derivedPixKey,
   hashSecret,
   newAccountId,
   newClientId,
   newClientSecret,
-  newPixKey,
   newWebhookSecret,
 } from './credentials.ts';
 import type { Sealer } from './sealing.ts';
@@ -62,6 +62,7 @@ export interface AccountChanges {
   allowedIps?: string[];
   webhooks?: WebhookTarget[];
   maxAmount?: number | null;
+  pixKey?: string;
 }
 
 /** Others changed the account all the time; nothing was changed. */
@@ -96,8 +97,9 @@ export class Accounts {
   prepare(wanted: NewAccount): { account: Account; issued: IssuedAccount } {
     const secret = newClientSecret();
     const webhooks = wanted.webhooks.map((target) => ({ target, secret: newWebhookSecret() }));
+    const id = newAccountId();
     const account: Account = {
-      id: newAccountId(),
+      id,
       version: 1,
       name: wanted.name,
       clientId: newClientId(),
@@ -109,7 +111,8 @@ export class Accounts {
       fees: wanted.fees ?? DEMO_FEES,
       expiresIn: wanted.expiresIn,
       maxAmount: wanted.maxAmount,
-      pixKey: wanted.pixKey ?? newPixKey(),
+      pixKey: wanted.pixKey ?? derivedPixKey(id),
+      ...(wanted.pixKey === null ? {} : { ownPixKey: true }),
       merchantName: wanted.merchantName ?? wanted.name,
       merchantCity: wanted.merchantCity ?? 'SAO PAULO',
       createdAt: new Date(this.#now()).toISOString(),
@@ -161,7 +164,11 @@ export class Accounts {
     return this.#change(id, (before) => {
       const issued: Record<string, string> = {};
       const { webhooks, ...rest } = changes;
-      const account: Account = { ...before, ...rest };
+      const account: Account = {
+        ...before,
+        ...rest,
+        ...(rest.pixKey === undefined ? {} : { ownPixKey: true }),
+      };
       if (webhooks !== undefined) {
         account.webhooks = webhooks.map((target) => {
           const known = before.webhooks.find(({ url }) => url === target.url);

@@ -15,6 +15,10 @@ export class Sealer {
     this.#given = key;
   }
 
+  get hasKey(): boolean {
+    return this.#given !== null;
+  }
+
   get #key(): Buffer {
     if (this.#given === null) throw new OperatorError('the key that seals the secrets is missing');
     return this.#given;

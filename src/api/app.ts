@@ -4,10 +4,9 @@
  */
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { Overloaded } from '../engine/actor.ts';
+import { Overloaded } from '../engine/actors/host.ts';
 import { BankRefused } from '../engine/bank.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { within } from '../waiting.ts';
 import { readBalance, readDeliveries } from './account-endpoints.ts';
 import { authenticate } from './auth.ts';
 import { MAX_BODY_BYTES, readBody } from './body.ts';
@@ -15,8 +14,10 @@ import { MAX_CALLBACK_BYTES, receiveCallbacks } from './callbacks.ts';
 import type { ApiRouter, ApiServices, Context, RequestState } from './context.ts';
 import { ApiError, unavailable } from './errors.ts';
 import { openApiDocument } from './openapi.ts';
-import { BURST, RATE_PER_SECOND, RateLimit } from './rate-limit.ts';
+import { BURST, RATE_PER_SECOND } from './rate-limit.ts';
+import { cancelCharge, createRefund, listRefunds, readRefund } from './refunds.ts';
 import { pay, sendMessage } from './sandbox.ts';
+import { readStatement } from './statement/read.ts';
 import { createCharge, createTransfer, lookUp } from './transactions.ts';
 
 export const BASE_PATH = '/v1';
@@ -72,19 +73,39 @@ function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
   ctx.body = failure.body;
 }
 
-/** Ends a request after 29 s; what isn't decided by then is dropped. */
-function withinTime(ctx: Koa.Context, work: Promise<void>): Promise<void> {
-  return within(TIMEOUT_MS, work, () => {
-    ctx.state.timedOut = true;
-    return new ApiError('TIMEOUT', 'The request took too long. A repeat with the same key is safe.');
+/**
+ * Ends a request after 29 s; what isn't decided by then is dropped. Where the engine is another thread, it alone drops
+ * what it has: the request ends when the engine has said so, or 1 s later.
+ */
+async function withinTime(
+  ctx: Koa.Context,
+  work: () => Promise<void>,
+  { elapsed, patienceMs }: ApiOptions,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    const timeOut = (): void => {
+      ctx.state.timedOut = true;
+      reject(new ApiError('TIMEOUT', 'The request took too long. A repeat with the same key is safe.'));
+    };
+    ctx.state.timeOut = timeOut;
+    timer = setTimeout(() => {
+      if (ctx.state.isSent && patienceMs > 0) timer = setTimeout(timeOut, patienceMs);
+      else timeOut();
+    }, TIMEOUT_MS);
   });
+  ctx.state.deadline = elapsed() + TIMEOUT_MS;
+  try {
+    await Promise.race([work(), tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function routes(options: ApiOptions): ApiRouter {
   const router: ApiRouter = new Router<RequestState>({ prefix: BASE_PATH, strict: true, sensitive: true });
-  const limit = new RateLimit(options.now);
   const limited = (ctx: Context, next: () => Promise<void>): Promise<void> => {
-    const left = limit.take(ctx.state.account.id);
+    const left = options.rateLimit.take(ctx.state.account);
     ctx.res.setHeader('RateLimit-Policy', RATE_POLICY);
     ctx.res.setHeader('RateLimit', `"account";r=${Math.max(0, left)};t=1`);
     if (left < 0) throw new ApiError('RATE_LIMITED', 'Too many requests.', {}, { 'Retry-After': '1' });
@@ -93,9 +114,14 @@ function routes(options: ApiOptions): ApiRouter {
   const withBody = readBody(MAX_BODY_BYTES);
   router.post('/pix-in', limited, withBody, createCharge(options));
   router.get('/pix-in', limited, lookUp(options, 'pix-in', 'externalRef'));
+  router.post('/pix-in/:id/refunds', limited, withBody, createRefund(options));
+  router.get('/pix-in/:id/refunds', limited, listRefunds(options));
+  router.post('/pix-in/:id/cancel', limited, withBody, cancelCharge(options));
+  router.get('/refunds', limited, readRefund(options));
   router.post('/cashout', limited, withBody, createTransfer(options));
   router.get('/cashout', limited, lookUp(options, 'cashout', 'reference'));
   router.get('/balance', limited, readBalance(options));
+  router.get('/statement', limited, readStatement(options));
   router.get('/webhooks', limited, readDeliveries(options));
   if (options.sandbox) {
     router.post('/sandbox/pix-in/:id/pay', limited, withBody, pay(options));
@@ -164,9 +190,10 @@ export function createApp(options: ApiOptions): Koa {
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newRequestId();
     ctx.state.requestId = requestId;
     ctx.state.timedOut = false;
+    ctx.state.isSent = false;
     ctx.res.setHeader('X-Request-Id', requestId);
     try {
-      await withinTime(ctx, handle(ctx));
+      await withinTime(ctx, () => handle(ctx), options);
     } catch (error) {
       fail(ctx, error, options);
     }

@@ -47,7 +47,7 @@ export function sourceAddress(req: IncomingMessage, hops: number): string | null
 /** The account that a request is from. @throws ApiError 401 or 403 */
 export async function authenticate(
   req: IncomingMessage,
-  directory: Directory,
+  directory: Pick<Directory, 'client'>,
   hops: number,
 ): Promise<Account> {
   const header = req.headers.authorization ?? '';

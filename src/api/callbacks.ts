@@ -1,7 +1,7 @@
 /** POST /bank/callbacks: a real bank's messages, signed as Standard Webhooks. */
 import { codePoints, isPrintable } from '../domain/text.ts';
 import { verifyWebhook } from '../domain/webhook-signature.ts';
-import { Overloaded } from '../engine/actor.ts';
+import { Overloaded } from '../engine/actors/host.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';

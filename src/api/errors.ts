@@ -14,6 +14,7 @@ const STATUS = {
   METHOD_NOT_ALLOWED: 405,
   DUPLICATE_REQUEST: 409,
   MESSAGE_NOT_ACCEPTED: 409,
+  REFUND_NOT_POSSIBLE: 409,
   PAYLOAD_TOO_LARGE: 413,
   RATE_LIMITED: 429,
   INTERNAL_ERROR: 500,
@@ -23,6 +24,8 @@ const STATUS = {
 } as const;
 
 export type ErrorCode = keyof typeof STATUS;
+
+export const ERROR_CODES = Object.keys(STATUS) as ErrorCode[];
 
 /** An answer that is an error: what the caller sees, and nothing else. */
 export class ApiError extends Error {

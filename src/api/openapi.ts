@@ -1,18 +1,30 @@
 /** The OpenAPI 3.1 document, made from the schemas that check the requests. */
 import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
 import { z } from 'zod';
+import { WebhookEvent } from './openapi-events.ts';
 import {
   Applied,
+  Balance,
   CallbackMessage,
   CallbackResult,
   Charge,
-  cents,
-  Delivery,
+  DeliveryList,
   ErrorObject,
+  Refund,
+  RefundList,
+  Statement,
   Transfer,
   uuid,
 } from './openapi-results.ts';
-import { ChargeSchema, MessageSchema, PaySchema, TransferSchema } from './schemas.ts';
+import {
+  CancelSchema,
+  ChargeSchema,
+  MessageSchema,
+  PaySchema,
+  RefundSchema,
+  TransferSchema,
+} from './schemas.ts';
+import { DEFAULT_ROWS, MOST_ROWS } from './statement/query.ts';
 
 const EVERY_ENDPOINT: Record<number, string> = {
   401: 'INVALID_CREDENTIALS',
@@ -28,6 +40,8 @@ function json(schema: z.ZodType): { 'application/json': { schema: z.ZodType } } 
   return { 'application/json': { schema } };
 }
 
+const CSV = { 'text/csv': { schema: z.string() } };
+
 interface Endpoint {
   method: 'get' | 'post';
   path: string;
@@ -39,13 +53,15 @@ interface Endpoint {
   params?: z.ZodObject;
   status: number;
   result: z.ZodType;
+  /** The result may come as CSV instead. */
+  alsoCsv?: true;
   errors: Record<number, string>;
 }
 
 function routeOf(endpoint: Endpoint): RouteConfig {
-  const { method, path, summary, body, query, params, status, result, errors } = endpoint;
+  const { method, path, summary, body, query, params, status, result, alsoCsv, errors } = endpoint;
   const responses: RouteConfig['responses'] = {
-    [status]: { description: 'Success.', content: json(result) },
+    [status]: { description: 'Success.', content: { ...json(result), ...(alsoCsv === true ? CSV : {}) } },
   };
   for (const [code, description] of Object.entries({ ...EVERY_ENDPOINT, ...errors })) {
     responses[code] = { description, content: json(ErrorObject) };
@@ -60,6 +76,13 @@ function routeOf(endpoint: Endpoint): RouteConfig {
 const INVALID = { 400: 'INVALID_REQUEST or VALIDATION_ERROR', 413: 'PAYLOAD_TOO_LARGE' };
 const LOOK_UP = { 400: 'INVALID_REQUEST or VALIDATION_ERROR', 404: 'TRANSACTION_NOT_FOUND' };
 
+function moment(description: string) {
+  return z
+    .union([z.iso.date(), z.iso.datetime({ offset: true })])
+    .optional()
+    .openapi({ description });
+}
+
 const ENDPOINTS: readonly Endpoint[] = [
   {
     method: 'post',
@@ -68,7 +91,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     body: ChargeSchema,
     status: 201,
     result: Charge,
-    errors: { ...INVALID, 502: 'PROCESSING_ERROR' },
+    errors: { ...INVALID, 409: 'DUPLICATE_REQUEST', 502: 'PROCESSING_ERROR' },
   },
   {
     method: 'get',
@@ -78,6 +101,57 @@ const ENDPOINTS: readonly Endpoint[] = [
     status: 200,
     result: Charge,
     errors: LOOK_UP,
+  },
+  {
+    method: 'post',
+    path: '/pix-in/{id}/refunds',
+    summary: 'Refund a charge, whole or in part.',
+    params: z.object({ id: uuid }),
+    body: RefundSchema,
+    bodyIsOptional: true,
+    status: 201,
+    result: Refund,
+    errors: {
+      ...INVALID,
+      400: 'INVALID_REQUEST, VALIDATION_ERROR or INSUFFICIENT_BALANCE',
+      404: 'TRANSACTION_NOT_FOUND',
+      409: 'DUPLICATE_REQUEST or REFUND_NOT_POSSIBLE',
+      502: 'PROCESSING_ERROR',
+    },
+  },
+  {
+    method: 'get',
+    path: '/pix-in/{id}/refunds',
+    summary: 'List the refunds of a charge, newest first.',
+    params: z.object({ id: uuid }),
+    status: 200,
+    result: RefundList,
+    errors: { 404: 'TRANSACTION_NOT_FOUND' },
+  },
+  {
+    method: 'get',
+    path: '/refunds',
+    summary: 'Look up a refund by id or idempotencyKey.',
+    query: z.object({ id: uuid.optional(), idempotencyKey: z.string().optional() }),
+    status: 200,
+    result: Refund,
+    errors: LOOK_UP,
+  },
+  {
+    method: 'post',
+    path: '/pix-in/{id}/cancel',
+    summary: 'Cancel a charge that waits for its payment.',
+    params: z.object({ id: uuid }),
+    body: CancelSchema,
+    bodyIsOptional: true,
+    status: 200,
+    result: Charge,
+    errors: {
+      ...INVALID,
+      404: 'TRANSACTION_NOT_FOUND',
+      409: 'MESSAGE_NOT_ACCEPTED',
+      502: 'PROCESSING_ERROR',
+    },
   },
   {
     method: 'post',
@@ -107,8 +181,23 @@ const ENDPOINTS: readonly Endpoint[] = [
     path: '/balance',
     summary: 'Read the account balance.',
     status: 200,
-    result: z.strictObject({ balance: cents, currency: z.literal('BRL') }),
+    result: Balance,
     errors: {},
+  },
+  {
+    method: 'get',
+    path: '/statement',
+    summary: 'Read what changed the balance, oldest first.',
+    query: z.object({
+      from: moment('Inclusive; without it 24 hours before `to`.'),
+      to: moment('Exclusive; without it now.'),
+      limit: z.coerce.number().int().min(1).max(MOST_ROWS).default(DEFAULT_ROWS),
+      cursor: z.string().optional().openapi({ description: 'The `nextCursor` of the page before.' }),
+    }),
+    status: 200,
+    result: Statement,
+    alsoCsv: true,
+    errors: { 400: 'INVALID_REQUEST or VALIDATION_ERROR' },
   },
   {
     method: 'get',
@@ -116,7 +205,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Read the webhook delivery history of a transaction.',
     query: z.object({ transactionId: uuid }),
     status: 200,
-    result: z.strictObject({ transactionId: uuid, data: z.array(Delivery).max(100) }),
+    result: DeliveryList,
     errors: LOOK_UP,
   },
 ];
@@ -169,6 +258,18 @@ function callbacks(): RouteConfig {
   };
 }
 
+/** What is sent to the account's URLs. */
+const WEBHOOK: RouteConfig = {
+  method: 'post',
+  path: 'event',
+  summary: 'A status change, posted to the URLs of the account that want it, signed as Standard Webhooks.',
+  security: [],
+  request: { body: { required: true, content: json(WebhookEvent) } },
+  responses: {
+    200: { description: 'Any 2xx within 10 seconds confirms the receipt.' },
+  },
+};
+
 /** The document as it is served at /openapi.json. */
 export function openApiDocument(sandbox: boolean, hasCallbacks: boolean): object {
   const registry = new OpenAPIRegistry();
@@ -180,6 +281,7 @@ export function openApiDocument(sandbox: boolean, hasCallbacks: boolean): object
   for (const endpoint of [...ENDPOINTS, ...(sandbox ? SANDBOX : [])])
     registry.registerPath(routeOf(endpoint));
   if (hasCallbacks) registry.registerPath(callbacks());
+  registry.registerWebhook(WEBHOOK);
   return new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {

@@ -10,12 +10,12 @@ import { check, MessageSchema, PaySchema } from './schemas.ts';
 import { ownTransaction, quarantined } from './transactions.ts';
 
 /** The body that any door answers a message with. @throws ApiError */
-function answered(answer: MessageAnswer): object {
+function answered(answer: MessageAnswer, now: number): object {
   switch (answer.kind) {
     case 'applied':
-      return { ...represent(answer.record), applied: true };
+      return { ...represent(answer.record, now), applied: true };
     case 'repeated':
-      return { ...represent(answer.record), applied: false };
+      return { ...represent(answer.record, now), applied: false };
     case 'refused': {
       const { value: status } = answer.record.snapshot;
       throw new ApiError('MESSAGE_NOT_ACCEPTED', `The message is not accepted: ${answer.reason}.`, {
@@ -50,7 +50,8 @@ async function send(
   incoming: IncomingMessage,
 ): Promise<void> {
   ctx.status = 200;
-  ctx.body = answered(await services.payments.tell(record, incoming, 'sandbox', sendOptions(ctx)));
+  const answer = await services.payments.tell(record, incoming, 'sandbox', sendOptions(ctx));
+  ctx.body = answered(answer, services.now());
 }
 
 /** POST /sandbox/transactions/:id/messages */

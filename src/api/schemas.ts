@@ -113,6 +113,11 @@ const externalRef = text(1, 255, "The caller's reference.").nullish();
 export const ChargeSchema = z
   .strictObject({
     amount: cents(MIN_PIX_IN),
+    idempotencyKey: text(
+      1,
+      255,
+      'Prevents duplicate charges: a key belongs to one charge of the account for ever.',
+    ).nullish(),
     paymentMethod: z.literal('PIX', { error: 'must be PIX' }).nullish(),
     externalRef,
     description: text(1, 500, 'Payment description.').nullish(),
@@ -169,12 +174,32 @@ export const TransferSchema = z
   })
   .openapi('CashoutRequest');
 
+export const RefundSchema = z
+  .strictObject({
+    amount: cents(1).nullish(),
+    reason: text(1, 140, 'Why the money goes back.').nullish(),
+    idempotencyKey: text(
+      1,
+      255,
+      'Prevents duplicate refunds: a key belongs to one refund of the account for ever.',
+    ).nullish(),
+  })
+  .openapi('RefundRequest');
+
+export const CancelSchema = z
+  .strictObject({ reason: text(1, 140, 'Why the charge is canceled.').nullish() })
+  .openapi('CancelRequest');
+
 const data = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     'must be an object',
   )
-  .openapi({ type: 'object', description: 'What the message brings; parts that are not known are kept.' });
+  .openapi({
+    type: 'object',
+    additionalProperties: true,
+    description: 'What the message brings; parts that are not known are kept.',
+  });
 
 const messageId = text(1, 255, 'Applied once within the transaction.').nullish();
 

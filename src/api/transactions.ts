@@ -38,14 +38,14 @@ function checked<Output>(
   return result.value;
 }
 
-function created(ctx: Context, answer: Answer): void {
+function created(ctx: Context, answer: Answer, what: 'charge' | 'transfer', now: number): void {
   switch (answer.kind) {
     case 'applied':
       ctx.status = 201;
-      ctx.body = represent(answer.record);
+      ctx.body = represent(answer.record, now);
       return;
     case 'duplicateKey':
-      throw new ApiError('DUPLICATE_REQUEST', 'A transfer with this idempotencyKey exists already.', {
+      throw new ApiError('DUPLICATE_REQUEST', `A ${what} with this idempotencyKey exists already.`, {
         transactionId: answer.transaction,
       });
     case 'insufficientBalance':
@@ -55,11 +55,12 @@ function created(ctx: Context, answer: Answer): void {
   }
 }
 
-export function createCharge({ payments }: ApiServices) {
+export function createCharge({ payments, now }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
     const request = checked(ctx, ChargeSchema, objectOf(ctx));
     const charge = {
       amount: request.amount,
+      idempotencyKey: request.idempotencyKey ?? null,
       externalRef: request.externalRef ?? null,
       description: request.description ?? null,
       additionalInfo: request.additionalInfo ?? null,
@@ -67,11 +68,11 @@ export function createCharge({ payments }: ApiServices) {
       metadata: inOrder(request.metadata ?? {}),
       expiresIn: request.expiresIn ?? null,
     };
-    created(ctx, await payments.createCharge(ctx.state.account, charge, sendOptions(ctx)));
+    created(ctx, await payments.createCharge(ctx.state.account, charge, sendOptions(ctx)), 'charge', now());
   };
 }
 
-export function createTransfer({ payments }: ApiServices) {
+export function createTransfer({ payments, now }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
     const request = checked(ctx, TransferSchema, objectOf(ctx));
     const transfer = {
@@ -83,7 +84,12 @@ export function createTransfer({ payments }: ApiServices) {
       pixKeyType: request.pix.pixKeyType,
       pixKey: request.pix.pixKey,
     };
-    created(ctx, await payments.createTransfer(ctx.state.account, transfer, sendOptions(ctx)));
+    created(
+      ctx,
+      await payments.createTransfer(ctx.state.account, transfer, sendOptions(ctx)),
+      'transfer',
+      now(),
+    );
   };
 }
 
@@ -115,11 +121,11 @@ export function lookUp(
     if (key !== null) {
       const record = await findTransaction(services.journal, ctx.state.account.id, other, key);
       if (record === null) throw notFound();
-      ctx.body = represent(record);
+      ctx.body = represent(record, services.now());
       return;
     }
     if (!isUuidV4(id ?? '')) throw validationError([{ field: 'id', message: 'must be a UUID v4' }]);
-    ctx.body = represent(await ownTransaction(services, ctx, id ?? '', type));
+    ctx.body = represent(await ownTransaction(services, ctx, id ?? '', type), services.now());
   };
 }
 

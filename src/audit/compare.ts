@@ -2,7 +2,7 @@
  * Compares a transaction's stored record, and the progress of its deliveries, with what a replay gave. A server may
  * have gone on writing: what is newer than the replay is judged by its own history.
  */
-import { canonicalJson } from '../domain/canonical-json.ts';
+import { isSameJson } from '../domain/canonical-json.ts';
 import { deliveriesOf, type HistoryReads, historyOf, refusalsOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
@@ -19,9 +19,7 @@ export interface Stored {
 
 function differing(stored: TransactionRecord, record: TransactionRecord): string {
   const names = [...new Set([...Object.keys(stored), ...Object.keys(record)])] as (keyof TransactionRecord)[];
-  return names
-    .filter((name) => canonicalJson(stored[name] ?? null) !== canonicalJson(record[name] ?? null))
-    .join(', ');
+  return names.filter((name) => !isSameJson(stored[name] ?? null, record[name] ?? null)).join(', ');
 }
 
 /**
@@ -36,7 +34,7 @@ export function faultOf(error: unknown): string {
 
 /** Whether a stored record is the replayed one, to the byte. */
 export function isEqual(stored: TransactionRecord | null | undefined, record: TransactionRecord): boolean {
-  return stored !== null && stored !== undefined && canonicalJson(stored) === canonicalJson(record);
+  return stored !== null && stored !== undefined && isSameJson(stored, record);
 }
 
 /**
@@ -51,13 +49,13 @@ async function saysTheSame(
   if (isEqual(stored, record)) return true;
   const { seqs, refusals: counted = 0, ...rest } = stored;
   const { seqs: replayed, refusals: all = 0, ...replayedRest } = record;
-  if (counted > all || canonicalJson(rest) !== canonicalJson(replayedRest)) return false;
+  if (counted > all || !isSameJson(rest, replayedRest)) return false;
   const refused = (await journal.entries(stored.account, stored.id, seqs)).filter(
     ({ entry }) => entry.refusal !== null,
   );
   const named = new Set([...replayed, ...refused.map(({ seq }) => seq)]);
   const inOrder = [...named].sort((a, b) => a - b);
-  return canonicalJson(seqs) === canonicalJson(inOrder) && counted >= all - refused.length;
+  return isSameJson(seqs, inOrder) && counted >= all - refused.length;
 }
 
 /** What is wrong with the stored record, replayed up to a batch; null where nothing is. */

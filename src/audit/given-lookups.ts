@@ -26,16 +26,27 @@ interface Given {
   position: number;
 }
 
-function nameOf({ name, key }: LookupRow): string {
+export function nameOf({ name, key }: LookupRow): string {
   return `${name}:${key}`;
 }
 
-function isCounted<Row extends LookupRow>(row: Row): row is Row & { name: 'adjustment' | 'refusal' } {
+export function isCounted<Row extends LookupRow>(row: Row): row is Row & { name: 'adjustment' | 'refusal' } {
   return row.name === 'adjustment' || row.name === 'refusal';
 }
 
 function gives(entry: Entry, { name, key }: LookupRow): boolean {
   return lookupsOf(entry).some((row) => row.name === name && row.key === key);
+}
+
+/** Whether the transaction that a row points at gives it, in batches that count. */
+export async function isGivenBy(
+  { journal, account }: Pick<Stored, 'journal' | 'account'>,
+  row: LookupRow,
+  counts: (seq: number) => boolean,
+): Promise<boolean> {
+  const record = await journal.transaction(row.value);
+  if (record === null || record.account !== account) return false;
+  return (await historyOf(journal, record)).some(({ seq, entry }) => counts(seq) && gives(entry, row));
 }
 
 /** Whether the data of a record tell that its entries gave a lookup; where not, they may have given it all the same. */
@@ -106,7 +117,7 @@ export class GivenLookups {
     const wasGiven =
       value === transaction
         ? open?.given.includes(full) === true
-        : await this.#isGivenBy(row, (seq) => seq < this.#firstSeq);
+        : await isGivenBy(this.#options, row, (seq) => seq < this.#firstSeq);
     return wasGiven ? value : null;
   }
 
@@ -114,14 +125,6 @@ export class GivenLookups {
     const { journal, account } = this.#options;
     const { lookups } = await journal.read(account, { transactions: [], lookups: [{ name, key }] });
     return lookups[0] ?? null;
-  }
-
-  /** Whether the transaction that a row points at gives it, in batches that count. */
-  async #isGivenBy(row: LookupRow, counts: (seq: number) => boolean): Promise<boolean> {
-    const { journal, account } = this.#options;
-    const record = await journal.transaction(row.value);
-    if (record === null || record.account !== account) return false;
-    return (await historyOf(journal, record)).some(({ seq, entry }) => counts(seq) && gives(entry, row));
   }
 
   /** Compares what the page gave; above the bound the oldest keys that wait are judged. The replay stands at `seq`. */
@@ -155,7 +158,7 @@ export class GivenLookups {
       const isNewer =
         value !== null &&
         row.name !== 'adjustment' &&
-        (await this.#isGivenBy({ ...row, value }, (own) => own > seq));
+        (await isGivenBy(this.#options, { ...row, value }, (own) => own > seq));
       if (isNewer) continue;
       const told = `the lookup ${name} is ${value ?? 'missing'}, the journal gives ${row.value}`;
       this.#options.report(givenIn, told);

@@ -11,6 +11,7 @@ import { type HistoryReads, historyOf } from '../engine/history.ts';
 import type { Batch, Entry, TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
+import type { LookupRow } from '../engine/store/lookups.ts';
 import {
   compareDeliveries,
   compareRefusals,
@@ -44,15 +45,33 @@ const AT_ONCE = 100;
 const MOST_BATCHES = 8;
 
 /** The transaction after an entry of it. */
-export function after(open: Open | null, account: string, seq: number, entry: Entry): Open {
+export function after(
+  open: Open | null,
+  account: string,
+  seq: number,
+  entry: Entry,
+  rows: readonly LookupRow[] = lookupsOf(entry),
+): Open {
   const deliveries = entry.events.flatMap((event) => event.deliveries.map(({ id }) => id));
-  const given = lookupsOf(entry).map(({ name, key }) => `${name}:${key}`);
+  const given = rows.map(({ name, key }) => `${name}:${key}`);
   return {
     record: project(open?.record ?? null, account, seq, entry),
     deliveries: [...(open?.deliveries ?? []), ...deliveries],
     given: [...(open?.given ?? []), ...given],
     refused: [...(open?.refused ?? []), ...(entry.refusal === null ? [] : [seq])],
   };
+}
+
+/** A transaction as it was before a batch, from its own history; null where it has none before it. */
+export async function takeUp(
+  journal: HistoryReads,
+  account: string,
+  stored: TransactionRecord,
+  seq: number,
+): Promise<Open | null> {
+  let open: Open | null = null;
+  for (const past of await historyOf(journal, stored, seq)) open = after(open, account, past.seq, past.entry);
+  return open;
 }
 
 /** Reads entries from whole batches, and remembers the last few: neighbours lie in the same ones, and those may be long. */
@@ -136,20 +155,13 @@ export class OpenTransactions {
     }
     if (!stored.seqs.some((known) => known < seq)) return null;
     if (!this.#options.takeUpAll && (await this.#isNamed(stored, seq, entry))) return 'settled';
-    return this.#takeUp(stored, seq);
+    return takeUp(this.#histories, this.#options.account, stored, seq);
   }
 
   async #isNamed({ id, seqs }: TransactionRecord, seq: number, { refusal }: Entry): Promise<boolean> {
     if (refusal === null || seqs.includes(seq)) return seqs.includes(seq);
     const [refused] = await this.#options.journal.refusals(id, seq - 1, 1);
     return refused === seq;
-  }
-
-  async #takeUp(stored: TransactionRecord, seq: number): Promise<Open | null> {
-    let open: Open | null = null;
-    for (const past of await historyOf(this.#histories, stored, seq))
-      open = after(open, this.#options.account, past.seq, past.entry);
-    return open;
   }
 
   /** Puts in hand what an entry made of its transaction. */

@@ -4,7 +4,6 @@ import type { Batch } from '../engine/journal.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
 import type { AuditReads } from './patience.ts';
 
-const ACCOUNTS = 500;
 const LOOKUPS = 1_000;
 /** How many entries a page of batches is to hold. */
 const ENTRIES = 2_000;
@@ -20,16 +19,6 @@ export async function inGroups<Item>(
   size = SIDE_BY_SIDE,
 ): Promise<void> {
   for (let from = 0; from < items.length; from += size) await work(items.slice(from, from + size));
-}
-
-/** All accounts that have a journal or settings, in the order of their ids. */
-export async function* accountsIn(journal: Pick<AuditReads, 'accountIds'>): AsyncGenerator<string> {
-  for (let after = ''; ; ) {
-    const ids = await journal.accountIds(after, ACCOUNTS);
-    yield* ids;
-    if (ids.length < ACCOUNTS) return;
-    after = ids.at(-1) ?? after;
-  }
 }
 
 /** An account's lookups as they are stored. */

@@ -3,11 +3,12 @@
  * was read before.
  */
 import { type JournalReads, StoreUnavailable } from '../engine/store.ts';
-import { again } from '../waiting.ts';
+import { again, type Soon } from '../waiting.ts';
 
 /** What verify and rebuild ask a journal. */
 export type AuditReads = Pick<
   JournalReads,
+  | 'log'
   | 'head'
   | 'read'
   | 'transaction'
@@ -26,7 +27,7 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
 /** Does the work again while the store is away. @throws StoreUnavailable after `patienceMs` of that */
-export function patiently<Result>(work: () => Promise<Result>, patienceMs = PATIENCE_MS): Promise<Result> {
+export function patiently<Result>(work: () => Soon<Result>, patienceMs = PATIENCE_MS): Promise<Result> {
   const until = performance.now() + patienceMs;
   return again(work, (error, attempt) => {
     if (!(error instanceof StoreUnavailable) || performance.now() > until) return null;
@@ -36,8 +37,9 @@ export function patiently<Result>(work: () => Promise<Result>, patienceMs = PATI
 
 /** The same reads, each tried again while the store is away. */
 export function patientReads(journal: AuditReads, patienceMs = PATIENCE_MS): AuditReads {
-  const wait = <Result>(work: () => Promise<Result>): Promise<Result> => patiently(work, patienceMs);
+  const wait = <Result>(work: () => Soon<Result>): Promise<Result> => patiently(work, patienceMs);
   return {
+    ...(journal.log === undefined ? {} : { log: journal.log }),
     head: (account) => wait(() => journal.head(account)),
     read: (account, wants) => wait(() => journal.read(account, wants)),
     transaction: (id) => wait(() => journal.transaction(id)),

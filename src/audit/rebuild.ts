@@ -8,12 +8,14 @@
  * 3. What is in progress is read by nobody here, and nothing is sent.
  * 4. A journal that isn't sound is followed nowhere: its account stays as it is.
  */
+
 import { ZERO_HASH } from '../engine/journal.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
 import type { Rebuilt, Restoration } from '../engine/store/restoration.ts';
+import { accountsIn } from '../engine/store/walks.ts';
 import type { Journal } from '../engine/store.ts';
 import { pause } from '../waiting.ts';
-import { accountsIn, batchesIn, lookupsIn } from './pages.ts';
+import { batchesIn, lookupsIn } from './pages.ts';
 import { type AuditReads, patiently, patientReads } from './patience.ts';
 import { eachRecord, isExplained } from './records.ts';
 import { lookupKeyOf, Reprojection, recordKey, type Standing, type Touched } from './reprojection.ts';
@@ -48,22 +50,27 @@ interface Left extends Standing {
   from: number;
 }
 
+/** Where projections are put in place. */
+export type RebuildTarget = Pick<Journal, 'restore' | 'mendPlaces'>;
+
 class Rebuild {
   readonly report: RebuildReport = { ok: true, accounts: 0, entries: 0 };
   readonly #journal: AuditReads;
-  readonly #target: Pick<Journal, 'restore'>;
+  readonly #target: RebuildTarget;
   readonly #options: RebuildOptions;
   #isMended = false;
   /** Whether a server wrote to an account that wasn't as it should be. */
   #isServed = false;
 
-  constructor(journal: AuditReads & Pick<Journal, 'restore'>, options: RebuildOptions) {
+  constructor(journal: AuditReads & RebuildTarget, options: RebuildOptions) {
     this.#journal = patientReads(journal);
     this.#target = journal;
     this.#options = options;
   }
 
   async run(): Promise<RebuildReport> {
+    // What the batches are found by comes first: all else is made of them.
+    await this.#target.mendPlaces?.();
     for await (const account of this.#accounts()) {
       await this.#account(account);
       this.report.accounts += 1;
@@ -212,7 +219,7 @@ class Rebuild {
  * @throws BrokenJournal, and StoreUnavailable where the store stays away: what was put in place until then is right
  */
 export function rebuild(
-  journal: AuditReads & Pick<Journal, 'restore'>,
+  journal: AuditReads & RebuildTarget,
   options: RebuildOptions,
 ): Promise<RebuildReport> {
   return new Rebuild(journal, options).run();

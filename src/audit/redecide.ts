@@ -3,13 +3,15 @@
  * on the replay as it was before, and must give the same entry.
  */
 import type { Account } from '../domain/account.ts';
-import { canonicalJson } from '../domain/canonical-json.ts';
+import { isSameJson } from '../domain/canonical-json.ts';
+import type { ReasonData, RefundOrderData } from '../domain/messages.ts';
 import type { Balances } from '../domain/money.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
-import { versionOf } from '../engine/chart.ts';
-import type { Command, SentMessage } from '../engine/commands.ts';
+import type { PayoutContract } from '../engine/bank.ts';
+import { type Charts, chartsOf, PRESENT, versionOf } from '../engine/chart.ts';
+import type { Command, ReturnAgain, SentMessage } from '../engine/commands.ts';
 import { decide } from '../engine/decide.ts';
-import type { Circumstances } from '../engine/decision.ts';
+import type { Circumstances, Decision } from '../engine/decision.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import { chartData } from '../engine/payments.ts';
 import type { Lookup, LookupName } from '../engine/store/lookups.ts';
@@ -45,6 +47,15 @@ function sentMessage(record: TransactionRecord, entry: Entry): SentMessage {
   return { kind: 'message', ...sent, data: chartData(record, type, kept as Record<string, unknown>) };
 }
 
+/** What a merchant orders of a charge that exists. */
+function orderOf(transaction: string, { type, data }: Entry['message']): Command {
+  if (type === 'REFUND_ORDER') {
+    const { refundId, amount, reason, idempotencyKey } = data as RefundOrderData;
+    return { kind: 'refund', transaction, refundId, amount, reason, idempotencyKey };
+  }
+  return { kind: 'cancel', transaction, reason: (data as ReasonData).reason ?? null };
+}
+
 function commandOf(before: Before, entry: Entry): Command {
   const { message, transaction } = entry;
   if (transaction === null) {
@@ -53,8 +64,12 @@ function commandOf(before: Before, entry: Entry): Command {
     return { kind: 'adjust', id: message.id, amount, reason, allowNegative: true, digest: message.digest };
   }
   if (before.record === null) return creation(transaction, entry);
+  if (message.type === 'RETURN_AGAIN')
+    return { kind: 'returnAgain', transaction, ...(message.data as ReturnAgain) };
+  if (message.door === 'api') return orderOf(transaction, message);
   if (message.door !== 'clock') return sentMessage(before.record, entry);
-  if (message.type === 'SUBMIT') return { kind: 'submit', transaction };
+  if (message.type === 'SUBMIT')
+    return { kind: 'submit', transaction, contract: message.data as PayoutContract };
   // That its time had come, the clock knew alone.
   const ahead = Number.MAX_SAFE_INTEGER;
   return { kind: 'timer', transaction, name: message.id, at: Date.parse(entry.at), ahead };
@@ -76,18 +91,28 @@ function webhooksOf(entry: Entry): Account['webhooks'] {
   return order.map((url) => ({ url, events: wanted.get(url) ?? [], secrets: [] }));
 }
 
-/** Whether the chart that the entry was decided with is the present one; older ones are gone with their code. */
-export function isDecidable(record: TransactionRecord | null, entry: Entry): boolean {
+/**
+ * The charts that an entry may have been decided with, the likeliest first: those of the version that its snapshot
+ * bears. One without a snapshot changed nothing: where its transaction was of a former version, either may have refused
+ * it. None: they are gone with their code.
+ */
+function chartsFor(record: TransactionRecord | null, entry: Entry): Charts[] {
   const snapshot = entry.snapshot ?? record?.snapshot ?? null;
-  if (entry.type === null || snapshot === null) return true;
-  return snapshot.version === versionOf(entry.type);
+  if (entry.type === null || snapshot === null || snapshot.version === versionOf(entry.type))
+    return [PRESENT];
+  const former = chartsOf(snapshot.version);
+  if (former === null) return [];
+  return entry.snapshot === null ? [former, PRESENT] : [former];
+}
+
+/** Whether the charts are known that the entry was decided with. */
+export function isDecidable(record: TransactionRecord | null, entry: Entry): boolean {
+  return chartsFor(record, entry).length > 0;
 }
 
 function differing(entry: Entry, again: Entry): string {
   const names = Object.keys(again) as (keyof Entry)[];
-  return names
-    .filter((name) => canonicalJson(entry[name] ?? null) !== canonicalJson(again[name] ?? null))
-    .join(', ');
+  return names.filter((name) => !isSameJson(entry[name] ?? null, again[name] ?? null)).join(', ');
 }
 
 /** The difference when the entry is decided again; null where it is the same to the byte. */
@@ -104,18 +129,28 @@ export async function decideAgain(
     transactions: wants.transactions.map(() => record),
     lookups: await Promise.all(wants.lookups.map(({ name, key }: Lookup) => before.lookup(name, key))),
   };
-  const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
-  const circumstances: Circumstances = {
-    at: entry.at,
-    now: Date.parse(entry.at),
-    clock: Date.parse(entry.at),
-    webhooks: webhooksOf(entry),
-    everyDoorSpeaks,
-  };
-  const { answer, taken } = decide(workspace, command, circumstances);
+  let first: string | null = null;
+  for (const charts of chartsFor(before.record, entry)) {
+    const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
+    const circumstances: Circumstances = {
+      at: entry.at,
+      now: Date.parse(entry.at),
+      clock: Date.parse(entry.at),
+      webhooks: webhooksOf(entry),
+      everyDoorSpeaks,
+      charts,
+    };
+    const difference = differenceOf(entry, decide(workspace, command, circumstances));
+    if (difference === null) return null;
+    first ??= difference;
+  }
+  return first;
+}
+
+function differenceOf(entry: Entry, { answer, taken }: Decision): string | null {
   if (taken === null) return `decided again, ${entry.message.type} gives no entry (${answer.kind})`;
   // Former builds gave no codes.
   const again = entry.code === null ? { ...taken.entry, code: null } : taken.entry;
-  if (canonicalJson(again) === canonicalJson(entry)) return null;
+  if (isSameJson(again, entry)) return null;
   return `decided again, ${entry.message.type} gives other ${differing(entry, again)}`;
 }

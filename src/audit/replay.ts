@@ -8,7 +8,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { canonicalJson } from '../domain/canonical-json.ts';
+import { canonicalJson, isSameJson } from '../domain/canonical-json.ts';
 import { applyPostings, type Balances, sumOfPostings, ZERO_BALANCES } from '../domain/money.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, ZERO_HASH } from '../engine/journal.ts';
 import type { LookupName } from '../engine/store/lookups.ts';
@@ -20,8 +20,10 @@ import type { AuditReads } from './patience.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 
 /** A batch's parts: those that its hash covers, and the hash. */
-const BATCH_PARTS = 8;
+export const BATCH_PARTS = 8;
 const MOST_HELD = 5_000;
+/** Where the head can't be read either, and so many batches in a row can't be, nothing tells where the journal ends. */
+const MOST_UNREADABLE = 500;
 
 export interface ReplayOptions {
   journal: AuditReads;
@@ -49,6 +51,8 @@ export class Replay {
   readonly #again: (() => Promise<void>)[] = [];
   #balances: Balances = { ...ZERO_BALANCES };
   #at = '';
+  /** How many batches before the present one, in a row, can't be read. */
+  #unreadable = 0;
   /** False after a gap: the next batch's `previous` can't be judged. */
   #chained = true;
 
@@ -73,7 +77,7 @@ export class Replay {
     for (let from = 1; from <= last; ) {
       const to = Math.min(last, from + length.batches - 1);
       const found = await this.#read(from, to);
-      if (found === null) break;
+      if (found === null || (head === null && this.#unreadable >= MOST_UNREADABLE)) break;
       length.learn(found);
       await this.#page(from, found);
       from = to + 1;
@@ -104,6 +108,7 @@ export class Replay {
       const found = await journal.batches(account, seqs);
       // A head that was tampered with may be far from where the journal ends.
       const atEnd = found.length === 0 && (await journal.batchesFrom(account, from, 1)).length === 0;
+      this.#unreadable = 0;
       return atEnd ? null : found;
     } catch (error) {
       faultOf(error);
@@ -111,7 +116,9 @@ export class Replay {
       for (const seq of seqs) {
         try {
           readable.push(...(await journal.batches(account, [seq])));
+          this.#unreadable = 0;
         } catch (fault) {
+          this.#unreadable += 1;
           this.#report(seq, `the batch can't be read: ${faultOf(fault)}`);
         }
       }
@@ -147,7 +154,7 @@ export class Replay {
           );
         });
       }
-      if (canonicalJson(batch.balances) !== canonicalJson(this.#balances)) {
+      if (!isSameJson(batch.balances, this.#balances)) {
         this.#report(
           batch.seq,
           `the balances are ${canonicalJson(batch.balances)}, the postings give ${canonicalJson(this.#balances)}`,
@@ -227,7 +234,7 @@ export class Replay {
   #compareHead({ seq, at, balances, hash }: Head): void {
     if (seq === 0 && this.seq === 0) return;
     const replayed = { seq: this.seq, at: this.#at, balances: this.#balances, hash: this.hash };
-    if (canonicalJson({ seq, at, balances, hash }) === canonicalJson(replayed)) return;
+    if (isSameJson({ seq, at, balances, hash }, replayed)) return;
     this.#report(
       seq,
       `the head is ${canonicalJson({ at, balances, hash })}, the journal gives ${canonicalJson(replayed)}`,

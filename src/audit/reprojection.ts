@@ -2,7 +2,7 @@
  * Makes an account's projections from its journal, batch by batch, into a scratch. Owns the records in hand; those
  * of the last page stay in memory, the others are read back.
  */
-import { type Batch, contentOf, type Entry, sha256, type TransactionRecord } from '../engine/journal.ts';
+import { type Batch, type Entry, follows, type TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
@@ -87,12 +87,11 @@ export class Reprojection {
 
   /** Nothing is made from a history that was changed. */
   #follow(batch: Batch): void {
-    const { account, seq, hash, previous } = batch;
+    const { account, seq, hash } = batch;
     const before = this.#standing;
     if (seq !== before.seq + 1) throw this.#broken(before.seq + 1, 'is missing');
-    const isSound =
-      account === this.#account && previous === before.hash && sha256(contentOf(batch)) === hash;
-    if (!isSound) throw this.#broken(seq, 'is not what its hash says');
+    if (account !== this.#account || !follows(batch, before))
+      throw this.#broken(seq, 'is not what its hash says');
     this.#standing = { seq, hash };
   }
 

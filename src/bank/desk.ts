@@ -1,21 +1,22 @@
 /**
- * The desk where bank orders are carried out: payouts, returns and the bank's own awakenings. An order is in
- * the journal before it comes here, and claimed; what happens is reported to the store, so that an order
+ * The desk where bank orders are carried out: payouts, refunds, returns, questions and the bank's own awakenings. An
+ * order is in the journal before it comes here, and claimed; what happens is reported to the store, so that an order
  * whose desk died is found again.
  *
- * 1. A payout's first `submit` begins only after the journal says so, and it is never submitted again blind: an
- *    unknown outcome is queried, also by one that was frozen before its submit. A bank that can repeat a submit (the
- *    sandbox) needs neither.
- * 2. An order that fails backs off. None holds up another: they are carried out beside each other, up to a bound, and
- *    each is settled when it ends.
+ * An order that fails backs off. None holds up another: they are carried out beside each other, up to a bound, and each
+ * is settled when it ends.
  */
-import { type Bank, BankOutcomeUnknown, BankRefused } from '../engine/bank.ts';
+import { isPending } from '../domain/reversals/steps.ts';
+import { type Attempt, type Bank, BankRefused, backoffMs } from '../engine/bank.ts';
 import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { TransactionRecord } from '../engine/journal.ts';
-import type { MessageAnswer, Payments } from '../engine/payments.ts';
+import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
+import type { Payments } from '../engine/payments.ts';
 import type { ClaimOf, Due } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
+import { Payouts } from './payouts.ts';
+import { Returning } from './returning.ts';
+import { type Told, telling } from './telling.ts';
 
 /** A claimed order; the record is known where the order is fresh from its commit. */
 export interface ClaimedOrder {
@@ -24,13 +25,14 @@ export interface ClaimedOrder {
 }
 
 type BankDue = ClaimOf<'bank'>['due'];
+type DueOrder<Kind> = BankDue & { order: BankOrder & { kind: Kind } };
 
-const FIRST_BACKOFF_MS = 1_000;
-const LONGEST_BACKOFF_MS = 60_000;
 const MOST_IN_HAND = 4_096;
 const CALLS_AT_ONCE = 256;
 /** Who was silent for longer counts as dead. */
-const SUBMIT_WITHIN_MS = 5_000;
+const OURS_MS = 5_000;
+/** A bank that hints at something and has nothing new to say is asked so often more. */
+const ASKED_AGAIN = 3;
 
 export interface DeskOptions {
   engine: Engine;
@@ -39,6 +41,8 @@ export interface DeskOptions {
   due: DueIndex;
   bank: Bank;
   now(): number;
+  /** What waits for the bank so many ms is stuck. */
+  stuckAfterMs: number;
   /** A clock that never steps, ms: the process's own where none is given. */
   elapsed?(): number;
   /** Something went wrong that will be tried again. */
@@ -47,18 +51,34 @@ export interface DeskOptions {
 
 const DONE: Outcome = { next: null };
 
-/** Exponential, bounded. */
-export function backoffMs(tries: number): number {
-  return Math.min(FIRST_BACKOFF_MS * 2 ** tries, LONGEST_BACKOFF_MS);
+function isOrder<Kind extends BankOrder['kind']>(due: BankDue, kind: Kind): due is DueOrder<Kind> {
+  return due.order.kind === kind;
 }
 
 export class Desk {
   readonly #options: DeskOptions;
+  readonly #elapsed: () => number;
   readonly #hands: Hands<ClaimedOrder>;
+  readonly #told: Told;
+  readonly #payouts: Payouts;
+  readonly #returning: Returning;
 
   constructor(options: DeskOptions) {
+    const { engine, journal, bank, due, now, onTrouble, elapsed = () => performance.now() } = options;
     this.#options = options;
-    const settler = new Settler(options.due, options.onTrouble);
+    this.#elapsed = elapsed;
+    this.#told = telling(options.payments);
+    this.#payouts = new Payouts({
+      ...{ engine, journal, bank, now, elapsed, onTrouble, told: this.#told },
+      isOurs: (claim, askedAt) => this.#isOurs(claim, askedAt),
+      later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
+    });
+    this.#returning = new Returning({
+      ...{ engine, bank, now, onTrouble, stuckAfterMs: options.stuckAfterMs },
+      later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
+      next: (each, order, waitMs) => this.#next(each, order, this.#stepAt(each, waitMs)),
+    });
+    const settler = new Settler(due, onTrouble);
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
     this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: CALLS_AT_ONCE, work });
   }
@@ -80,106 +100,105 @@ export class Desk {
 
   async #outcome(claim: ClaimOf<'bank'>, fresh: TransactionRecord | null): Promise<Outcome> {
     const { due } = claim;
+    const askedAt = this.#elapsed();
     try {
       const record = fresh ?? (await this.#options.journal.transaction(due.transaction));
       if (record === null) return DONE;
-      switch (due.order.kind) {
-        case 'payout':
-          return await this.#payout(claim, record);
-        case 'return':
-          await this.#options.bank.giveBack(due.order);
-          return DONE;
-        case 'wake':
-          return await this.#wake(due, record, due.order.step);
-      }
+      if (isOrder(due, 'payout')) return await this.#payout(claim, due, record);
+      if (isOrder(due, 'wake')) return await this.#wake(due, record);
+      if (isOrder(due, 'ask')) return await this.#ask(due, record);
+      const { turn = 0, refusedAt = null } = due.order as BankOrder & { kind: 'refund' | 'return' };
+      const isAnew = due.order.kind === 'return' && due.order.number !== undefined;
+      const isFirst = fresh !== null && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
+      const attempt = { isFirst, turn, refusedAt };
+      if (isOrder(due, 'refund')) return await this.#refund(due, record, attempt);
+      return isOrder(due, 'return') ? await this.#returning.turn(due, record, attempt) : DONE;
     } catch (error) {
       this.#options.onTrouble(error, due);
       return { next: this.#later(due) };
     }
   }
 
-  #later(due: BankDue): BankDue {
-    return { ...due, at: this.#options.now() + backoffMs(due.tries), tries: due.tries + 1 };
+  /** The same order once more, later; `changes` to what is known of it. */
+  #later(due: BankDue, changes: object = {}, waitMs?: number): BankDue {
+    const { bank, now } = this.#options;
+    const at = now() + (waitMs ?? backoffMs(bank.pace, due.tries));
+    return { ...due, order: { ...due.order, ...changes }, at, tries: due.tries + 1 };
+  }
+
+  /** Whether a claim is ours still. Who was frozen since it asked is too late: others have taken it for dead. */
+  async #isOurs(claim: ClaimOf<'bank'>, askedAt: number): Promise<boolean> {
+    if (this.#options.bank.canRepeatSubmit) return true;
+    const [isOurs] = await this.#options.due.holds([claim]);
+    return isOurs === true && this.#elapsed() - askedAt < OURS_MS;
   }
 
   /**
    * The next step counts from this one's time, not from now: after a pause the steps stay in order. Where the clock was
    * set back meanwhile, it counts from now.
    */
-  #wakeUp(due: BankDue, step: number, afterMs: number): Outcome {
-    const at = Math.min(due.at, this.#options.now()) + afterMs;
-    const order = { kind: 'wake', step, at: new Date(at).toISOString() } as const;
+  #next(due: BankDue, order: BankOrder, at: number): Outcome {
     return { next: { ...due, order, at, tries: 0 } };
   }
 
-  async #payout(claim: ClaimOf<'bank'>, record: TransactionRecord): Promise<Outcome> {
-    if (record.final) return DONE;
-    const { due } = claim;
-    const { bank } = this.#options;
-    if (!bank.canRepeatSubmit && !(await this.#maySubmit(claim, record))) return this.#ask(due, record);
-    try {
-      const { wakeInMs } = await bank.submit(record);
-      return wakeInMs === null ? DONE : this.#wakeUp(due, 0, wakeInMs);
-    } catch (error) {
-      if (error instanceof BankRefused) {
-        return this.#tell(record, {
-          id: `submit:${record.id}`,
-          type: 'REJECT',
-          data: { reason: error.message },
-        });
-      }
-      if (!(error instanceof BankOutcomeUnknown)) throw error;
-      this.#options.onTrouble(error, due);
-      return { next: this.#later(due) };
-    }
+  #stepAt(due: BankDue, afterMs: number): number {
+    const { bank, now } = this.#options;
+    // A real bank isn't asked in a row for what was missed during a pause.
+    return bank.canRepeatSubmit ? Math.min(due.at, now()) + afterMs : now() + afterMs;
   }
 
-  /**
-   * Whether this is the first submit: only one caller is told so, and only while the cashout is pending. Who was frozen
-   * since it asked is too late: others have taken it for dead, and a person may have settled the cashout.
-   */
-  async #maySubmit(claim: ClaimOf<'bank'>, record: TransactionRecord): Promise<boolean> {
-    const { due, elapsed = () => performance.now() } = this.#options;
-    const askedAt = elapsed();
-    const answer = await this.#options.engine.send(record.account, {
-      kind: 'submit',
-      transaction: record.id,
-    });
-    if (answer.kind !== 'applied') return false;
-    const [isOurs] = await due.holds([claim]);
-    return isOurs === true && elapsed() - askedAt < SUBMIT_WITHIN_MS;
+  #wakeUp(due: BankDue, step: number, afterMs: number): Outcome {
+    const at = this.#stepAt(due, afterMs);
+    return this.#next(due, { kind: 'wake', step, at: new Date(at).toISOString() }, at);
   }
 
-  /** The outcome of an earlier submit is unknown: the bank is asked, and told nothing. */
-  async #ask(due: BankDue, record: TransactionRecord): Promise<Outcome> {
-    const { bank, journal } = this.#options;
-    const current = (await journal.transaction(record.id)) ?? record;
-    if (current.final || !current.submitted) return DONE;
-    const messages = await bank.query(current, this.#options.now());
-    for (const message of messages ?? []) {
-      const outcome = await this.#tell(current, message);
-      if (outcome === 'park') return outcome;
-    }
-    const after = await journal.transaction(record.id);
-    return after === null || after.final || after.snapshot.value === 'processing'
-      ? DONE
-      : { next: this.#later(due) };
-  }
-
-  async #wake(due: BankDue, record: TransactionRecord, step: number): Promise<Outcome> {
-    const { messages, wakeInMs } = await this.#options.bank.wake(record, step, due.at);
-    for (const message of messages) {
-      const outcome = await this.#tell(record, message);
-      if (outcome === 'park') return outcome;
-    }
-    return wakeInMs === null ? DONE : this.#wakeUp(due, step + 1, wakeInMs);
-  }
-
-  async #tell(
+  /** A bank that may have an order again and again needs no more than to get it. */
+  async #payout(
+    claim: ClaimOf<'bank'>,
+    due: DueOrder<'payout'>,
     record: TransactionRecord,
-    message: { id: string; type: string; data: Record<string, unknown> },
   ): Promise<Outcome> {
-    const answer: MessageAnswer = await this.#options.payments.tell(record, message, 'bank');
-    return answer.kind === 'quarantined' ? 'park' : DONE;
+    const { bank } = this.#options;
+    if (record.final) return DONE;
+    if (!bank.canRepeatSubmit) return this.#payouts.turn(claim, due, record);
+    const { wakeInMs } = await bank.submit(record, {});
+    return wakeInMs === null ? DONE : this.#wakeUp(due, 0, wakeInMs);
+  }
+
+  async #refund(due: DueOrder<'refund'>, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
+    const { bank, journal, now } = this.#options;
+    const { refusedAt: _refusedAt, ...order } = due.order;
+    if (record.type !== 'pix-in' || !isPending(record.snapshot.context, order.refundId)) return DONE;
+    try {
+      const { messages, wakeInMs } = await bank.refund(record, order.refundId, attempt);
+      if ((await this.#told(record, messages)) === 'park') return 'park';
+      if (wakeInMs !== null)
+        return this.#next(due, { ...order, turn: attempt.turn + 1 }, this.#stepAt(due, wakeInMs));
+      // An outcome that wasn't taken is no end.
+      const after = messages.length === 0 ? null : await journal.transaction(record.id);
+      const isOpen = after?.type === 'pix-in' && isPending(after.snapshot.context, order.refundId);
+      return isOpen ? { next: this.#later({ ...due, order }) } : DONE;
+    } catch (error) {
+      if (!(error instanceof BankRefused)) throw error;
+      return { next: this.#later(due, { refusedAt: now() }, bank.pace.refusalMs) };
+    }
+  }
+
+  /** The bank has hinted at something, and may know of it itself only a moment later. */
+  async #ask(due: DueOrder<'ask'>, record: TransactionRecord): Promise<Outcome> {
+    const { bank, now } = this.#options;
+    const { turn = 0 } = due.order;
+    const messages = (await bank.query(record, now())) ?? [];
+    if ((await this.#told(record, messages)) === 'park') return 'park';
+    const isNews = messages.some(({ id }) => record.messages[id] === undefined);
+    if (isNews || turn >= ASKED_AGAIN) return DONE;
+    return { next: this.#later(due, { turn: turn + 1 }) };
+  }
+
+  async #wake(due: DueOrder<'wake'>, record: TransactionRecord): Promise<Outcome> {
+    const { step } = due.order;
+    const { messages, wakeInMs } = await this.#options.bank.wake(record, step, due.at);
+    if ((await this.#told(record, messages)) === 'park') return 'park';
+    return wakeInMs === null ? DONE : this.#wakeUp(due, step + 1, wakeInMs);
   }
 }

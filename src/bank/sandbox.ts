@@ -6,17 +6,23 @@
 import { hash } from 'node:crypto';
 import { composeBrCode } from '../domain/br-code.ts';
 import { composeEndToEndId } from '../domain/end-to-end-id.ts';
+import { refundOf } from '../domain/reversals/sums.ts';
+import type { Charge } from '../domain/transactions.ts';
 import {
+  type Attempt,
   type Awakening,
+  BANK_PACE,
   type Bank,
   type BankMessage,
   BankRefused,
   type ChargeToRegister,
+  type PayoutContract,
   type PayoutToCheck,
+  type ReturnTurn,
 } from '../engine/bank.ts';
 import { allowedTypes } from '../engine/chart.ts';
-import type { TransactionRecord } from '../engine/journal.ts';
-import { isRefusedAtOnce, type ScenarioStep, scenarioOf } from './scenarios.ts';
+import type { ChargeRecord, TransactionRecord } from '../engine/journal.ts';
+import { isRefusedAtOnce, refundOutcome, type ScenarioStep, scenarioOf } from './scenarios.ts';
 
 /** A code that is nobody's: ISPB codes are given out from 00000000 on, this one isn't. */
 const ISPB = '99999999';
@@ -25,6 +31,11 @@ const SUFFIX_LENGTH = 11;
 
 function suffixOf(seed: string): string {
   return hash('sha256', seed, 'hex').slice(0, SUFFIX_LENGTH);
+}
+
+/** A well-formed id of a return, the same for the same seed. */
+function composeReturnId(at: number, seed: string): string {
+  return composeEndToEndId(ISPB, at, suffixOf(seed)).replace(/^E/, 'D');
 }
 
 function createdAt(transaction: TransactionRecord): number {
@@ -43,6 +54,9 @@ export class SandboxBank implements Bank {
   /** It is bank and merchant's playground at once. */
   readonly everyDoorSpeaks = true;
   readonly canRepeatSubmit = true;
+  readonly canRepeatUnknown = true;
+  readonly pace = BANK_PACE;
+  readonly looseIds = false;
   /** About the step that is due. */
   readonly canBeAsked = true;
   readonly #delayMs: number;
@@ -71,8 +85,50 @@ export class SandboxBank implements Bank {
     return { wakeInMs: scenarioOf('cashout', amountOf(payout)).length > 0 ? this.#delayMs : null };
   }
 
-  async giveBack(): Promise<void> {
-    // The sandbox's payments come from nowhere, and there they go back to.
+  async contract(): Promise<PayoutContract> {
+    return {};
+  }
+
+  /** The sandbox's payments come from nowhere, and there they go back to. */
+  async giveBack(): Promise<ReturnTurn> {
+    return { wakeInMs: null };
+  }
+
+  canAskAbout(): boolean {
+    return true;
+  }
+
+  says(): null {
+    return null;
+  }
+
+  reachable(): boolean {
+    return true;
+  }
+
+  /** A refund ends after one delay, by its own amount. */
+  async refund({ snapshot }: ChargeRecord, refundId: string, { turn }: Attempt): Promise<Awakening> {
+    const refund = refundOf(snapshot.context, refundId);
+    const type = refund === undefined ? null : refundOutcome(refund.amount);
+    if (refund === undefined || type === null) return { messages: [], wakeInMs: null };
+    if (turn === 0) return { messages: [], wakeInMs: this.#delayMs };
+    const time = Date.parse(refund.createdAt) + this.#delayMs;
+    const data = this.#refundParts(snapshot.context, { id: '', type, data: { refundId } }, time);
+    return { messages: [{ id: `sandbox:${refundId}`, type, data }], wakeInMs: null };
+  }
+
+  async cancel(): Promise<BankMessage[]> {
+    return [];
+  }
+
+  /** The same refund has the same return's id, whoever tells of it. */
+  #refundParts(charge: Charge, { type, data }: BankMessage, at: number): Record<string, unknown> {
+    const id = String(data.refundId).toLowerCase();
+    const refund = refundOf(charge, id);
+    if (refund === undefined) return data;
+    const returnId = composeReturnId(Date.parse(refund.createdAt), `refund:${id}`);
+    const parts = { returnId, ...data };
+    return type === 'REFUND_DONE' ? { completedAt: new Date(at).toISOString(), ...parts } : parts;
   }
 
   /** The step that is due and wasn't told yet: after a pause it is heard before a charge expires. */
@@ -119,18 +175,23 @@ export class SandboxBank implements Bank {
     return { ...bare, data: this.fillIn(transaction, bare, this.#timeOf(transaction, step)) };
   }
 
-  fillIn(
-    transaction: TransactionRecord,
-    { id, type, data }: BankMessage,
-    at: number,
-  ): Record<string, unknown> {
+  fillIn(transaction: TransactionRecord, message: BankMessage, at: number): Record<string, unknown> {
+    const { id, type, data } = message;
+    if (transaction.type === 'pix-in' && (type === 'REFUND_DONE' || type === 'REFUND_FAILED'))
+      return this.#refundParts(transaction.snapshot.context, message, at);
+    if (transaction.type === 'cashout' && type === 'RETURN') {
+      const { amount, returned = 0 } = transaction.snapshot.context;
+      const returnId = composeReturnId(at, `${transaction.id}:${id}`);
+      return { returnId, amount: returned < amount ? amount - returned : amount, ...data };
+    }
     const filled: Record<string, unknown> = { ...data };
     const endsTransfer = type === 'FAIL' && transaction.type === 'cashout';
+    // Members come in canonical order, as far as it is for us to say.
+    if (NEEDS_PAYMENT.has(type)) filled.amount ??= amountOf(transaction);
     if (NEEDS_END_TO_END_ID.has(type) || endsTransfer) {
       const reference = transaction.type === 'cashout' ? transaction.snapshot.context.reference : null;
       filled.endToEndId ??= reference ?? composeEndToEndId(ISPB, at, suffixOf(`${transaction.id}:${id}`));
     }
-    if (NEEDS_PAYMENT.has(type)) filled.amount ??= amountOf(transaction);
     if (NEEDS_PAYMENT.has(type) || type === 'SETTLE') filled.paidAt ??= new Date(at).toISOString();
     return filled;
   }

@@ -58,3 +58,9 @@ export function scenarioOf(type: TransactionType, amount: number): readonly Scen
 export function isRefusedAtOnce(amount: number): boolean {
   return cents(amount) === '10';
 }
+
+/** How a refund of so many cents ends; null: the bank stays silent. */
+export function refundOutcome(amount: number): 'REFUND_DONE' | 'REFUND_FAILED' | null {
+  if (cents(amount) === '06') return null;
+  return cents(amount) === '03' ? 'REFUND_FAILED' : 'REFUND_DONE';
+}

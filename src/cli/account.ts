@@ -1,21 +1,25 @@
 /** `account ...`: an account's life. */
 import type { Command } from 'commander';
 import type { AccountChanges, IssuedAccount, NewAccount } from '../accounts/manage.ts';
+import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
 import type { Account } from '../domain/account.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
 import { adjust } from '../engine/payments.ts';
+import { turn } from '../waiting.ts';
 import { addAdjustCommand } from './adjust.ts';
 import { accountNotFound, Failure, wrongUsage } from './failure.ts';
 import { collect, Values } from './options.ts';
 import { labelled, type Outcome, reais } from './output.ts';
-import type { Shell } from './shell.ts';
+import type { Shell, Work } from './running/shell.ts';
 
 const MAX_NAME = 140;
 const MAX_COUNT = 10_000;
 const MAX_EXPIRES_IN = 2_592_000;
 /** Accounts that are made at the same time. */
 const CREATED_TOGETHER = 500;
+/** Accounts that are shown in one turn of the event loop: the process may be serving beside. */
+const SHOWN_TOGETHER = 100;
 const ACTIVITIES = ['active', 'inactive'] as const;
 
 interface CreateOptions {
@@ -39,6 +43,7 @@ interface SetOptions {
   /** False: `--no-webhook-url`. */
   webhookUrl?: string[] | false;
   maxAmount?: string | false;
+  pixKey?: string;
 }
 
 /** An account as ops see it; `issued`: secrets of URLs that are new. */
@@ -93,8 +98,7 @@ function optional<Value>(text: string | undefined, read: (text: string) => Value
   return text === undefined ? null : read(text);
 }
 
-async function create(shell: Shell, options: CreateOptions): Promise<Outcome> {
-  const config = shell.config();
+function create(config: Config, options: CreateOptions): Work {
   const values = new Values();
   const wanted: NewAccount = {
     name: values.text('--name', options.name, MAX_NAME),
@@ -113,10 +117,12 @@ async function create(shell: Shell, options: CreateOptions): Promise<Outcome> {
     values.wrong('--balance', 'makes money of nothing: it is for the sandbox bank only; see account adjust');
   }
   values.check();
-  const accounts = await shell.withCore(config, (core) => createAll(core, wanted, balance, count ?? 1));
-  const hint = 'The secrets are shown once: keep them now.';
-  const document = count === null ? (accounts[0] ?? {}) : { accounts };
-  return { document, text: `${accounts.map(issuedText).join('\n\n')}\n\n${hint}` };
+  return async (core) => {
+    const accounts = await createAll(core, wanted, balance, count ?? 1);
+    const hint = 'The secrets are shown once: keep them now.';
+    const document = count === null ? (accounts[0] ?? {}) : { accounts };
+    return { document, text: `${accounts.map(issuedText).join('\n\n')}\n\n${hint}` };
+  };
 }
 
 async function createAll(
@@ -144,11 +150,14 @@ async function createOne(core: Core, wanted: NewAccount, balance: number): Promi
   return issued;
 }
 
-async function listAll(shell: Shell): Promise<Outcome> {
-  const accounts = await shell.reading(shell.config(), async (core) => {
-    const all = await core.store.accounts.all();
-    return Promise.all(all.map((account) => shown(core, account)));
-  });
+async function listAll(core: Core): Promise<Outcome> {
+  const all = await core.store.accounts.all();
+  const accounts: Shown[] = [];
+  for (let from = 0; from < all.length; from += SHOWN_TOGETHER) {
+    const some = all.slice(from, from + SHOWN_TOGETHER);
+    accounts.push(...(await Promise.all(some.map((account) => shown(core, account)))));
+    await turn();
+  }
   const text =
     accounts.length === 0
       ? 'There is no account: pixstate account create'
@@ -156,10 +165,9 @@ async function listAll(shell: Shell): Promise<Outcome> {
   return { document: { accounts }, text };
 }
 
-async function set(shell: Shell, id: string, options: SetOptions): Promise<Outcome> {
-  const config = shell.config();
+function set(config: Config, id: string, options: SetOptions): Work {
   const values = new Values();
-  const { status, userStatus, allowIp, webhookUrl, maxAmount } = options;
+  const { status, userStatus, allowIp, webhookUrl, maxAmount, pixKey } = options;
   const changes: AccountChanges = {
     ...(status !== undefined && { status: values.choice('--status', status, ACTIVITIES) }),
     ...(userStatus !== undefined && { userStatus: values.choice('--user-status', userStatus, ACTIVITIES) }),
@@ -170,46 +178,41 @@ async function set(shell: Shell, id: string, options: SetOptions): Promise<Outco
     ...(maxAmount !== undefined && {
       maxAmount: maxAmount === false ? null : values.whole('--max-amount', maxAmount, 1, MAX_AMOUNT),
     }),
+    ...(pixKey !== undefined && { pixKey: values.pixKey('--pix-key', pixKey) }),
   };
   values.check();
   if (Object.keys(changes).length === 0) {
     throw wrongUsage(
-      'nothing to set: give --status, --user-status, --allow-ip, --webhook-url, --no-webhook-url, --max-amount or --no-max-amount',
+      'nothing to set: give --status, --user-status, --allow-ip, --webhook-url, --no-webhook-url, --max-amount, --no-max-amount or --pix-key',
     );
   }
-  const document = await shell.withCore(config, async (core) => {
+  return async (core) => {
     const changed = await core.accounts.set(id, changes);
     if (changed === null) throw accountNotFound(id);
-    return shown(core, changed.account, changed.issued);
-  });
-  return { document, text: shownText(document) };
+    const document = await shown(core, changed.account, changed.issued);
+    return { document, text: shownText(document) };
+  };
 }
 
-async function rotateWebhookSecret(shell: Shell, id: string, url: string): Promise<Outcome> {
-  const document = await shell.withCore(shell.config(), async (core) => {
-    const rotated = await core.accounts.rotateWebhookSecret(id, url);
-    if (rotated === null) throw accountNotFound(id);
-    if (rotated === false) throw new Failure('WEBHOOK_NOT_FOUND', `account ${id} has no webhook URL ${url}`);
-    return rotated;
-  });
+async function rotateWebhookSecret(core: Core, id: string, url: string): Promise<Outcome> {
+  const rotated = await core.accounts.rotateWebhookSecret(id, url);
+  if (rotated === null) throw accountNotFound(id);
+  if (rotated === false) throw new Failure('WEBHOOK_NOT_FOUND', `account ${id} has no webhook URL ${url}`);
   const text = `${labelled([
-    ['webhook', document.url],
-    ['secret', document.secret],
+    ['webhook', rotated.url],
+    ['secret', rotated.secret],
   ])}\n\nThe secret is shown once. The old one signs beside it for 24 hours.`;
-  return { document, text };
+  return { document: rotated, text };
 }
 
-async function rotateSecret(shell: Shell, id: string): Promise<Outcome> {
-  const document = await shell.withCore(shell.config(), async (core) => {
-    const rotated = await core.accounts.rotateSecret(id);
-    if (rotated === null) throw accountNotFound(id);
-    return rotated;
-  });
+async function rotateSecret(core: Core, id: string): Promise<Outcome> {
+  const rotated = await core.accounts.rotateSecret(id);
+  if (rotated === null) throw accountNotFound(id);
   const text = `${labelled([
-    ['client id', document.clientId],
-    ['client secret', document.clientSecret],
+    ['client id', rotated.clientId],
+    ['client secret', rotated.clientSecret],
   ])}\n\nThe secret is shown once. The old pair stops working within a second.`;
-  return { document, text };
+  return { document: rotated, text };
 }
 
 /** Adds `account` with its commands. */
@@ -231,14 +234,14 @@ export function addAccountCommands(program: Command, shell: Shell): void {
     .option('--max-amount <cents>', 'the largest amount of a charge or transfer')
     .option('--fees <json>', '{"pixIn": {"fixed", "percent", "min", "max"}, "cashout": {...}}')
     .option('--count <n>', 'so many accounts, all alike')
-    .option('--pix-key <key>', 'who receives charges (default: a random key)')
+    .option('--pix-key <key>', 'who receives charges (default: none of its own; the sandbox shows one)')
     .option('--merchant-name <text>', "as in a charge's code (default: the name)")
     .option('--merchant-city <text>', "as in a charge's code (default: SAO PAULO)")
-    .action(async (options: CreateOptions) => shell.say(await create(shell, options)));
+    .action(async (options: CreateOptions) => shell.run('writes', create(shell.config(), options)));
   account
     .command('list')
     .description('every account')
-    .action(async () => shell.say(await listAll(shell)));
+    .action(async () => shell.run('reads', listAll));
   account
     .command('set <id>')
     .description('changes what it names; lists are replaced whole')
@@ -249,14 +252,17 @@ export function addAccountCommands(program: Command, shell: Shell): void {
     .option('--no-webhook-url', 'takes all webhook URLs off: what waits for them is dead')
     .option('--max-amount <cents>', 'the largest amount of a charge or transfer')
     .option('--no-max-amount', "the account's own largest amount goes: the interface's holds")
-    .action(async (id: string, options: SetOptions) => shell.say(await set(shell, id, options)));
+    .option('--pix-key <key>', 'who receives charges from now on')
+    .action(async (id: string, options: SetOptions) => shell.run('writes', set(shell.config(), id, options)));
   account
     .command('rotate-webhook-secret <id> <url>')
     .description('a new secret for a webhook URL; the old one signs beside it for 24 hours')
-    .action(async (id: string, url: string) => shell.say(await rotateWebhookSecret(shell, id, url)));
+    .action(async (id: string, url: string) =>
+      shell.run('writes', (core) => rotateWebhookSecret(core, id, url)),
+    );
   account
     .command('rotate-secret <id>')
     .description('a new credential pair; the old one stops working')
-    .action(async (id: string) => shell.say(await rotateSecret(shell, id)));
+    .action(async (id: string) => shell.run('writes', (core) => rotateSecret(core, id)));
   addAdjustCommand(account, shell);
 }

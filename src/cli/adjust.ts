@@ -5,8 +5,8 @@ import { MAX_AMOUNT } from '../domain/money.ts';
 import { adjust } from '../engine/payments.ts';
 import { accountNotFound, Failure } from './failure.ts';
 import { Values } from './options.ts';
-import { type Outcome, reais } from './output.ts';
-import type { Shell } from './shell.ts';
+import { reais } from './output.ts';
+import type { Shell, Work } from './running/shell.ts';
 
 const MAX_ID = 255;
 const MAX_REASON = 500;
@@ -17,13 +17,7 @@ interface AdjustOptions {
   allowNegative?: boolean;
 }
 
-async function adjustBalance(
-  shell: Shell,
-  accountId: string,
-  cents: string,
-  options: AdjustOptions,
-): Promise<Outcome> {
-  const config = shell.config();
+function adjustBalance(accountId: string, cents: string, options: AdjustOptions): Work {
   const values = new Values();
   const amount = values.whole('CENTS', cents, -MAX_AMOUNT, MAX_AMOUNT);
   if (/^-?0+$/.test(cents)) values.wrong('CENTS', 'must not be 0');
@@ -31,19 +25,19 @@ async function adjustBalance(
   const id = values.text('--id', options.id ?? randomUUID(), MAX_ID);
   values.check();
   const allowNegative = options.allowNegative === true;
-  const answer = await shell.withCore(config, async (core) => {
+  return async (core) => {
     if ((await core.store.accounts.get(accountId)) === null) throw accountNotFound(accountId);
-    return adjust(core.engine, accountId, { id, amount, reason, allowNegative });
-  });
-  if (answer.kind === 'notAdjusted') {
-    throw new Failure('ADJUSTMENT_REFUSED', answer.reason, { accountId, balance: answer.balance });
-  }
-  if (answer.kind !== 'adjusted') throw new Error(`an adjustment was answered ${answer.kind}`);
-  const { balance, applied } = answer;
-  const text = applied ? `adjusted by ${reais(amount)}` : 'applied before: nothing changed';
-  return {
-    document: { accountId, balance, applied },
-    text: `${text}; the balance of ${accountId} is ${reais(balance)}`,
+    const answer = await adjust(core.engine, accountId, { id, amount, reason, allowNegative });
+    if (answer.kind === 'notAdjusted') {
+      throw new Failure('ADJUSTMENT_REFUSED', answer.reason, { accountId, balance: answer.balance });
+    }
+    if (answer.kind !== 'adjusted') throw new Error(`an adjustment was answered ${answer.kind}`);
+    const { balance, applied } = answer;
+    const text = applied ? `adjusted by ${reais(amount)}` : 'applied before: nothing changed';
+    return {
+      document: { accountId, balance, applied },
+      text: `${text}; the balance of ${accountId} is ${reais(balance)}`,
+    };
   };
 }
 
@@ -55,7 +49,7 @@ export function addAdjustCommand(account: Command, shell: Shell): void {
     .requiredOption('--reason <text>', 'why')
     .option('--id <message id>', 'applied once for an id (default: a random one)')
     .option('--allow-negative', 'the balance may go below zero')
-    .action(async (id: string, cents: string, options: AdjustOptions) => {
-      shell.say(await adjustBalance(shell, id, cents, options));
-    });
+    .action(async (id: string, cents: string, options: AdjustOptions) =>
+      shell.run('writes', adjustBalance(id, cents, options)),
+    );
 }

@@ -3,19 +3,14 @@ import type { Command } from 'commander';
 import { now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
-import {
-  attentionPage,
-  dismissAttention,
-  findAttention,
-  type ListedPage,
-  type StuckRule,
-} from '../engine/attention.ts';
+import { attentionPage, dismissAttention, findAttention, type ListedPage } from '../engine/attention/list.ts';
+import type { StuckRule } from '../engine/attention/stuck.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
 import type { AttentionFilter, AttentionItem, AttentionPlace } from '../engine/store.ts';
 import { Failure, wrongUsage } from './failure.ts';
 import { Values } from './options.ts';
 import { type Outcome, reais } from './output.ts';
-import type { Shell } from './shell.ts';
+import type { Shell, Work } from './running/shell.ts';
 
 /** No item has a longer id, and the store's keys are bounded. */
 const MAX_ID = 400;
@@ -46,8 +41,8 @@ function listed({ kind, id, about, amount, since, what, next }: AttentionItem): 
   return { kind, id, account: about.account, amount, since, what, next };
 }
 
-function ruleOf(config: Config): StuckRule {
-  return { now: now(), stuckAfterMs: config.stuckAfterS * 1000 };
+function ruleOf({ bank }: Core, { stuckAfterS }: Config): StuckRule {
+  return { now: now(), stuckAfterMs: stuckAfterS * 1000, says: (id) => bank.says(id) };
 }
 
 /** The filter that the options name; mistakes are kept in `values`. */
@@ -77,20 +72,22 @@ async function itemsWith(core: Core, rule: StuckRule, id: string): Promise<Atten
   return items;
 }
 
-async function list(shell: Shell, options: ListOptions): Promise<Outcome> {
-  const config = shell.config();
+function list(config: Config, options: ListOptions): Work {
   const values = new Values();
   const filter = filterOf(options, values);
   const limit =
     options.limit === undefined ? DEFAULT_LIMIT : values.whole('--limit', options.limit, 1, MAX_LIMIT);
   values.check();
-  const rule = ruleOf(config);
-  const page = await shell.reading(config, async (core) => {
+  return async (core) => {
+    const rule = ruleOf(core, config);
     // One id may be on the list for several reasons: the page begins behind the last of them.
     const after =
       options.after === undefined ? null : ((await itemsWith(core, rule, options.after)).at(-1) ?? null);
-    return attentionPage(core.store, rule, filter, after, limit);
-  });
+    return pageOutcome(await attentionPage(core.store, rule, filter, after, limit));
+  };
+}
+
+function pageOutcome(page: ListedPage): Outcome {
   const items = page.items.map(listed);
   const lines = items.map(itemText);
   if (items.length === 0) lines.push('Nothing needs a person.');
@@ -122,26 +119,34 @@ async function doneByFilter({ store }: Core, rule: StuckRule, filter: AttentionF
   }
 }
 
-async function done(shell: Shell, ids: readonly string[], options: FilterOptions): Promise<Outcome> {
-  const config = shell.config();
+async function doneByIds(
+  core: Core,
+  rule: StuckRule,
+  ids: readonly string[],
+  filter: AttentionFilter,
+): Promise<string[]> {
+  const named = await Promise.all(ids.map((id) => itemsWith(core, rule, id)));
+  const items = named.flat().filter((item) => fitsAll(item, filter));
+  const [first = ''] = ids;
+  if (items.length === 0) throw notOnList(first);
+  await dismissAttention(core.store, items);
+  return [...new Set(items.map(({ id }) => id))];
+}
+
+function done(config: Config, ids: readonly string[], options: FilterOptions): Work {
   const values = new Values();
   const filter = filterOf(options, values);
   const isFiltered = Object.keys(filter).length > 0;
   values.check();
   if (ids.length === 0 && !isFiltered) throw wrongUsage('name items by their ids, or by an option');
-  const rule = ruleOf(config);
-  const taken = await shell.withCore(config, async (core) => {
-    if (ids.length === 0) return doneByFilter(core, rule, filter);
-    const named = await Promise.all(ids.map((id) => itemsWith(core, rule, id)));
-    const items = named.flat().filter((item) => fitsAll(item, filter));
-    const [first = ''] = ids;
-    if (items.length === 0) throw notOnList(first);
-    await dismissAttention(core.store, items);
-    return [...new Set(items.map(({ id }) => id))];
-  });
-  const isSingle = ids.length === 1 && !isFiltered;
-  const text = taken.length === 0 ? 'nothing on the list fits' : `done: ${taken.join(', ')}`;
-  return { document: { done: isSingle ? ids[0] : taken }, text };
+  return async (core) => {
+    const rule = ruleOf(core, config);
+    const taken =
+      ids.length === 0 ? await doneByFilter(core, rule, filter) : await doneByIds(core, rule, ids, filter);
+    const isSingle = ids.length === 1 && !isFiltered;
+    const text = taken.length === 0 ? 'nothing on the list fits' : `done: ${taken.join(', ')}`;
+    return { document: { done: isSingle ? ids[0] : taken }, text };
+  };
 }
 
 /** Adds `attention` and `attention done`. */
@@ -154,7 +159,7 @@ export function addAttentionCommands(program: Command, shell: Shell): void {
     .option('--account <id>', "only this account's")
     .option('--limit <items>', `at most so many, to ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
     .option('--after <id>', 'only what is listed behind this item')
-    .action(async (options: ListOptions) => shell.say(await list(shell, options)));
+    .action(async (options: ListOptions) => shell.run('reads', list(shell.config(), options)));
   attention
     .command('done [ids...]')
     .description('takes items off the list; their entries stay')
@@ -164,6 +169,9 @@ export function addAttentionCommands(program: Command, shell: Shell): void {
     .option('--since <time>', 'all of this time or later (RFC 3339)')
     .action(async (ids: string[], options: FilterOptions, command: Command) =>
       // Options that both commands have are taken by the outer one.
-      shell.say(await done(shell, ids, { ...command.parent?.opts<FilterOptions>(), ...options })),
+      shell.run(
+        'writes',
+        done(shell.config(), ids, { ...command.parent?.opts<FilterOptions>(), ...options }),
+      ),
     );
 }

@@ -1,14 +1,17 @@
 /** `verify`, `rebuild`: journals against what is stored beside them. */
 import type { Command } from 'commander';
-import { rebuild } from '../audit/rebuild.ts';
+import { type AuditReads, patientReads } from '../audit/patience.ts';
+import { type RebuildReport, type RebuildTarget, rebuild } from '../audit/rebuild.ts';
 import { BrokenJournal } from '../audit/reprojection.ts';
 import { type VerifyReport, verifyStore } from '../audit/verify.ts';
-import type { Store } from '../engine/store.ts';
+import type { Journal, Store } from '../engine/store.ts';
+import { readApart } from '../reader/thread.ts';
 import { openTemporaryTable } from '../store/scratch.ts';
+import { turn } from '../waiting.ts';
 import { accountNotFound, Failure, REFUSED } from './failure.ts';
-import type { Outcome } from './output.ts';
+import type { Output } from './output.ts';
 import { type Progress, withProgress } from './progress.ts';
-import type { Shell } from './shell.ts';
+import type { Shell, Work } from './running/shell.ts';
 
 const LONGEST_ID = 200;
 const NOT_ALL = "a stored record that no journal tells of can't be read: verify names it";
@@ -21,12 +24,12 @@ interface VerifyOptions {
 
 /** Tells how far the work has come, where somebody looks at it. */
 function told<Result>(
-  { output }: Shell,
+  output: Output,
   name: string,
   work: (onPage: (progress: Progress) => void) => Promise<Result>,
 ): Promise<Result> {
-  if (!output.json && !process.stderr.isTTY) return work(() => {});
-  return withProgress({ name, write: (line) => process.stderr.write(line) }, work);
+  if (!output.isWatched) return work(() => {});
+  return withProgress({ name, write: (line) => output.aside(line) }, work);
 }
 
 /** @throws Failure where neither settings nor a journal bear the id */
@@ -48,34 +51,62 @@ function reportText(report: VerifyReport): string {
   );
 }
 
-async function verify(shell: Shell, options: VerifyOptions): Promise<Outcome> {
-  const { heads = false, decide = false, account } = options;
-  const wanted = { heads, decide, ...(account === undefined ? {} : { account }) };
-  const report = await shell.reading(shell.config(), async ({ store, bank: { everyDoorSpeaks } }) => {
+function verify({ heads = false, decide = false, account }: VerifyOptions): Work {
+  return async (core, { output, signal }) => {
+    const { store, bank, database, incarnation, place: folder } = core;
     if (account !== undefined) await expectAccount(store, account);
-    return told(shell, 'verify', (onPage) =>
-      verifyStore(store.journal, { ...wanted, everyDoorSpeaks, onPage }),
+    const { everyDoorSpeaks } = bank;
+    const options = { heads, decide, everyDoorSpeaks, ...(account === undefined ? {} : { account }) };
+    const report = await told(output, 'verify', (onPage) =>
+      database === null
+        ? readApart({ name: 'verify', options }, { folder, incarnation, signal, onPage })
+        : verifyStore(store.journal, { ...options, onPage }),
     );
-  });
-  return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
+    return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
+  };
 }
 
-async function rebuildStore(shell: Shell, account: string | undefined): Promise<Outcome> {
-  const report = await shell.withCore(shell.config(), async ({ store }) => {
+function rebuildStore(account: string | undefined): Work {
+  return async ({ store }, { output }) => {
     if (account !== undefined) await expectAccount(store, account);
-    const scratch = await openTemporaryTable();
-    try {
-      const wanted = { scratch, ...(account === undefined ? {} : { account }) };
-      return await told(shell, 'rebuild', (onPage) => rebuild(store.journal, { ...wanted, onPage }));
-    } catch (error) {
-      throw error instanceof BrokenJournal ? new Failure('JOURNAL_BROKEN', error.message) : error;
-    } finally {
-      await scratch.close();
-    }
-  });
-  const counts = `${report.accounts} accounts, ${report.entries} entries`;
-  const text = report.ok ? `rebuilt: ${counts}` : `NOT ALL rebuilt: ${counts}; ${NOT_ALL}`;
-  return { document: report, text, exitCode: report.ok ? 0 : REFUSED };
+    const report = await told(output, 'rebuild', (onPage) => rebuilt(store.journal, account, onPage));
+    const counts = `${report.accounts} accounts, ${report.entries} entries`;
+    const text = report.ok ? `rebuilt: ${counts}` : `NOT ALL rebuilt: ${counts}; ${NOT_ALL}`;
+    return { document: report, text, exitCode: report.ok ? 0 : REFUSED };
+  };
+}
+
+async function rebuilt(
+  journal: Journal,
+  account: string | undefined,
+  onPage: (progress: Progress) => void,
+): Promise<RebuildReport> {
+  const scratch = await openTemporaryTable();
+  try {
+    const wanted = { scratch, onPage, ...(account === undefined ? {} : { account }) };
+    return await rebuild(inTurns(journal), wanted);
+  } catch (error) {
+    throw error instanceof BrokenJournal ? new Failure('JOURNAL_BROKEN', error.message) : error;
+  } finally {
+    await scratch.close();
+  }
+}
+
+/** The same journal; between two pages all else has its turn, since the process may be serving beside. */
+function inTurns(journal: Journal): AuditReads & RebuildTarget {
+  const page = async <Rows>(read: () => Promise<Rows>): Promise<Rows> => {
+    await turn();
+    return read();
+  };
+  return {
+    ...patientReads(journal),
+    batchesFrom: (...asked) => page(() => journal.batchesFrom(...asked)),
+    accountIds: (...asked) => page(() => journal.accountIds(...asked)),
+    records: (...asked) => page(() => journal.records(...asked)),
+    lookups: (...asked) => page(() => journal.lookups(...asked)),
+    restore: (restoration) => journal.restore(restoration),
+    mendPlaces: async () => (await journal.mendPlaces?.()) ?? 0,
+  };
 }
 
 /** Adds `verify` and `rebuild`. */
@@ -86,9 +117,9 @@ export function addAuditCommands(program: Command, shell: Shell): void {
     .option('--heads', "every account's last sequence number and hash, to be kept elsewhere")
     .option('--decide', 'each message runs through its chart again')
     .option('--account <id>', 'this account alone')
-    .action(async (options: VerifyOptions) => shell.say(await verify(shell, options)));
+    .action(async (options: VerifyOptions) => shell.run('reads', verify(options)));
   program
     .command('rebuild [account]')
     .description('makes what follows from the journals again: of an account, or of all')
-    .action(async (account: string | undefined) => shell.say(await rebuildStore(shell, account)));
+    .action(async (account: string | undefined) => shell.run('alone', rebuildStore(account)));
 }

@@ -2,9 +2,10 @@
 import { AccountBusy } from '../accounts/manage.ts';
 import { ConfigError } from '../config.ts';
 import type { FieldError } from '../domain/message-data.ts';
-import { Overloaded } from '../engine/actor.ts';
+import { Overloaded } from '../engine/actors/host.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
+import { HolderLost } from '../holder/asking.ts';
 
 export const REFUSED = 1;
 export const WRONG_USAGE = 2;
@@ -63,7 +64,7 @@ export function failureOf(error: unknown): Failure {
   }
   if (error instanceof AccountBusy) return new Failure('ACCOUNT_BUSY', error.message);
   if (error instanceof OperatorError) return new Failure('STORE_NOT_OPENED', error.message);
-  if (error instanceof Overloaded || error instanceof StoreUnavailable) {
+  if (error instanceof Overloaded || error instanceof StoreUnavailable || error instanceof HolderLost) {
     return new Failure('SERVICE_UNAVAILABLE', error.message);
   }
   return new Failure('INTERNAL_ERROR', textOf(error));

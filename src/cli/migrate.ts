@@ -4,24 +4,26 @@ import { Sealer } from '../accounts/sealing.ts';
 import { findSecretsKey } from '../accounts/secrets-key.ts';
 import { newIncarnation, now } from '../clock.ts';
 import { type Config, ConfigError } from '../config.ts';
-import { writeFailure } from '../core.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { OperatorError } from '../errors.ts';
+import { type FolderHold, takeWithPrecedence } from '../holder/hold.ts';
+import { Busy } from '../holder/works.ts';
 import { type MovedAccount, migrate, type Progress } from '../migration/migrate.ts';
 import { MigrationRefused } from '../migration/refused.ts';
 import { FolderHeld } from '../store/folder.ts';
-import { type OpenStore, openFolderStore } from '../store/open.ts';
+import { dataFolder, type OpenStore, openFolderStore } from '../store/open.ts';
+import { packageVersion } from '../version.ts';
 import { Failure } from './failure.ts';
 import { checkTarget, openTarget, withoutSecrets } from './migrate-target.ts';
 import { collect } from './options.ts';
 import type { Outcome } from './output.ts';
-import type { Shell } from './shell.ts';
+import type { ProcessShell } from './running/process.ts';
 
 interface MigrateStoreOptions {
   to: string;
   account?: string[];
 }
 
+const NAME = 'migrate-store';
 const BEAT_MS = 1_000;
 const TOLD_EVERY_MS = 2_000;
 
@@ -48,14 +50,18 @@ function resealer(key: Buffer, dataDir: string): (sealed: string) => string {
   };
 }
 
-/** The data folder's store, held: no server starts on it meanwhile. */
-async function openSource(shell: Shell, dataDir: string, incarnation: string): Promise<OpenStore> {
-  const onFatal = (error: Error): never => {
-    shell.output.failure(new OperatorError(writeFailure(error)));
-    process.exit(1);
-  };
+/** What commands are answered meanwhile. */
+async function refuse(): Promise<never> {
+  throw new Busy(NAME);
+}
+
+/** The data folder, held: no server starts on it meanwhile, and commands are told what goes on. */
+async function holdSource(config: Config, incarnation: string): Promise<FolderHold> {
+  const since = new Date(now()).toISOString();
+  const self = { incarnation, pid: process.pid, since, version: packageVersion(), what: NAME };
   try {
-    return await openFolderStore(dataDir, { incarnation, now, access: 'hold', onFatal });
+    const folder = dataFolder(config.dataDir, 'write');
+    return await takeWithPrecedence(folder, self, Promise.resolve(refuse));
   } catch (error) {
     if (!(error instanceof FolderHeld)) throw error;
     throw new Failure('STORE_IN_USE', `${error.message}; stop it before its accounts are moved`);
@@ -97,40 +103,52 @@ function reportOf(accounts: readonly MovedAccount[], dataDir: string): string {
   return lines.join('\n');
 }
 
-async function migrateStore(shell: Shell, { to, account }: MigrateStoreOptions): Promise<Outcome> {
+async function migrateFrom(
+  source: OpenStore,
+  key: Buffer,
+  incarnation: string,
+  { to, account }: MigrateStoreOptions,
+): Promise<Outcome> {
+  const dataDir = source.place;
+  const reseal = resealer(key, dataDir);
+  const target = await openTarget(to, incarnation);
+  // A process without a heartbeat is taken for dead, and others go on with its work.
+  const beat = setInterval(() => {
+    source.store.due.beat(now()).catch(() => {});
+    target.store.due.beat(target.now()).catch(() => {});
+  }, BEAT_MS);
+  try {
+    const options = { source: source.store, target: target.store, reseal, accounts: account ?? null, now };
+    const accounts = await migrate({ ...options, report: teller() });
+    return { document: { accounts }, text: reportOf(accounts, dataDir) };
+  } finally {
+    clearInterval(beat);
+    await target.close();
+  }
+}
+
+async function migrateStore(shell: ProcessShell, options: MigrateStoreOptions): Promise<Outcome> {
   const config = shell.config();
-  await checkTarget(to);
+  await checkTarget(options.to);
   const key = targetKey(config);
   const incarnation = newIncarnation();
-  const source = await openSource(shell, config.dataDir, incarnation);
-  const dataDir = source.place;
+  const hold = await holdSource(config, incarnation);
   try {
-    const reseal = resealer(key, dataDir);
-    const target = await openTarget(to, incarnation);
-    // A process without a heartbeat is taken for dead, and others go on with its work.
-    const beat = setInterval(() => {
-      source.store.due.beat(now()).catch(() => {});
-      target.store.due.beat(target.now()).catch(() => {});
-    }, BEAT_MS);
-    try {
-      const options = { source: source.store, target: target.store, reseal, accounts: account ?? null, now };
-      const accounts = await migrate({ ...options, report: teller() });
-      return { document: { accounts }, text: reportOf(accounts, dataDir) };
-    } finally {
-      clearInterval(beat);
-      await target.close();
-    }
+    const onFatal = (error: Error): never => shell.fatal(error);
+    const source = await openFolderStore(config.dataDir, { incarnation, now, access: 'write', onFatal });
+    const work = (): Promise<Outcome> => migrateFrom(source, key, incarnation, options);
+    return await hold.works.run({ kind: 'alone', name: NAME }, work).finally(() => source.close());
   } catch (error) {
     throw failureFor(error);
   } finally {
-    await source.close();
+    await hold.release();
   }
 }
 
 /** Adds `migrate-store`. */
-export function addMigrateCommand(program: Command, shell: Shell): void {
+export function addMigrateCommand(program: Command, shell: ProcessShell): void {
   program
-    .command('migrate-store')
+    .command(NAME)
     .description(
       'moves accounts from the embedded store in DATA_DIR to MongoDB; where it was stopped, it goes on',
     )

@@ -10,16 +10,9 @@ import { codePoints, isPrintable } from '../domain/text.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';
 import { invalidValues } from './failure.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** For options that may stand several times. */
 export function collect(value: string, before: string[] | false | undefined): string[] {
   return [...(before || []), value];
-}
-
-/** A transaction's id in the form in which it is stored; null for what can't be one. */
-export function transactionId(text: string): string | null {
-  return UUID.test(text) ? text.toLowerCase() : null;
 }
 
 /** Reads values and keeps what is wrong with them; where something is, the value that it gives is of no use. */

@@ -12,30 +12,54 @@ export interface Outcome {
   exitCode?: number;
 }
 
+export interface OutputOptions {
+  json: boolean;
+  /** Whether somebody reads how far the work has come. */
+  isWatched: boolean;
+  out(text: string): void;
+  err(text: string): void;
+}
+
 export class Output {
   readonly json: boolean;
+  readonly isWatched: boolean;
+  readonly #out: (text: string) => void;
+  readonly #err: (text: string) => void;
 
-  constructor(json: boolean) {
+  constructor({ json, isWatched, out, err }: OutputOptions) {
     this.json = json;
+    this.isWatched = isWatched;
+    this.#out = out;
+    this.#err = err;
   }
 
   /** Writes what a command has to say; gives the exit code. */
   outcome({ document, text, exitCode = 0 }: Outcome): number {
-    process.stdout.write(this.json ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`);
+    this.#out(this.json ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`);
     return exitCode;
   }
 
   /** Writes what was thrown; gives the exit code. */
   failure(error: unknown): number {
     const failure: Failure = failureOf(error);
-    if (this.json) process.stdout.write(`${JSON.stringify(failure.document, null, 2)}\n`);
-    else process.stderr.write(`error: ${failure.message}\n`);
+    if (this.json) this.#out(`${JSON.stringify(failure.document, null, 2)}\n`);
+    else this.#err(`error: ${failure.message}\n`);
     return failure.exitCode;
   }
 
+  /** Writes a line beside the result, for people. */
+  aside(text: string): void {
+    this.#err(text);
+  }
+
+  /** Writes what whoever did the work has to say. */
+  given(text: string): void {
+    this.#out(text);
+  }
+
   help(text: string): void {
-    if (this.json) process.stdout.write(`${JSON.stringify({ help: text }, null, 2)}\n`);
-    else process.stdout.write(text);
+    if (this.json) this.#out(`${JSON.stringify({ help: text }, null, 2)}\n`);
+    else this.#out(text);
   }
 }
 

@@ -1,18 +1,21 @@
 /** `inspect`, `send`, `deliveries retry`: one transaction. */
+
 import type { Command } from 'commander';
 import { represent } from '../api/representation.ts';
 import { now } from '../clock.ts';
+import type { Core } from '../core.ts';
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
+import { transactionId } from '../engine/finding/find.ts';
 import { deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { type Retried, type RetryFilter, retryAll, retryDeliveries } from '../webhooks/retry.ts';
 import { Failure, invalidValues, transactionNotFound, wrongUsage } from './failure.ts';
 import { findById, findTransaction } from './find.ts';
-import { transactionId, Values } from './options.ts';
+import { Values } from './options.ts';
 import { labelled, type Outcome, reais } from './output.ts';
-import type { Shell } from './shell.ts';
+import type { Shell, Work } from './running/shell.ts';
 
 const MAX_MESSAGE_ID = 255;
 const MAX_TEXT = 2_048;
@@ -76,20 +79,19 @@ function timeline(
   return parts.join('\n\n');
 }
 
-async function inspect(shell: Shell, given: string, account: string | undefined): Promise<Outcome> {
-  return shell.reading(shell.config(), async ({ store: { journal } }) => {
-    const record = await findTransaction(journal, given, account);
-    const [history, deliveries] = await Promise.all([
-      historyOf(journal, record),
-      deliveryList(journal, record),
-    ]);
-    const { snapshot, timers } = record;
-    const entries = history.map(shownEntry);
-    return {
-      document: { transaction: represent(record), snapshot, entries, timers, deliveries },
-      text: timeline(record, history, deliveries as ListedDelivery[]),
-    };
-  });
+async function inspect({ store }: Core, given: string, account: string | undefined): Promise<Outcome> {
+  const { journal } = store;
+  const record = await findTransaction(journal, given, account);
+  const [history, deliveries] = await Promise.all([
+    historyOf(journal, record),
+    deliveryList(journal, record),
+  ]);
+  const { snapshot, timers } = record;
+  const entries = history.map(shownEntry);
+  return {
+    document: { transaction: represent(record, now()), snapshot, entries, timers, deliveries },
+    text: timeline(record, history, deliveries as ListedDelivery[]),
+  };
 }
 
 function sentOutcome(record: TransactionRecord, answer: MessageAnswer): Outcome {
@@ -99,7 +101,7 @@ function sentOutcome(record: TransactionRecord, answer: MessageAnswer): Outcome 
       const applied = answer.kind === 'applied';
       const { value } = answer.record.snapshot;
       return {
-        document: { ...represent(answer.record), applied },
+        document: { ...represent(answer.record, now()), applied },
         text: applied
           ? `applied: ${record.id} is ${value}`
           : `applied before: ${record.id} is ${value}, nothing changed`,
@@ -120,17 +122,16 @@ function sentOutcome(record: TransactionRecord, answer: MessageAnswer): Outcome 
   }
 }
 
-async function send(shell: Shell, given: string, type: string, options: SendOptions): Promise<Outcome> {
-  const config = shell.config();
+function send(given: string, type: string, options: SendOptions): Work {
   const values = new Values();
   if (!ALL_TYPES.includes(type)) values.wrong('type', `must be one of ${ALL_TYPES.join(', ')}`);
   const id = options.id === undefined ? null : values.text('--id', options.id, MAX_MESSAGE_ID);
   const data = options.data === undefined ? null : values.object('--data', options.data);
   values.check();
-  return shell.withCore(config, async ({ store, payments }) => {
+  return async ({ store, payments }) => {
     const record = await findById(store.journal, given);
     return sentOutcome(record, await payments.tell(record, { id, type, data }, 'ops'));
-  });
+  };
 }
 
 interface RetryOptions {
@@ -168,7 +169,7 @@ function retriedOf(outcome: Retried): string[] {
   }
 }
 
-async function retry(shell: Shell, given: readonly string[], options: RetryOptions): Promise<Outcome> {
+function retry(given: readonly string[], options: RetryOptions): Work {
   const filter = retryFilter(options);
   if (given.length === 0 && Object.keys(filter).length === 0)
     throw wrongUsage('name deliveries by ids, or by --account, --url or --since');
@@ -177,15 +178,16 @@ async function retry(shell: Shell, given: readonly string[], options: RetryOptio
     if (id === null) throw transactionNotFound(text);
     return id;
   });
-  const retried = await shell.withCore(shell.config(), async ({ store }) =>
-    ids.length === 0
-      ? retryAll(store, filter, now())
-      : retriedOf(await retryDeliveries(store, ids, filter, now())),
-  );
-  const what = given.length === 0 ? 'that fits' : `of ${given.join(', ')}`;
-  const text =
-    retried.length === 0 ? `nothing ${what} is dead or rejected` : `tried again: ${retried.join(', ')}`;
-  return { document: { retried }, text };
+  return async ({ store }) => {
+    const retried =
+      ids.length === 0
+        ? await retryAll(store, filter, now())
+        : retriedOf(await retryDeliveries(store, ids, filter, now()));
+    const what = given.length === 0 ? 'that fits' : `of ${given.join(', ')}`;
+    const text =
+      retried.length === 0 ? `nothing ${what} is dead or rejected` : `tried again: ${retried.join(', ')}`;
+    return { document: { retried }, text };
+  };
 }
 
 /** Adds `inspect`, `send` and `deliveries`. */
@@ -197,7 +199,7 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
     )
     .option('--account <id>', 'only of this account')
     .action(async (id: string, options: { account?: string }) =>
-      shell.say(await inspect(shell, id, options.account)),
+      shell.run('reads', (core) => inspect(core, id, options.account)),
     );
   program
     .command('send <id> <type>')
@@ -205,7 +207,7 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
     .option('--id <message id>', 'a message is applied once for an id (default: a random one)')
     .option('--data <json>', "the message's data, a JSON object")
     .action(async (id: string, type: string, options: SendOptions) =>
-      shell.say(await send(shell, id, type, options)),
+      shell.run('writes', send(id, type, options)),
     );
   program
     .command('deliveries')
@@ -217,5 +219,5 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
     .option('--account <id>', 'all such of this account')
     .option('--url <url>', 'all such to this URL')
     .option('--since <time>', 'all such whose last attempt was at this time or later (RFC 3339)')
-    .action(async (ids: string[], options: RetryOptions) => shell.say(await retry(shell, ids, options)));
+    .action(async (ids: string[], options: RetryOptions) => shell.run('writes', retry(ids, options)));
 }

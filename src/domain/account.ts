@@ -35,8 +35,18 @@ export interface Account {
   expiresIn: number | null;
   /** Cents; null: the contract's maximum. */
   maxAmount: number | null;
+  /** Made of its id where nobody has given one; former builds made up a random one. */
   pixKey: string;
+  /** The key was given; absent where it wasn't, and in what former builds stored. */
+  ownPixKey?: true;
   merchantName: string;
   merchantCity: string;
   createdAt: string;
+}
+
+const RANDOM_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** An account's key, and whether somebody has given it: what a real bank is told. */
+export function keyOf({ pixKey, ownPixKey }: Account): { pixKey: string; isOwn: boolean } {
+  return { pixKey, isOwn: ownPixKey === true || !RANDOM_KEY.test(pixKey) };
 }

@@ -31,3 +31,24 @@ export function canonicalJson(value: unknown): string {
   // The engine's own objects stand in order already, and then the native writer is several times faster.
   return isCanonical(value) ? JSON.stringify(value) : sorted(value);
 }
+
+function hasMember(value: object, key: string): boolean {
+  return Object.hasOwn(value, key) && (value as Record<string, unknown>)[key] !== undefined;
+}
+
+function isSameObject(a: object, b: object): boolean {
+  const [one, other] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  for (const key in one)
+    if (hasMember(one, key) && !(hasMember(other, key) && isSameJson(one[key], other[key]))) return false;
+  for (const key in other) if (hasMember(other, key) && !hasMember(one, key)) return false;
+  return true;
+}
+
+/** Whether two JSON values have one canonical text: many times faster than to write both. */
+export function isSameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (!Array.isArray(a)) return !Array.isArray(b) && isSameObject(a, b);
+  if (!Array.isArray(b) || a.length !== b.length) return false;
+  return a.every((value, index) => isSameJson(value, b[index]));
+}

@@ -1,7 +1,6 @@
 /** Events: their names, who wants them, and the ids of events and deliveries (contract, "Events"). */
-import type { TransactionType } from './transactions.ts';
 
-/** All 16 events, in the contract's order. */
+/** The contract's 16 events, in its order. */
 export const EVENT_NAMES = [
   'pix-in.waiting_payment',
   'pix-in.paid',
@@ -21,23 +20,38 @@ export const EVENT_NAMES = [
   'cashout.cancelled',
 ] as const;
 
-/** The entries of a URL's filter: event names, or all of one type. */
-export const EVENT_FILTERS: readonly string[] = [...EVENT_NAMES, 'pix-in.*', 'cashout.*'];
+/** Events of a transaction's parts: they go only to URLs whose filter names them (additions, "Events"). */
+export const PART_EVENT_NAMES = [
+  'refund.pending',
+  'refund.completed',
+  'refund.failed',
+  'chargeback.booked',
+  'return.booked',
+] as const;
 
-/** Whether a URL with this filter gets the event; null is no filter. */
+/** The entries of a URL's filter: event names, or all of one type. */
+export const EVENT_FILTERS: readonly string[] = [
+  ...EVENT_NAMES,
+  ...PART_EVENT_NAMES,
+  'pix-in.*',
+  'cashout.*',
+  'refund.*',
+];
+
+/** What an event of a part is about: a refund, or an amount that was booked; `total` is what is booked so far. */
+export type EventSubject =
+  | { refundId: string }
+  | { amount: number; reason: string | null; returnId: string | null; total: number };
+
+/** Whether a URL with this filter gets the event; null is no filter, which gets the contract's events alone. */
 export function isWanted(filter: readonly string[] | null, event: string): boolean {
-  if (filter === null) return true;
+  if (filter === null) return event.startsWith('pix-in.') || event.startsWith('cashout.');
   return filter.includes(event) || filter.includes(`${event.slice(0, event.indexOf('.'))}.*`);
 }
 
-/** The status that an event tells of: `paid` of `pix-in.paid`. */
+/** What an event tells of its subject: `paid` of `pix-in.paid`. */
 export function statusOf(event: string): string {
   return event.slice(event.indexOf('.') + 1);
-}
-
-/** The type of transaction that an event belongs to. */
-export function typeOf(event: string): TransactionType {
-  return event.startsWith('pix-in.') ? 'pix-in' : 'cashout';
 }
 
 // Ids are made of the transaction's, so that whoever has one finds the transaction without an index.

@@ -25,6 +25,10 @@ export function normalizeTime(value: unknown): string | null {
   return isDay && year >= 2000 && year < 10_000 ? new Date(ms).toISOString() : null;
 }
 
+const NO_TIME = 'must be a time in ISO 8601 with a zone';
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const RETURN_ID = /^D[A-Za-z0-9]{1,31}$/;
+
 type Check = (value: unknown) => string | null;
 
 const CHECKS: Record<string, Check> = {
@@ -36,11 +40,25 @@ const CHECKS: Record<string, Check> = {
     Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= MAX_AMOUNT
       ? null
       : `must be whole cents from 1 to ${MAX_AMOUNT}`,
-  paidAt: (value) => (normalizeTime(value) === null ? 'must be a time in ISO 8601 with a zone' : null),
+  paidAt: (value) => (normalizeTime(value) === null ? NO_TIME : null),
+  completedAt: (value) => (normalizeTime(value) === null ? NO_TIME : null),
+  refundId: (value) => (typeof value === 'string' && UUID_V4.test(value) ? null : 'must be a UUID v4'),
+  returnId: (value) =>
+    typeof value === 'string' && RETURN_ID.test(value)
+      ? null
+      : 'must be the id of a return: D and up to 31 of [A-Za-z0-9]',
   reason: (value) =>
     typeof value === 'string' && isPrintable(value) && codePoints(value) <= MAX_REASON
       ? null
       : `must be text of at most ${MAX_REASON} printable characters`,
+};
+
+/** Ids as real banks give them: not all keep to the central bank's forms. */
+const LOOSE: Record<string, Check> = {
+  endToEndId: (value) =>
+    typeof value === 'string' && /^[A-Za-z0-9]{32}$/.test(value) ? null : 'must be 32 of [A-Za-z0-9]',
+  returnId: (value) =>
+    typeof value === 'string' && /^[A-Za-z0-9]{1,35}$/.test(value) ? null : 'must be up to 35 of [A-Za-z0-9]',
 };
 
 interface Parts {
@@ -53,34 +71,45 @@ const PARTS: Record<TransactionType, Record<string, Parts>> = {
   'pix-in': {
     PAY: { required: ['endToEndId', 'amount', 'paidAt'], optional: [] },
     HOLD: { required: ['endToEndId', 'amount', 'paidAt'], optional: [] },
-    REFUND: { required: [], optional: ['reason', 'amount'] },
-    CHARGEBACK: { required: [], optional: ['reason', 'amount'] },
+    REFUND: { required: [], optional: ['reason', 'amount', 'returnId', 'completedAt'] },
+    CHARGEBACK: { required: [], optional: ['reason', 'amount', 'returnId'] },
+    REFUND_DONE: { required: ['refundId'], optional: ['returnId', 'reason', 'completedAt'] },
+    REFUND_FAILED: { required: ['refundId'], optional: ['returnId', 'reason'] },
   },
   cashout: {
     START: { required: ['endToEndId'], optional: [] },
     SETTLE: { required: ['endToEndId', 'paidAt'], optional: [] },
     FAIL: { required: [], optional: ['endToEndId', 'reason'] },
+    RETURN: { required: ['returnId', 'amount'], optional: ['reason'] },
   },
 };
 
 /**
  * The mistakes in the known parts of a message's data; empty where all is well. `data` is an object whose
- * null parts count as left out.
+ * null parts count as left out. `looseIds`: the bank's ids need not keep to their forms.
  */
 export function checkMessageData(
   type: TransactionType,
   message: string,
   data: Record<string, unknown>,
+  looseIds = false,
 ): FieldError[] {
   const { required, optional } = PARTS[type][message] ?? REASON;
   const errors: FieldError[] = [];
   for (const name of [...required, ...optional]) {
     const value = data[name] ?? null;
     const missing = required.includes(name) ? 'is required' : null;
-    const wrong = value === null ? missing : (CHECKS[name]?.(value) ?? null);
+    const check = (looseIds ? LOOSE[name] : undefined) ?? CHECKS[name];
+    const wrong = value === null ? missing : (check?.(value) ?? null);
     if (wrong !== null) errors.push({ field: `data.${name}`, message: wrong });
   }
   return errors;
+}
+
+/** A part as charts and lookups read it. */
+function normalized(name: string, value: unknown): unknown {
+  if (name === 'paidAt' || name === 'completedAt') return normalizeTime(value);
+  return name === 'refundId' ? String(value).toLowerCase() : value;
 }
 
 /** The known parts of data that `checkMessageData` found right, times normalised; null and unknown parts are left out. */
@@ -93,7 +122,7 @@ export function knownParts(
   const known: Record<string, unknown> = {};
   for (const name of [...required, ...optional]) {
     const value = data[name] ?? null;
-    if (value !== null) known[name] = name === 'paidAt' ? normalizeTime(value) : value;
+    if (value !== null) known[name] = normalized(name, value);
   }
   return known;
 }

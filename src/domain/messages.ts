@@ -25,12 +25,46 @@ export interface TransferData {
 /** `data` of all the others. */
 export interface ReasonData {
   reason?: string;
-  /** Cents; REFUND and CHARGEBACK only, and then the charge's whole amount. */
+}
+
+/** `data` of REFUND and CHARGEBACK. */
+export interface ReversalData extends ReasonData {
+  /** Cents; without it what stands. */
+  amount?: number;
+  returnId?: string;
+  /** ISO 8601, UTC, milliseconds. */
+  completedAt?: string;
+}
+
+/** `data` of REFUND_DONE and REFUND_FAILED. */
+export interface OutcomeData extends ReasonData {
+  /** UUID v4. */
+  refundId?: string;
+  returnId?: string;
+  /** ISO 8601, UTC, milliseconds. */
+  completedAt?: string;
+}
+
+/** `data` of REFUND_ORDER, the API's own message. */
+export interface RefundOrderData {
+  refundId: string;
+  /** Cents. */
+  amount: number;
+  /** The fee that goes back with it, cents. */
+  returned: number;
+  idempotencyKey: string | null;
+  reason: string | null;
+}
+
+/** `data` of RETURN. */
+export interface ReturnData extends ReasonData {
+  returnId?: string;
+  /** Cents. */
   amount?: number;
 }
 
 /** The known parts of any message; `message-data.ts` says which of them a type has. */
-export type MessageData = PaymentData & TransferData & ReasonData;
+export type MessageData = PaymentData & TransferData & ReversalData & OutcomeData & ReturnData;
 
 /** Types that a charge knows. */
 export const PIX_IN_TYPES = [
@@ -43,12 +77,14 @@ export const PIX_IN_TYPES = [
   'EXPIRE',
   'REFUND',
   'CHARGEBACK',
+  'REFUND_DONE',
+  'REFUND_FAILED',
   'PROTEST',
   'DISMISS',
 ] as const;
 
 /** Types that a cashout knows. */
-export const CASHOUT_TYPES = ['START', 'SETTLE', 'FAIL', 'REJECT', 'CANCEL'] as const;
+export const CASHOUT_TYPES = ['START', 'SETTLE', 'FAIL', 'REJECT', 'CANCEL', 'RETURN'] as const;
 
 export const MESSAGE_TYPES: Record<'pix-in' | 'cashout', readonly string[]> = {
   'pix-in': PIX_IN_TYPES,

@@ -1,7 +1,8 @@
 /** The webhook's JSON, to the letter (contract, "Envelope", "`data` for PIX IN events", "... cashout events"). */
 
 import type { Customer } from './customer.ts';
-import { statusOf } from './events.ts';
+import { type EventSubject, statusOf } from './events.ts';
+import { refundOf } from './reversals/sums.ts';
 import type { Charge, Fee, Transfer } from './transactions.ts';
 
 function feeData(fee: Fee): { total_fee: number; net_amount: number } {
@@ -54,19 +55,73 @@ function transferData(id: string, status: string, transfer: Transfer): object {
   };
 }
 
+function refundData(transaction: string, id: string, charge: Charge): object {
+  const refund = refundOf(charge, id);
+  if (refund === undefined) throw new Error(`the charge has no refund ${id}`);
+  return {
+    id,
+    transaction_id: transaction,
+    status: refund.status,
+    amount: refund.amount,
+    currency: 'BRL',
+    fee: { returned: refund.returned },
+    reason: refund.reason,
+    return_id: refund.returnId,
+    created_at: refund.createdAt,
+    completed_at: refund.completedAt,
+    external_ref: charge.externalRef,
+    metadata: charge.metadata,
+  };
+}
+
 /** A transaction as of an event. */
 type TransactionThen =
   | { id: string; type: 'pix-in'; snapshot: { context: Charge } }
   | { id: string; type: 'cashout'; snapshot: { context: Transfer } };
 
+/** An event of the journal's. */
+interface NamedEvent {
+  id: string;
+  name: string;
+  about?: EventSubject;
+}
+
+/** A part of the transaction: a refund, or an amount that was booked at that time. */
+function partData(about: EventSubject, at: string, transaction: TransactionThen): object {
+  const { id } = transaction;
+  if ('refundId' in about) {
+    if (transaction.type !== 'pix-in') throw new Error(`transaction ${id} has no refunds`);
+    return refundData(id, about.refundId, transaction.snapshot.context);
+  }
+  const { externalRef, metadata } = transaction.snapshot.context;
+  return {
+    transaction_id: id,
+    amount: about.amount,
+    total: about.total,
+    currency: 'BRL',
+    reason: about.reason,
+    return_id: about.returnId,
+    created_at: at,
+    external_ref: externalRef,
+    metadata,
+  };
+}
+
+function transactionData(event: string, transaction: TransactionThen): object {
+  const status = statusOf(event);
+  return transaction.type === 'pix-in'
+    ? chargeData(transaction.id, status, transaction.snapshot.context)
+    : transferData(transaction.id, status, transaction.snapshot.context);
+}
+
 /** An event as merchants get it; `at` is its time. */
 export function webhookPayload(
-  event: { id: string; name: string },
+  event: NamedEvent,
   at: string,
-  { id, type, snapshot }: TransactionThen,
+  transaction: TransactionThen,
 ): { id: string; event: string; type: string; created_at: string; data: object } {
-  const status = statusOf(event.name);
-  const data =
-    type === 'pix-in' ? chargeData(id, status, snapshot.context) : transferData(id, status, snapshot.context);
-  return { id: event.id, event: event.name, type, created_at: at, data };
+  const { id, name, about } = event;
+  const data = about === undefined ? transactionData(name, transaction) : partData(about, at, transaction);
+  const type = about === undefined ? transaction.type : name.slice(0, name.indexOf('.'));
+  return { id, event: name, type, created_at: at, data };
 }

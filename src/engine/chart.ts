@@ -7,7 +7,14 @@
  */
 
 import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine, createActor } from 'xstate';
-import { type MachineName, machines, migrations, type Snapshot } from '../../machines/index.ts';
+import {
+  type MachineName,
+  type Migration,
+  machines,
+  migrations,
+  released,
+  type Snapshot,
+} from '../../machines/index.ts';
 import { textOf } from '../errors.ts';
 
 /** An action that a transition asks for, as data. */
@@ -41,6 +48,23 @@ export type ChartEvent = { type: string; [part: string]: unknown };
 
 /** A snapshot that no known statechart can read: it is quarantined, never lost. */
 export class UnreadableSnapshot extends Error {}
+
+/** The statecharts that something is decided with. */
+export interface Charts {
+  machines: Readonly<Record<string, AnyStateMachine>>;
+  migrations: Readonly<Record<string, Migration>>;
+  /** Version 1 took money back whole, or not at all. */
+  takesParts: boolean;
+}
+
+/** Those of today. */
+export const PRESENT: Charts = { machines, migrations, takesParts: true };
+
+/** Those that a released version had; null: it had the present ones, or nobody knows it. */
+export function chartsOf(version: string): Charts | null {
+  const former = Object.hasOwn(released, version) ? released[version] : undefined;
+  return former === undefined ? null : { machines: former, migrations: {}, takesParts: false };
+}
 
 interface Collector {
   scope: AnyActorScope;
@@ -102,14 +126,20 @@ function toStep(snapshot: AnyMachineSnapshot, raw: { type: string; params: unkno
   return step;
 }
 
+function machineOf(name: string, charts: Charts): AnyStateMachine {
+  const machine = Object.hasOwn(charts.machines, name) ? charts.machines[name] : undefined;
+  if (machine === undefined) throw new UnreadableSnapshot(`no statechart is called ${name}`);
+  return machine;
+}
+
 /** The version of a machine's statechart. */
-export function versionOf(name: MachineName): string {
-  return machines[name].version ?? '';
+export function versionOf(name: MachineName, charts: Charts = PRESENT): string {
+  return machineOf(name, charts).version ?? '';
 }
 
 /** A new actor: its first state and what that asks for. */
-export function begin(name: MachineName, context: object): Step {
-  const machine: AnyStateMachine = machines[name];
+export function begin(name: MachineName, context: object, charts: Charts = PRESENT): Step {
+  const machine = machineOf(name, charts);
   const collector = collectorOf(machine, context);
   const snapshot = machine.getInitialSnapshot(collector.scope, context) as AnyMachineSnapshot;
   return toStep(snapshot, collector.actions);
@@ -118,9 +148,9 @@ export function begin(name: MachineName, context: object): Step {
 /** More versions than any chart will have: a migration that leads in a circle ends here. */
 const MAX_MIGRATIONS = 1_000;
 
-function migrated(snapshot: Snapshot, machine: AnyStateMachine, steps: number): Snapshot {
+function migrated(snapshot: Snapshot, machine: AnyStateMachine, charts: Charts, steps: number): Snapshot {
   const from = `${snapshot.machine} ${snapshot.version}`;
-  const migrate = migrations[`${snapshot.machine}@${snapshot.version}`];
+  const migrate = charts.migrations[`${snapshot.machine}@${snapshot.version}`];
   if (!migrate) throw new UnreadableSnapshot(`no migration from ${from} to ${machine.version}`);
   let next: Snapshot | undefined;
   try {
@@ -138,12 +168,11 @@ function migrated(snapshot: Snapshot, machine: AnyStateMachine, steps: number): 
  * Brings a stored snapshot up to the present version of its machine.
  * @throws UnreadableSnapshot where machine, version or state are unknown, or a migration fails.
  */
-export function upToDate(snapshot: Snapshot): Snapshot {
+export function upToDate(snapshot: Snapshot, charts: Charts = PRESENT): Snapshot {
   let current = snapshot;
-  const machine: AnyStateMachine | undefined = machines[snapshot.machine as MachineName];
-  if (!machine) throw new UnreadableSnapshot(`no statechart is called ${snapshot.machine}`);
+  const machine = machineOf(snapshot.machine, charts);
   for (let steps = 0; current.version !== machine.version; steps++)
-    current = migrated(current, machine, steps);
+    current = migrated(current, machine, charts, steps);
   if (typeof current.value !== 'string' || !Object.hasOwn(machine.root.states, current.value)) {
     throw new UnreadableSnapshot(
       `${current.machine} ${current.version} has no state ${String(current.value)}`,
@@ -152,13 +181,16 @@ export function upToDate(snapshot: Snapshot): Snapshot {
   return current;
 }
 
-/** Restored snapshots by machine and state: finding a state's nodes is most of what restoring costs. */
+/** Restored snapshots by machine, version and state: finding a state's nodes is most of what restoring costs. */
 const templates = new Map<string, AnyMachineSnapshot>();
 
-function restore(snapshot: Snapshot): { machine: AnyStateMachine; resolved: AnyMachineSnapshot } {
-  const current = upToDate(snapshot);
-  const machine: AnyStateMachine = machines[current.machine as MachineName];
-  const key = `${current.machine} ${current.value}`;
+function restore(
+  snapshot: Snapshot,
+  charts: Charts,
+): { machine: AnyStateMachine; resolved: AnyMachineSnapshot } {
+  const current = upToDate(snapshot, charts);
+  const machine = machineOf(current.machine, charts);
+  const key = `${current.machine} ${current.version} ${current.value}`;
   let template = templates.get(key);
   if (template === undefined) {
     template = machine.resolveState({ value: current.value, context: {} });
@@ -172,8 +204,8 @@ function restore(snapshot: Snapshot): { machine: AnyStateMachine; resolved: AnyM
  * One message to a stored actor; null where the present state doesn't take it.
  * @throws UnreadableSnapshot where the snapshot can't be restored or the statechart throws.
  */
-export function take(snapshot: Snapshot, event: ChartEvent): Step | null {
-  const { machine, resolved } = restore(snapshot);
+export function take(snapshot: Snapshot, event: ChartEvent, charts: Charts = PRESENT): Step | null {
+  const { machine, resolved } = restore(snapshot, charts);
   try {
     const collector = collectorOf(machine, snapshot.context);
     const next = machine.transition(resolved, event, collector.scope) as AnyMachineSnapshot;
@@ -186,8 +218,8 @@ export function take(snapshot: Snapshot, event: ChartEvent): Step | null {
 }
 
 /** Timers of a state as the present chart has them, counted from when the state was entered. */
-export function timersOf(snapshot: Snapshot): ChartTimer[] {
-  const { machine, resolved } = restore(snapshot);
+export function timersOf(snapshot: Snapshot, charts: Charts = PRESENT): ChartTimer[] {
+  const { machine, resolved } = restore(snapshot, charts);
   const { delays } = machine.implementations;
   return resolved._nodes.flatMap((node) =>
     node.after.map(({ delay, eventType }) => {
@@ -201,21 +233,20 @@ export function timersOf(snapshot: Snapshot): ChartTimer[] {
   );
 }
 
-/** Message types that a state takes, in the statechart's order; timers of `after` are not among them. */
-export function allowedTypes(machine: string, value: string): string[] {
-  const node = machines[machine as MachineName]?.root.states as Record<
-    string,
-    { ownEvents: readonly string[] }
-  >;
-  return (node?.[value]?.ownEvents ?? []).filter((type) => !type.startsWith('xstate.'));
+function statesOf(
+  machine: string,
+): Record<string, { ownEvents: readonly string[]; tags: readonly string[] }> {
+  return Object.hasOwn(machines, machine) ? machines[machine as MachineName].root.states : {};
 }
 
-/** Whether a state is an end: nothing more can happen to the transaction. */
-export function isFinal(machine: string, value: string): boolean {
-  const states = machines[machine as MachineName]?.root.states as
-    | Record<string, { type: string }>
-    | undefined;
-  return states?.[value]?.type === 'final';
+/** Message types that a state has transitions for, in the statechart's order; timers of `after` are not among them. */
+export function allowedTypes(machine: string, value: string): string[] {
+  return (statesOf(machine)[value]?.ownEvents ?? []).filter((type) => !type.startsWith('xstate.'));
+}
+
+/** Whether a state counts as the transaction's end: it waits for nothing, though the bank may have later words. */
+export function isEnded(machine: string, value: string): boolean {
+  return statesOf(machine)[value]?.tags.includes('ended') === true;
 }
 
 /** The event that a due timer feeds back to the statechart. */

@@ -1,15 +1,28 @@
 /** Commands for an account's mailbox, and the answers to them. */
 import type { MessageData } from '../domain/messages.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
+import type { PayoutContract } from './bank.ts';
 import type { Door, TransactionRecord } from './journal.ts';
 
 /** A charge before its creation: `createdAt` and `expiresAt` are the entry's to give. */
-export type NewCharge = Omit<Charge, 'createdAt' | 'expiresAt' | 'endToEndId' | 'paidAt' | 'held'> & {
+export type NewCharge = Pick<
+  Charge,
+  | 'amount'
+  | 'fee'
+  | 'externalRef'
+  | 'description'
+  | 'additionalInfo'
+  | 'customer'
+  | 'metadata'
+  | 'qrcode'
+  | 'idempotencyKey'
+  | 'pixKey'
+> & {
   /** Seconds. */
   expiresIn: number;
 };
 
-export type NewTransfer = Omit<Transfer, 'createdAt' | 'reference' | 'paidAt' | 'startImplied'>;
+export type NewTransfer = Omit<Transfer, 'createdAt' | 'reference' | 'paidAt' | 'startImplied' | 'returned'>;
 
 interface Sent {
   transaction: string;
@@ -31,6 +44,14 @@ export type InvalidMessage = Sent & { kind: 'invalidMessage'; problem: string };
 /** A message to a transaction, through whatever door. */
 export type SentMessage = SoundMessage | InvalidMessage;
 
+/** A payment that is given back again: cents, and the how-manieth return it is. */
+export interface ReturnAgain {
+  amount: number;
+  endToEndId: string;
+  number: number;
+  reason: string;
+}
+
 export type Command =
   | { kind: 'createCharge'; id: string; charge: NewCharge; wakeInMs: number | null }
   | { kind: 'createTransfer'; id: string; transfer: NewTransfer }
@@ -38,7 +59,20 @@ export type Command =
   /** `ahead`: by how many ms the account's time was ahead of the clock when the timer was set. */
   | { kind: 'timer'; transaction: string; name: string; at: number; ahead?: number }
   /** The first `submit` of a payout begins: from now on CANCEL and REJECT are the bank's alone. */
-  | { kind: 'submit'; transaction: string }
+  | { kind: 'submit'; transaction: string; contract?: PayoutContract }
+  /** A payment is given back once more, since the bank could not do it before. */
+  | ({ kind: 'returnAgain'; transaction: string } & ReturnAgain)
+  /** A merchant refunds a charge: `amount` in cents, null for what remains. */
+  | {
+      kind: 'refund';
+      transaction: string;
+      refundId: string;
+      amount: number | null;
+      reason: string | null;
+      idempotencyKey: string | null;
+    }
+  /** A merchant cancels a charge. */
+  | { kind: 'cancel'; transaction: string; reason: string | null }
   | { kind: 'adjust'; id: string; amount: number; reason: string; allowNegative: boolean; digest: string };
 
 export type Answer =
@@ -52,6 +86,10 @@ export type Answer =
   | { kind: 'unknown' }
   | { kind: 'duplicateKey'; transaction: string }
   | { kind: 'insufficientBalance'; available: number }
+  /** The charge's state, age or number of refunds forbids it. */
+  | { kind: 'notRefundable'; record: TransactionRecord; reason: string }
+  /** At most so many cents can be refunded. */
+  | { kind: 'refundTooLarge'; most: number }
   /** The snapshot can't be read; ops have been told. */
   | { kind: 'quarantined'; transaction: string; reason: string }
   | { kind: 'adjusted'; balance: number; applied: boolean }

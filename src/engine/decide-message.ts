@@ -2,7 +2,8 @@
  * Decides a message to a transaction. What stands here is what no statechart can know, since it is about the
  * account or the journal: repeats, payments told twice or late, refusals that are recorded once.
  */
-import { allowedTypes, take } from './chart.ts';
+import { bankRefundId } from '../domain/reversals/sums.ts';
+import { type ChartEvent, PRESENT, take } from './chart.ts';
 import type { Answer, InvalidMessage, SentMessage, SoundMessage } from './commands.ts';
 import {
   answered,
@@ -18,12 +19,19 @@ import type {
   ChargeRecord,
   Entry,
   JournalMessage,
-  RefusalCode,
   TransactionRecord,
   TransferRecord,
 } from './journal.ts';
 import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
+import {
+  allowedNow,
+  judgeOutcome,
+  judgeReturn,
+  type Refusal,
+  tooMuch,
+  type Verdict,
+} from './refunds/later-words.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Refused messages to one transaction that are recorded: whoever goes on is answered, and leaves no trace. */
@@ -31,22 +39,13 @@ export const MOST_REFUSALS = 1_000;
 
 const LATE_PAYMENT = 'the payment is given back';
 
-function messageOf(sent: SentMessage): JournalMessage {
-  return { id: sent.id, type: sent.type, data: sent.kept, door: sent.door, digest: sent.digest };
+/** In canonical order: the native writer takes a batch whose parts all are. */
+function messageOf({ kept, digest, door, id, type }: SentMessage): JournalMessage {
+  return { data: kept, digest, door, id, type };
 }
 
-interface Refusal {
-  code: RefusalCode;
-  reason: string;
-  giveBack?: boolean;
-  /** Ops know of it already: the entry is all. */
-  known?: boolean;
-}
-
-/** The payment rules' verdict on a PAY or HOLD before the statechart is asked; null: it may go on. */
-type PaymentVerdict = null | 'repeated' | Refusal;
-
-function judgePayment(workspace: Workspace, record: ChargeRecord, sent: SoundMessage): PaymentVerdict {
+/** The payment rules' verdict on a PAY or HOLD. */
+function judgePayment(workspace: Workspace, record: ChargeRecord, sent: SoundMessage): Verdict {
   const { context: charge, value: status } = record.snapshot;
   const { endToEndId, amount } = sent.data;
   if (endToEndId !== undefined) {
@@ -111,7 +110,7 @@ function refuse(
   c: Circumstances,
   refusal: Refusal,
 ): Decision {
-  const allowed = allowedTypes(record.snapshot.machine, record.snapshot.value);
+  const allowed = allowedNow(record);
   const { code, reason } = refusal;
   const answer: Answer = { kind: 'refused', record, reason, allowed };
   const { endToEndId, amount } = sent.data;
@@ -145,7 +144,7 @@ function lateStart(
   const { endToEndId } = sent.data;
   if (record.snapshot.context.reference !== null || endToEndId === undefined)
     return answered({ kind: 'repeated', record });
-  const present = presentOf(record);
+  const present = presentOf(record, c.charts);
   // As any entry does, it stores what differs from the stored context: what a migration added, too.
   const context = changedParts(record.snapshot.context, {
     ...present.snapshot.context,
@@ -176,7 +175,9 @@ function decideInvalid(
 function objection(record: TransactionRecord, sent: SoundMessage, c: Circumstances): Refusal | null {
   const { amount } = sent.data;
   const whole = record.snapshot.context;
+  const { takesParts } = c.charts ?? PRESENT;
   if (
+    !takesParts &&
     (sent.type === 'REFUND' || sent.type === 'CHARGEBACK') &&
     amount !== undefined &&
     amount !== whole.amount
@@ -200,7 +201,21 @@ function untaken(record: TransactionRecord, sent: SoundMessage): Refusal {
     return { code: 'PAID_TWICE', reason };
   }
   const reason = `a ${record.type} that is ${value} does not take ${sent.type}`;
-  return { code: 'MESSAGE_NOT_ACCEPTED', reason };
+  return tooMuch(record, sent) ?? { code: 'MESSAGE_NOT_ACCEPTED', reason };
+}
+
+/** What the account or the journal knows against a message, before the statechart is asked. */
+function judge(workspace: Workspace, record: TransactionRecord, sent: SoundMessage): Verdict {
+  const { type } = sent;
+  if (record.type === 'cashout') return type === 'RETURN' ? judgeReturn(workspace, sent) : null;
+  if (type === 'PAY' || type === 'HOLD') return judgePayment(workspace, record, sent);
+  return type === 'REFUND_DONE' || type === 'REFUND_FAILED' ? judgeOutcome(record, sent) : null;
+}
+
+/** The message as the statechart gets it. */
+function eventOf({ id }: TransactionRecord, sent: SoundMessage, at: string): ChartEvent {
+  const event = { type: sent.type, at, data: sent.data };
+  return sent.type === 'REFUND' ? { ...event, refundId: bankRefundId(id, sent.id) } : event;
 }
 
 function decideSound(
@@ -209,7 +224,7 @@ function decideSound(
   sent: SoundMessage,
   c: Circumstances,
 ): Decision {
-  const record = presentOf(stored);
+  const record = presentOf(stored, c.charts);
   const applied = Object.hasOwn(record.messages, sent.id) ? record.messages[sent.id] : undefined;
   // I9; before anything else is looked at.
   if (applied === sent.digest) return answered({ kind: 'repeated', record });
@@ -220,14 +235,12 @@ function decideSound(
   const isStart = record.type === 'cashout' && sent.type === 'START';
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
     return lateStart(workspace, stored, sent, c);
-  if (record.type === 'pix-in' && (sent.type === 'PAY' || sent.type === 'HOLD')) {
-    const verdict = judgePayment(workspace, record, sent);
-    if (verdict === 'repeated') return answered({ kind: 'repeated', record });
-    if (verdict !== null) return refuse(workspace, record, sent, c, verdict);
-  }
+  const verdict = judge(workspace, record, sent);
+  if (verdict === 'repeated') return answered({ kind: 'repeated', record });
+  if (verdict !== null) return refuse(workspace, record, sent, c, verdict);
   const objected = objection(record, sent, c);
   if (objected !== null) return refuse(workspace, record, sent, c, objected);
-  const step = take(record.snapshot, { type: sent.type, at: c.at, data: sent.data });
+  const step = take(record.snapshot, eventOf(record, sent, c.at), c.charts);
   if (step === null) return refuse(workspace, record, sent, c, untaken(record, sent));
   const target = { id: record.id, type: record.type, record: stored };
   return done(workspace, stepEntry(step, target, messageOf(sent), c));
@@ -238,6 +251,6 @@ export function decideMessage(workspace: Workspace, sent: SentMessage, c: Circum
   const stored = workspace.record(sent.transaction);
   if (stored === null) return answered({ kind: 'unknown' });
   return sent.kind === 'invalidMessage'
-    ? decideInvalid(workspace, presentOf(stored), sent, c)
+    ? decideInvalid(workspace, presentOf(stored, c.charts), sent, c)
     : decideSound(workspace, stored, sent, c);
 }

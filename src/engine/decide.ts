@@ -17,6 +17,7 @@ import {
 } from './decision.ts';
 import type { BankOrder, Entry, JournalMessage } from './journal.ts';
 import { lookupKey } from './lookups.ts';
+import { decideCancel, decideRefund } from './refunds/decide.ts';
 import { seen } from './store/due.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -26,6 +27,9 @@ function createCharge(
   c: Circumstances,
 ): Decision {
   const { charge } = command;
+  const key = charge.idempotencyKey;
+  const existing = key === undefined ? null : workspace.lookup('chargeKey', lookupKey(key));
+  if (existing !== null) return answered({ kind: 'duplicateKey', transaction: existing });
   // Members stand in canonical order, here and below: what is in order is written faster.
   const context: Charge = {
     additionalInfo: charge.additionalInfo,
@@ -38,13 +42,15 @@ function createCharge(
     externalRef: charge.externalRef,
     fee: charge.fee,
     held: null,
+    ...(charge.idempotencyKey === undefined ? {} : { idempotencyKey: charge.idempotencyKey }),
     metadata: charge.metadata,
     paidAt: null,
+    ...(charge.pixKey === undefined ? {} : { pixKey: charge.pixKey }),
     qrcode: charge.qrcode,
   };
   const message: JournalMessage = { data: {}, digest: '', door: 'api', id: '', type: 'CREATE' };
   const entry = stepEntry(
-    begin('pix-in', context),
+    begin('pix-in', context, c.charts),
     { id: command.id, type: 'pix-in', record: null },
     message,
     c,
@@ -88,7 +94,12 @@ function createTransfer(
   const message: JournalMessage = { data: {}, digest: '', door: 'api', id: '', type: 'CREATE' };
   return done(
     workspace,
-    stepEntry(begin('cashout', context), { id: command.id, type: 'cashout', record: null }, message, c),
+    stepEntry(
+      begin('cashout', context, c.charts),
+      { id: command.id, type: 'cashout', record: null },
+      message,
+      c,
+    ),
   );
 }
 
@@ -97,7 +108,7 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   const record = workspace.record(command.transaction);
   if (record === null) return answered({ kind: 'unknown' });
   if (!record.timers.some(({ name }) => name === command.name)) return answered({ kind: 'repeated', record });
-  const present = presentOf(record);
+  const present = presentOf(record, c.charts);
   // After a migration the old name stands for the timers that were derived anew.
   const waited =
     present === record ? record.timers.filter(({ name }) => name === command.name) : present.timers;
@@ -108,7 +119,7 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   const hasCome = earliest <= c.now || earliest <= seen(command, c.clock);
   const due = hasCome ? waited.find(({ at }) => Date.parse(at) === earliest) : undefined;
   if (due === undefined) return answered({ kind: 'notYet', at: earliest - ahead });
-  const step = take(present.snapshot, timerEvent(due.name));
+  const step = take(present.snapshot, timerEvent(due.name), c.charts);
   // A name that a newer statechart doesn't know is nothing to wait for.
   if (step === null) return answered({ kind: 'repeated', record });
   const type = step.raised ?? due.name;
@@ -119,10 +130,25 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
 function submit(workspace: Workspace, command: Command & { kind: 'submit' }, c: Circumstances): Decision {
   const record = workspace.record(command.transaction);
   if (record === null) return answered({ kind: 'unknown' });
-  if (record.submitted || presentOf(record).snapshot.value !== 'pending')
+  if (record.submitted || presentOf(record, c.charts).snapshot.value !== 'pending')
     return answered({ kind: 'repeated', record });
-  const said: JournalMessage = { id: '', type: 'SUBMIT', data: {}, door: 'clock', digest: '' };
+  const { contract = {} } = command;
+  const said: JournalMessage = { data: contract, digest: '', door: 'clock', id: '', type: 'SUBMIT' };
   return done(workspace, remark(record, said, c.at, {}));
+}
+
+/** Ops have a payment given back once more: the order is the entry's. */
+function returnAgain(
+  workspace: Workspace,
+  command: Command & { kind: 'returnAgain' },
+  c: Circumstances,
+): Decision {
+  const record = workspace.record(command.transaction);
+  if (record === null) return answered({ kind: 'unknown' });
+  const { amount, endToEndId, number, reason } = command;
+  const data = { amount, endToEndId, number, reason };
+  const said: JournalMessage = { data, digest: '', door: 'ops', id: '', type: 'RETURN_AGAIN' };
+  return done(workspace, remark(record, said, c.at, { orders: [{ kind: 'return', ...data }] }));
 }
 
 function adjust(workspace: Workspace, command: Command & { kind: 'adjust' }, c: Circumstances): Decision {
@@ -185,6 +211,12 @@ function decideKind(workspace: Workspace, command: Command, c: Circumstances): D
       return timer(workspace, command, c);
     case 'submit':
       return submit(workspace, command, c);
+    case 'returnAgain':
+      return returnAgain(workspace, command, c);
+    case 'refund':
+      return decideRefund(workspace, command, c);
+    case 'cancel':
+      return decideCancel(workspace, command, c);
     case 'adjust':
       return adjust(workspace, command, c);
   }

@@ -1,15 +1,26 @@
 /** A decision and the entry that it makes: from a statechart's step, or a remark that changes no state. */
-import type { EmitParams, PostParams } from '../../machines/effects.ts';
+import type { EmitParams, PostParams, SideEffect } from '../../machines/effects.ts';
 import type { Snapshot } from '../../machines/index.ts';
 import type { Account } from '../domain/account.ts';
 import { deliveryId, eventId, isWanted } from '../domain/events.ts';
 import type { Posting } from '../domain/money.ts';
 import type { TransactionType } from '../domain/transactions.ts';
-import { type Step, timersOf, upToDate, versionOf } from './chart.ts';
+import { type Charts, type Step, timersOf, upToDate, versionOf } from './chart.ts';
 import type { Answer } from './commands.ts';
-import type { Entry, JournalEvent, JournalMessage, TransactionRecord } from './journal.ts';
+import type {
+  AttentionNote,
+  BankOrder,
+  Entry,
+  JournalEvent,
+  JournalMessage,
+  TransactionRecord,
+} from './journal.ts';
+import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
 import type { Workspace } from './workspace.ts';
+
+type RefundParams = (SideEffect & { type: 'orderRefund' })['params'];
+type AlarmParams = (SideEffect & { type: 'alarm' })['params'];
 
 /** The circumstances that a decision depends on besides the workspace. */
 export interface Circumstances {
@@ -23,6 +34,8 @@ export interface Circumstances {
   webhooks: Account['webhooks'];
   /** Whether a message through any door counts as the bank's own. */
   everyDoorSpeaks: boolean;
+  /** The statecharts to decide with; absent: those of today. */
+  charts?: Charts;
 }
 
 export interface Decision {
@@ -54,7 +67,7 @@ function eventsOf(
   const events: JournalEvent[] = [];
   for (const action of step.actions) {
     if (action.type !== 'emit') continue;
-    const name = (action.params as EmitParams).event;
+    const { event: name, about } = action.params as EmitParams;
     const ordinal = (record?.events ?? 0) + events.length;
     const deliveries: JournalEvent['deliveries'] = [];
     for (const webhook of webhooks) {
@@ -63,7 +76,8 @@ function eventsOf(
       deliveries.push({ after: last[webhook.url] ?? null, id: delivery, url: webhook.url });
       last[webhook.url] = delivery;
     }
-    events.push({ deliveries, id: eventId(id, ordinal), name });
+    const event = { deliveries, id: eventId(id, ordinal), name };
+    events.push(about === undefined ? event : { about, ...event });
   }
   return events;
 }
@@ -72,19 +86,23 @@ function eventsOf(
  * A record as the present charts see it. One of an older version is migrated, and its timers are derived anew
  * from when it changed last; what is stored stays as it is until the next entry.
  */
-export function presentOf(record: TransactionRecord): TransactionRecord {
-  const snapshot = upToDate(record.snapshot);
+export function presentOf(record: TransactionRecord, charts?: Charts): TransactionRecord {
+  const snapshot = upToDate(record.snapshot, charts);
   if (snapshot === record.snapshot) return record;
   const entered = Date.parse(record.updatedAt);
-  const timers = timersOf(snapshot).map(({ name, delayMs }) => ({
+  const timers = timersOf(snapshot, charts).map(({ name, delayMs }) => ({
     at: new Date(entered + delayMs).toISOString(),
     name,
   }));
   return { ...record, snapshot, timers } as TransactionRecord;
 }
 
-function timersAfter(step: Step, record: TransactionRecord | null, now: number): Entry['timers'] {
-  const before = record === null ? null : presentOf(record);
+function timersAfter(
+  step: Step,
+  record: TransactionRecord | null,
+  { now, charts }: Circumstances,
+): Entry['timers'] {
+  const before = record === null ? null : presentOf(record, charts);
   if (step.started.length === 0 && step.ended.length === 0)
     return before === record ? null : (before?.timers ?? null);
   const isOver = (name: string): boolean =>
@@ -95,6 +113,24 @@ function timersAfter(step: Step, record: TransactionRecord | null, now: number):
   return timers;
 }
 
+function ordersOf(step: Step): BankOrder[] {
+  const orders: BankOrder[] = [];
+  for (const { type, params } of step.actions) {
+    if (type === 'orderPayout') orders.push({ kind: 'payout' });
+    if (type === 'orderRefund') orders.push({ kind: 'refund', refundId: (params as RefundParams).refundId });
+  }
+  return orders;
+}
+
+function alarmOf(step: Step, transaction: string, message: JournalMessage): AttentionNote | null {
+  const alarm = step.actions.find(({ type }) => type === 'alarm');
+  if (alarm === undefined) return null;
+  const { what } = alarm.params as AlarmParams;
+  const next = `npx pixstate inspect ${transaction}`;
+  const id = `ret_${refusalKey(transaction, message)}`;
+  return { kind: 'return', id, what: `ALARM: ${what} (transaction ${transaction})`, next };
+}
+
 /** The entry of a step that the statechart took. */
 export function stepEntry(
   step: Step,
@@ -103,7 +139,7 @@ export function stepEntry(
   circumstances: Circumstances,
 ): Entry {
   const { id, type, record } = target;
-  const before: Snapshot | null = record === null ? null : upToDate(record.snapshot);
+  const before: Snapshot | null = record === null ? null : upToDate(record.snapshot, circumstances.charts);
   const context = before === null ? step.context : changedParts(record?.snapshot.context ?? {}, step.context);
   return {
     transaction: id,
@@ -114,12 +150,12 @@ export function stepEntry(
     to: step.value,
     refusal: null,
     code: null,
-    snapshot: { context, machine: type, value: step.value, version: versionOf(type) },
+    snapshot: { context, machine: type, value: step.value, version: versionOf(type, circumstances.charts) },
     postings: postingsOf(step),
     events: eventsOf(step, id, record, circumstances.webhooks),
-    timers: timersAfter(step, record, circumstances.now),
-    orders: step.actions.some((action) => action.type === 'orderPayout') ? [{ kind: 'payout' }] : [],
-    attention: null,
+    timers: timersAfter(step, record, circumstances),
+    orders: ordersOf(step),
+    attention: alarmOf(step, id, message),
   };
 }
 

@@ -4,8 +4,11 @@
  */
 
 import type { Account } from '../domain/account.ts';
-import { pause } from '../waiting.ts';
-import { AccountActor, type ActorHost, type Committed, Overloaded, type Ticket } from './actor.ts';
+import { pause, type Soon } from '../waiting.ts';
+import { AccountActor } from './actors/actor.ts';
+import { type ActorHost, type Committed, Overloaded, type Ticket } from './actors/host.ts';
+import { Rounds } from './actors/rounds.ts';
+import { Stalls } from './actors/stalls.ts';
 import type { Answer, Command } from './commands.ts';
 import { MOST_REFUSALS } from './decide-message.ts';
 import type { AttentionNote, TransactionRecord } from './journal.ts';
@@ -20,7 +23,7 @@ export interface EngineOptions {
   newBatchId(): string;
   /** A cashout that has not changed for so many ms is stuck. */
   stuckAfterMs: number;
-  settings(account: string): Promise<Account | null>;
+  settings(account: string): Soon<Account | null>;
 }
 
 export interface SendOptions {
@@ -63,8 +66,11 @@ export class Engine {
   #closed = false;
 
   constructor(options: EngineOptions) {
+    const rounds = new Rounds();
     this.#options = options;
     this.#host = {
+      stalls: new Stalls(),
+      ready: (actor) => rounds.add(actor),
       journal: options.store.journal,
       everyDoorSpeaks: options.everyDoorSpeaks,
       now: options.now,

@@ -40,7 +40,10 @@ async function historyIn(
 }
 
 /** What a transaction took, in order: a refused message is among it only where its batch holds something else. */
-export function takenBy(journal: JournalReads, transaction: TransactionRecord): Promise<HistoryEntry[]> {
+export function takenBy(
+  journal: Pick<JournalReads, 'entries'>,
+  transaction: TransactionRecord,
+): Promise<HistoryEntry[]> {
   return historyIn(journal, transaction, transaction.seqs);
 }
 
@@ -72,7 +75,7 @@ export function deliveriesOf(history: readonly HistoryEntry[]): NamedDelivery[] 
     entry.events.flatMap((event) => {
       if (event.deliveries.length === 0) return [];
       const named = { id: event.id, name: event.name };
-      const payload = webhookPayload(named, entry.at, record);
+      const payload = webhookPayload(event, entry.at, record);
       return event.deliveries.map(({ id, url, after }) => ({
         id,
         url,
@@ -101,7 +104,10 @@ function listed(named: NamedDelivery, record: DeliveryRecord | undefined): objec
 }
 
 /** All deliveries of a transaction as merchants and ops see them (decisions, "GET /webhooks"), newest first. */
-export async function deliveryList(journal: JournalReads, record: TransactionRecord): Promise<object[]> {
+export async function deliveryList(
+  journal: Pick<JournalReads, 'entries' | 'deliveries'>,
+  record: TransactionRecord,
+): Promise<object[]> {
   const [history, progress] = await Promise.all([takenBy(journal, record), journal.deliveries(record.id)]);
   const byId = new Map(progress.map((delivery) => [delivery.id, delivery]));
   return deliveriesOf(history)

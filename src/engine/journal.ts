@@ -9,6 +9,7 @@
 import { hash } from 'node:crypto';
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
+import type { EventSubject } from '../domain/events.ts';
 import type { Balances, Posting } from '../domain/money.ts';
 import type { Charge, TransactionType, Transfer } from '../domain/transactions.ts';
 
@@ -27,12 +28,33 @@ export interface JournalMessage {
 
 /** An order to the bank that an entry creates. */
 export type BankOrder =
-  | { kind: 'payout' }
-  | { kind: 'return'; endToEndId: string; amount: number; reason: string }
+  | ({ kind: 'payout'; bankId?: string } & Tried)
+  | ({ kind: 'refund'; refundId: string } & Tried)
+  /** `number`: the how-manieth of the payment; absent: the first. `since`: when its first turn was, ms. */
+  | ({
+      kind: 'return';
+      endToEndId: string;
+      amount: number;
+      reason: string;
+      number?: number;
+      since?: number;
+    } & Tried)
+  /** No entry's: the bank has hinted that it has news of the transaction. */
+  | ({ kind: 'ask' } & Tried)
   | { kind: 'wake'; step: number; at: string };
+
+/** What became of an order so far; no entry holds it. */
+export interface Tried {
+  /** How often the bank had it before; absent: never. */
+  turn?: number;
+  /** When the bank refused it although it may have had it before, ms. */
+  refusedAt?: number;
+}
 
 /** An event and the deliveries that it starts. `after` is the URL's delivery before this one. */
 export interface JournalEvent {
+  /** What it tells of, where that is a part of the transaction. */
+  about?: EventSubject;
   id: string;
   name: string;
   deliveries: { id: string; url: string; after: string | null }[];
@@ -44,15 +66,19 @@ export interface Timer {
 }
 
 /**
- * The kinds of items that ops must look at. `projection`: a committed batch that can't be projected; `clock`: an
- * account's head that lies more than a minute ahead of the clock; `hanging`: a URL behind which more than 1,000
- * deliveries wait.
+ * The kinds of items that ops must look at. `bank`: something of ours that the bank doesn't take, credentials for one;
+ * `difference`: what the bank tells differs from the journal; `payment`: money that no charge explains; `projection`: a
+ * committed batch that can't be projected; `clock`: an account's head that lies more than a minute ahead of the clock;
+ * `hanging`: a URL behind which more than 1,000 deliveries wait.
  */
 export const ATTENTION_KINDS = [
+  'bank',
   'clock',
   'dead',
+  'difference',
   'hanging',
   'invalid',
+  'payment',
   'projection',
   'quarantined',
   'refused',
@@ -73,7 +99,16 @@ export type RefusalCode =
   | 'PAID_TWICE'
   /** The payout was submitted, and the message came through another door than the bank's. */
   | 'BANK_ALONE'
+  /** Version 1 of the charts took money back whole. */
   | 'PARTIAL_UNSUPPORTED'
+  /** The bank took back more than what stands, or more came back than went out. */
+  | 'MORE_THAN_STANDS'
+  /** The refund has ended otherwise. */
+  | 'REFUND_ENDED'
+  /** The refund was given up, and its money with it: the bank has paid it all the same. */
+  | 'REFUNDED_TWICE'
+  /** The return was booked with another amount. */
+  | 'RETURN_DIFFERS'
   /** The payment is another charge's. */
   | 'PAYMENT_ELSEWHERE'
   | 'PAYMENT_IN_ANALYSIS'
@@ -143,7 +178,7 @@ interface RecordOf<Type extends TransactionType, Context> {
   account: string;
   type: Type;
   snapshot: Snapshot & { context: Context };
-  /** Nothing more can happen to it. */
+  /** It counts as ended (the charts' tag `ended`): it waits for nothing, though the bank may have later words. */
   final: boolean;
   updatedAt: string;
   /** Batches that hold its entries, but for refused messages; former builds named those, too. */
@@ -251,6 +286,12 @@ export function contentOf(batch: Omit<Batch, 'hash'>): string {
 /** SHA-256 in hex. */
 export function sha256(text: string): string {
   return hash('sha256', text, 'hex');
+}
+
+/** Whether a batch follows that one, and is what its hash says (I3). */
+export function follows(batch: Batch, before: Pick<Head, 'seq' | 'hash'>): boolean {
+  const { seq, previous, hash: own } = batch;
+  return seq === before.seq + 1 && previous === before.hash && sha256(contentOf(batch)) === own;
 }
 
 /** The digest that a message with an id is compared by when it comes again. */

@@ -2,6 +2,8 @@
  * What transactions are found by, and the finding. The rows are projections of entries (I7); what they mean is
  * with `LookupName` in `store/lookups.ts`.
  */
+import type { ReturnData } from '../domain/messages.ts';
+import { refundsOf } from '../domain/reversals/sums.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { type Entry, sha256, type TransactionRecord } from './journal.ts';
 import type { LookupName, LookupRow } from './store/lookups.ts';
@@ -9,6 +11,27 @@ import type { JournalReads } from './store.ts';
 
 function paymentIds(context: Charge): string[] {
   return [context.endToEndId, context.held?.endToEndId ?? null].filter((id) => id !== null);
+}
+
+/** A refund is found by its id and its key from the entry on that it begins with: later ones find it there. */
+function refundRows({ message, snapshot }: Entry, value: string): LookupRow[] {
+  if (message.type !== 'REFUND_ORDER' && message.type !== 'REFUND') return [];
+  return refundsOf(snapshot?.context as Charge).flatMap(({ id, refund }): LookupRow[] => {
+    const row: LookupRow = { name: 'refund', key: id, value };
+    const key = refund.idempotencyKey;
+    return key === null ? [row] : [row, { name: 'refundKey', key: lookupKey(key), value }];
+  });
+}
+
+/** The key of a return that is told again as it was. */
+export function returnKey(returnId: string, amount: number): string {
+  return `${returnId} ${amount}`;
+}
+
+function returnRows({ message, snapshot }: Entry, value: string): LookupRow[] {
+  if (message.type !== 'RETURN' || snapshot === null) return [];
+  const { returnId, amount } = message.data as Required<ReturnData>;
+  return [returnId, returnKey(returnId, amount)].map((key) => ({ name: 'return', key, value }));
 }
 
 /** The rows by which an entry's transaction is found. */
@@ -31,12 +54,17 @@ export function lookupsOf(entry: Entry): LookupRow[] {
     if (entry.from === null && charge.externalRef !== null) {
       rows.push({ name: 'externalRef', key: lookupKey(charge.externalRef), value: id });
     }
+    if (entry.from === null && charge.idempotencyKey !== undefined) {
+      rows.push({ name: 'chargeKey', key: lookupKey(charge.idempotencyKey), value: id });
+    }
+    rows.push(...refundRows(entry, id));
     for (const key of paymentIds(charge)) if (key) rows.push({ name: 'payment', key, value: id });
   } else {
     const transfer = entry.snapshot.context as Transfer;
     if (entry.from === null && transfer.idempotencyKey !== null) {
       rows.push({ name: 'idempotencyKey', key: lookupKey(transfer.idempotencyKey), value: id });
     }
+    rows.push(...returnRows(entry, id));
     if (transfer.reference) rows.push({ name: 'reference', key: transfer.reference, value: id });
   }
   return rows;
@@ -61,7 +89,7 @@ export function refusalKey(transaction: string, message: { id: string; digest: s
 
 /** The value of an account's lookup; null where nothing has that key. `key` is as callers give it. */
 export async function lookUp(
-  journal: JournalReads,
+  journal: Pick<JournalReads, 'read'>,
   account: string,
   name: LookupName,
   key: string,
@@ -72,7 +100,7 @@ export async function lookUp(
 
 /** The transaction of an account that a lookup points at. */
 export async function findTransaction(
-  journal: JournalReads,
+  journal: Pick<JournalReads, 'read' | 'transaction'>,
   account: string,
   name: LookupName,
   key: string,

@@ -2,7 +2,7 @@
  * The acts of merchants, the bank and ops, in the order that the contract wants: the bank is asked before the
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
-import type { Account } from '../domain/account.ts';
+import { type Account, keyOf } from '../domain/account.ts';
 import { type Customer, mergePayer } from '../domain/customer.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import { checkMessageData, type FieldError, knownParts } from '../domain/message-data.ts';
@@ -14,10 +14,19 @@ import type { Answer } from './commands.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import { type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
 import { lookUp } from './lookups.ts';
+import {
+  type CancelRequest,
+  ChargeOrders,
+  type ChargeOrdersOptions,
+  type RefundAnswer,
+  type RefundRequest,
+} from './refunds/orders.ts';
 import { itemOf, type JournalReads } from './store.ts';
 
 export interface ChargeRequest {
   amount: number;
+  /** Null or absent: none. */
+  idempotencyKey?: string | null;
   externalRef: string | null;
   description: string | null;
   additionalInfo: string | null;
@@ -70,28 +79,51 @@ export interface PaymentsOptions {
 
 export class Payments {
   readonly #options: PaymentsOptions;
+  readonly #orders: ChargeOrders;
 
   constructor(options: PaymentsOptions) {
     this.#options = options;
+    const tell: ChargeOrdersOptions['tell'] = (record, message, sendOptions) =>
+      this.tell(record, message, 'bank', sendOptions);
+    this.#orders = new ChargeOrders({ ...options, tell });
   }
 
-  /** @throws BankRefused: nothing is created. */
+  /**
+   * A key that is there already is answered before the bank hears of the charge.
+   * @throws BankRefused: nothing is created.
+   */
   async createCharge(account: Account, request: ChargeRequest, options: SendOptions): Promise<Answer> {
-    const { bank, engine, newId, chargeExpiryS } = this.#options;
+    const { bank, engine, journal, newId, chargeExpiryS } = this.#options;
+    const { amount, expiresIn, idempotencyKey = null, ...given } = request;
+    const known =
+      idempotencyKey === null ? null : await lookUp(journal, account.id, 'chargeKey', idempotencyKey);
+    if (known !== null) return { kind: 'duplicateKey', transaction: known };
     const id = newId();
-    const { amount, expiresIn, ...given } = request;
-    const { qrcode, wakeInMs } = await bank.register({
-      id,
-      amount,
-      pixKey: account.pixKey,
-      merchantName: account.merchantName,
-      merchantCity: account.merchantCity,
-    });
+    const seconds = expiresIn ?? account.expiresIn ?? chargeExpiryS;
+    const { merchantName, merchantCity } = account;
+    const { description, additionalInfo, customer } = given;
+    const told = { expiresIn: seconds, merchantName, merchantCity, description, additionalInfo, customer };
+    const registered = await bank.register({ id, amount, ...keyOf(account), ...told });
+    const { qrcode, wakeInMs, pixKey } = registered;
     const totalFee = pixInFee(account.fees, amount);
     const fee = { netAmount: amount - totalFee, totalFee };
-    const seconds = expiresIn ?? account.expiresIn ?? chargeExpiryS;
-    const charge = { amount, fee, ...given, qrcode, expiresIn: seconds };
-    return engine.send(account.id, { kind: 'createCharge', id, charge, wakeInMs }, options);
+    const key = idempotencyKey === null ? {} : { idempotencyKey };
+    const receiver = pixKey === undefined ? {} : { pixKey };
+    const charge = { amount, fee, ...given, ...key, ...receiver, qrcode, expiresIn: seconds };
+    const answer = await engine.send(account.id, { kind: 'createCharge', id, charge, wakeInMs }, options);
+    // A racer with the same key was first: nobody has seen this charge, and where it stays at the bank it expires.
+    if (answer.kind === 'duplicateKey') bank.cancel({ id }).catch(() => {});
+    return answer;
+  }
+
+  /** @throws BankRefused: nothing is debited. */
+  refund(account: Account, request: RefundRequest, options: SendOptions): Promise<RefundAnswer> {
+    return this.#orders.refund(account, request, options);
+  }
+
+  /** @throws BankRefused: nothing is changed, or nobody knows. */
+  cancel(account: Account, request: CancelRequest, options: SendOptions): Promise<Answer> {
+    return this.#orders.cancel(account, request, options);
   }
 
   /**
@@ -112,7 +144,8 @@ export class Payments {
         ? { kind: 'insufficientBalance', available }
         : { kind: 'duplicateKey', transaction: racer };
     }
-    await bank.check({ amount, pixKeyType: request.pixKeyType, pixKey: request.pixKey });
+    const { pixKeyType, pixKey } = request;
+    await bank.check({ amount, pixKeyType, pixKey, from: keyOf(account) });
     const fee = { netAmount: amount - totalFee, totalFee };
     return engine.send(
       account.id,
@@ -169,7 +202,7 @@ export class Payments {
     door: Door,
     options: SendOptions = {},
   ): Promise<MessageAnswer> {
-    const { engine, newId } = this.#options;
+    const { bank, engine, newId } = this.#options;
     const { type } = incoming;
     const given = incoming.data ?? {};
     const id = incoming.id ?? newId();
@@ -183,7 +216,9 @@ export class Payments {
       digest: digestOf(type, withoutNulls(given)),
     };
     const isKnown = MESSAGE_TYPES[record.type].includes(type);
-    const mistakes = isKnown ? checkMessageData(record.type, type, kept) : [unknownType(record)];
+    const mistakes = isKnown
+      ? checkMessageData(record.type, type, kept, bank.looseIds)
+      : [unknownType(record)];
     if (mistakes.length === 0) {
       const data = chartData(record, type, kept);
       return engine.send(record.account, { kind: 'message', ...sent, data }, options);

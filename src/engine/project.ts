@@ -4,7 +4,7 @@
  */
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
-import { isFinal } from './chart.ts';
+import { isEnded } from './chart.ts';
 import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
 import type { Due } from './store/due.ts';
 import { type AttentionItem, itemOf } from './store.ts';
@@ -58,7 +58,7 @@ export function project(
     account,
     type: entry.type,
     snapshot,
-    final: isFinal(snapshot.machine, snapshot.value),
+    final: isEnded(snapshot.machine, snapshot.value),
     updatedAt: applied ? entry.at : (record?.updatedAt ?? entry.at),
     // What grows with the refusals lies outside the record: whoever is refused for ever doesn't make it long.
     seqs: isRefused || seqs.at(-1) === seq ? seqs : [...seqs, seq],
@@ -91,6 +91,11 @@ export function dueOf(account: string, entry: Entry): Due[] {
       rows.push({ kind: 'delivery', at: now, account, transaction, delivery: id, url, tries: 0 });
   }
   return rows;
+}
+
+/** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
+export function byClock(due: Due, ahead: number): Due {
+  return ahead === 0 ? due : { ...due, at: due.at - ahead, ahead };
 }
 
 /** The amount that an item of an entry is about: what is given back, else the transaction's. */

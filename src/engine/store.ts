@@ -13,10 +13,12 @@
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
 import type { Account } from '../domain/account.ts';
+import type { Soon } from '../waiting.ts';
 import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecord } from './journal.ts';
 import type { Backlog } from './store/backlog.ts';
 import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
-import type { Lookup, LookupPage, LookupRow } from './store/lookups.ts';
+import type { LogReads, NewestPage } from './store/log.ts';
+import type { Lookup, LookupPage, LookupRow, QuotedPage } from './store/lookups.ts';
 import type { Restoration } from './store/restoration.ts';
 
 /** The store can't be reached, or is closed. */
@@ -116,8 +118,8 @@ export interface Reads {
   lookups: (string | null)[];
 }
 
-/** What is waited for at the bank: the outcome of a cashout, or of the analysis of a charge's payment. */
-export type BankWait = 'cashout' | 'analysis';
+/** What is waited for at the bank: the outcome of a cashout, of the analysis of a charge's payment, of its refunds. */
+export type BankWait = 'cashout' | 'analysis' | 'refund';
 
 /** A place among transactions in the order of their last changes. */
 export type ChangePlace = Pick<TransactionRecord, 'updatedAt' | 'id'>;
@@ -130,10 +132,12 @@ export interface NumberedEntry {
 
 /** Journals and their projections, to read. Doors get this and no more. */
 export interface JournalReads {
+  /** Where all batches lie in one log: to read that in its order. */
+  readonly log?: LogReads;
   /** Sequence number 0 for an account without a batch. */
-  head(account: string): Promise<Head>;
+  head(account: string): Soon<Head>;
   /** One round trip, whatever is wanted. */
-  read(account: string, wants: Wants): Promise<Reads>;
+  read(account: string, wants: Wants): Soon<Reads>;
   transaction(id: string): Promise<TransactionRecord | null>;
   /** Batches by sequence number, in order; those that aren't there are left out. */
   batches(account: string, seqs: readonly number[]): Promise<Batch[]>;
@@ -149,12 +153,19 @@ export interface JournalReads {
   refusals(transaction: string, after: number, limit: number): Promise<number[]>;
   /** The journal from a sequence number on, at most `limit` batches. */
   batchesFrom(account: string, from: number, limit: number): Promise<Batch[]>;
+  /**
+   * Batches of all accounts from a place on backwards, that one first; null: from the newest. At most `limit`; none
+   * doesn't mean that there are no more, but where the place is none.
+   */
+  newest(from: string | null, limit: number): Promise<NewestPage>;
   /** Accounts that have a journal or settings, in the order of their ids: those behind `after`. */
   accountIds(after: string, limit: number): Promise<string[]>;
   /** Records of all accounts in the order of their ids, those behind `after`, for verify. */
   records(after: string, limit: number): Promise<TransactionRecord[]>;
   /** A page of an account's lookups, for verify; the first one after null. */
   lookups(account: string, after: string | null, limit: number): Promise<LookupPage>;
+  /** What accounts with settings find by these lookups: about `limit` of them are asked, those behind `after`. */
+  quoted(lookups: readonly Lookup[], after: string, limit: number): Promise<QuotedPage>;
   /** Progress of a transaction's deliveries; one without an attempt has none. */
   deliveries(transaction: string): Promise<DeliveryRecord[]>;
   /** Transactions that wait for the bank and changed last before this time (ISO), behind a place, oldest change first. */
@@ -176,6 +187,8 @@ export interface Journal extends JournalReads {
    * What is in progress (what is due, deliveries, items for ops) stays; a timer that its record lacked is due again.
    */
   restore(restoration: Restoration): Promise<number>;
+  /** Finds out anew where batches lie in the log, where that is known wrongly; of how many accounts that was. */
+  mendPlaces?(): Promise<number>;
 }
 
 /** The index of due things, and of who has each in hand. */
@@ -259,6 +272,15 @@ export interface Marks {
   keepMark(name: string, text: string): Promise<void>;
   /** Puts a text in the place of the one before. */
   putMark(name: string, text: string): Promise<void>;
+  /** Puts a text in the place of that one (null: of none); false where another one is there. Of several who do, one gets true. */
+  swapMark(name: string, before: string | null, text: string): Promise<boolean>;
+}
+
+/** A store to be read, as it is at one look. */
+export interface StoreReads {
+  readonly journal: JournalReads;
+  readonly accounts: Pick<AccountTable, 'get' | 'byClientId'>;
+  readonly marks: Pick<Marks, 'mark'>;
 }
 
 /** All roles of one store; whoever is handed one role can't reach the others. */

@@ -3,12 +3,11 @@
  * what earlier commands of the same batch changed laid over them. Records are replaced, never changed.
  */
 import { applyPostings, type Balances } from '../domain/money.ts';
-import { stuckAfter, stuckKeys, waitOf } from './attention.ts';
+import { stuckAfter, stuckKeys, waitOf } from './attention/stuck.ts';
 import type { Command } from './commands.ts';
 import { contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
-import { lookupKey, lookupsOf, refusalKey } from './lookups.ts';
-import { attentionItems, dueOf, project } from './project.ts';
-import type { Due } from './store/due.ts';
+import { lookupKey, lookupsOf, refusalKey, returnKey } from './lookups.ts';
+import { attentionItems, byClock, dueOf, project } from './project.ts';
 import type { Lookup, LookupName, LookupRow } from './store/lookups.ts';
 import type { Append, AttentionKey, Reads, Wants } from './store.ts';
 
@@ -23,7 +22,13 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
     case 'message': {
       wants.transactions.add(command.transaction);
       wants.lookups.push({ name: 'refusal', key: refusalKey(command.transaction, command) });
-      const { endToEndId } = command.data;
+      const { endToEndId, returnId, amount = 0 } = command.data;
+      if (command.type === 'RETURN' && returnId !== undefined) {
+        wants.lookups.push(
+          { name: 'return', key: returnId },
+          { name: 'return', key: returnKey(returnId, amount) },
+        );
+      }
       if (endToEndId !== undefined) {
         wants.lookups.push({ name: 'payment', key: endToEndId }, { name: 'returned', key: endToEndId });
       }
@@ -33,14 +38,23 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
       wants.transactions.add(command.transaction);
       wants.lookups.push({ name: 'refusal', key: refusalKey(command.transaction, command) });
       break;
+    case 'refund':
+      wants.transactions.add(command.transaction);
+      if (command.idempotencyKey !== null)
+        wants.lookups.push({ name: 'refundKey', key: lookupKey(command.idempotencyKey) });
+      break;
     case 'timer':
     case 'submit':
+    case 'returnAgain':
+    case 'cancel':
       wants.transactions.add(command.transaction);
       break;
     case 'adjust':
       wants.lookups.push({ name: 'adjustment', key: lookupKey(command.id) });
       break;
     case 'createCharge':
+      if (command.charge.idempotencyKey !== undefined)
+        wants.lookups.push({ name: 'chargeKey', key: lookupKey(command.charge.idempotencyKey) });
       break;
   }
 }
@@ -68,11 +82,6 @@ interface AppendCircumstances {
   /** The clock, ms since 1970. */
   clock: number;
   stuckAfterMs: number;
-}
-
-/** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
-function byClock(due: Due, ahead: number): Due {
-  return ahead === 0 ? due : { ...due, at: due.at - ahead, ahead };
 }
 
 export class Workspace {

@@ -3,6 +3,7 @@
  * due by the wrong time is brought back, and accounts whose last entry lies ahead are noted.
  */
 import type { Engine } from '../engine/engine.ts';
+import { SET_MS } from '../engine/store/due.ts';
 import type { Store } from '../engine/store.ts';
 import type { RecurringJob } from './recurring-job.ts';
 
@@ -15,8 +16,6 @@ export interface ClockWatchOptions {
   onNotice(text: string): void;
 }
 
-/** A step that is smaller is one of those by which clocks are kept right. */
-const SET_MS = 1_000;
 const LOOK_MS = 1_000;
 /** How often the time is put down for the next process. */
 const MARK_MS = 10_000;
@@ -52,7 +51,8 @@ export class ClockWatch {
       this.#rewinds -= 1;
       engine.checkClock();
     }
-    if (performance.now() - this.#markedAt < MARK_MS && ms <= SET_MS) return;
+    // A process that dies soon after the clock was set forward leaves what it wrote by that time: the next one must know.
+    if (performance.now() - this.#markedAt < MARK_MS && Math.abs(ms) <= SET_MS) return;
     await store.marks.putMark(MARK, String(now()));
     this.#markedAt = performance.now();
   }

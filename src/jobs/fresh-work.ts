@@ -1,6 +1,6 @@
 /** Takes up what a batch made due as soon as it is durable, without waiting for a tick. */
 import type { ClaimedOrder, Desk } from '../bank/desk.ts';
-import type { Committed } from '../engine/actor.ts';
+import type { Committed } from '../engine/actors/host.ts';
 import type { FreshWork } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { type ClaimOf, type Due, isOf } from '../engine/store/due.ts';

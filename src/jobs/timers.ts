@@ -1,8 +1,8 @@
 /** Fires timers that are due, beside each other; a bank that can be asked is heard before a charge expires. */
-import { backoffMs } from '../bank/desk.ts';
-import type { Bank } from '../engine/bank.ts';
+import { type Bank, backoffMs } from '../engine/bank.ts';
 import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
 import { type ClaimOf, type Due, postponed } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
@@ -52,9 +52,12 @@ export class Timers {
   }
 
   async #fire(due: ClaimOf<'timer'>['due']): Promise<Outcome> {
-    const { engine, now, onTrouble } = this.#options;
+    const { engine, bank, now, onTrouble } = this.#options;
     try {
-      await this.#askBank(due.transaction);
+      const record = await this.#options.journal.transaction(due.transaction);
+      const graceMs = record === null ? 0 : this.#graceMs(record);
+      if (graceMs > 0) return { next: { ...due, at: now() + graceMs } };
+      if (record !== null) await this.#askBank(record);
       const { transaction, name, at, ahead = 0 } = due;
       const command = { kind: 'timer', transaction, name, at, ahead } as const;
       const answer = await engine.send(due.account, command);
@@ -62,17 +65,23 @@ export class Timers {
       return answer.kind === 'quarantined' ? 'park' : { next: null };
     } catch (error) {
       onTrouble(error, due);
-      return { next: postponed(due, backoffMs(due.tries), now()) };
+      return { next: postponed(due, backoffMs(bank.pace, due.tries), now()) };
     }
   }
 
   /** A bank that can be asked may know of a payment that has not reached us. */
-  async #askBank(id: string): Promise<void> {
-    const { bank, journal, payments, now } = this.#options;
-    if (!bank.canBeAsked) return;
-    const record = await journal.transaction(id);
-    if (record === null || record.final) return;
+  async #askBank(record: TransactionRecord): Promise<void> {
+    const { bank, payments, now } = this.#options;
+    if (!bank.canBeAsked || record.final) return;
     for (const message of (await bank.query(record, now())) ?? [])
       await payments.tell(record, message, 'bank');
+  }
+
+  /** How long a charge that has expired waits for payments that are on their way, ms. */
+  #graceMs(record: TransactionRecord): number {
+    const { expiryGraceMs } = this.#options.bank.pace;
+    if (expiryGraceMs === 0 || record.type !== 'pix-in' || record.final) return 0;
+    const { expiresAt } = record.snapshot.context;
+    return Math.max(0, Date.parse(expiresAt) + expiryGraceMs - this.#options.now());
   }
 }

@@ -3,7 +3,15 @@
  * once its cause is gone. Both go in bounded pages, and go on where they stood.
  */
 
-import { BANK_WAITS, holds, type StuckRule, stuckAfter, stuckItem, stuckMark } from '../engine/attention.ts';
+import { holds } from '../engine/attention/list.ts';
+import {
+  BANK_WAITS,
+  type Says,
+  type StuckRule,
+  stuckAfter,
+  stuckItems,
+  stuckMark,
+} from '../engine/attention/stuck.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AttentionPlace, BankWait, ChangePlace, Store } from '../engine/store.ts';
 import type { RecurringJob } from './recurring-job.ts';
@@ -13,6 +21,8 @@ export interface WatchOptions {
   store: Pick<Store, 'journal' | 'attention'>;
   now(): number;
   stuckAfterMs: number;
+  /** What the bank says of an order, as far as this process has heard. */
+  says: Says;
 }
 
 /** A change that lies further ahead was dated by a wrong clock. */
@@ -37,22 +47,24 @@ export class Watch {
   }
 
   #rule(): StuckRule {
-    return { now: this.#options.now(), stuckAfterMs: this.#options.stuckAfterMs };
+    const { now, stuckAfterMs, says } = this.#options;
+    return { now: now(), stuckAfterMs, says };
   }
 
   /** Notes what has become stuck since the last look; a page at a time. */
   async look(): Promise<void> {
     const { store, engine } = this.#options;
-    const { now, stuckAfterMs } = this.#rule();
+    const { now, stuckAfterMs, says } = this.#rule();
     for (const wait of BANK_WAITS) {
       const before = new Date(now - stuckAfter(wait, stuckAfterMs)).toISOString();
       // A clock that was set back may have what changes come before what was seen.
       const seen = this.#seen.get(wait) ?? null;
       const after = seen !== null && seen.updatedAt < before ? seen : null;
       const records = await store.journal.waiting(wait, after, before, PAGE);
-      const done = await store.attention.dismissed(records.map(stuckMark));
-      const stuck = records.filter((_, index) => done[index] !== true);
-      if (stuck.length > 0) await engine.note(stuck.map(stuckItem));
+      const items = records.flatMap((record) => stuckItems(record, says));
+      const done = await store.attention.dismissed(items.map(stuckMark));
+      const stuck = items.filter((_, index) => done[index] !== true);
+      if (stuck.length > 0) await engine.note(stuck);
       this.#seen.set(wait, records.at(-1) ?? after);
       await this.#lookAhead(wait, now, stuckAfter(wait, stuckAfterMs));
     }
@@ -64,13 +76,13 @@ export class Watch {
     const from = { updatedAt: new Date(now + AHEAD_MS).toISOString(), id: '' };
     const records = await store.journal.waiting(wait, from, END_OF_TIME, PAGE);
     const ahead = new Map<string, number>();
-    for (const record of records) {
-      const mark = stuckMark(record);
+    for (const item of records.flatMap((record) => stuckItems(record, this.#options.says))) {
+      const mark = stuckMark(item);
       const firstSeen = this.#ahead.get(wait)?.get(mark) ?? performance.now();
       ahead.set(mark, firstSeen);
       if (performance.now() - firstSeen < afterMs) continue;
       const [isDone] = await store.attention.dismissed([mark]);
-      if (isDone !== true) await engine.note([stuckItem(record)]);
+      if (isDone !== true) await engine.note([item]);
     }
     this.#ahead.set(wait, ahead);
   }

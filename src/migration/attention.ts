@@ -1,6 +1,6 @@
 /** Moves what needs a person: open items, and which stuck cashouts ops were done with. */
 import { parseEventOrDeliveryId } from '../domain/events.ts';
-import { BANK_WAITS, stuckMark } from '../engine/attention.ts';
+import { BANK_WAITS, stuckItems, stuckMark } from '../engine/attention/stuck.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { type AttentionItem, type AttentionPlace, itemOf, type Store } from '../engine/store.ts';
 import { journalOf, type Stores } from './stores.ts';
@@ -73,7 +73,8 @@ async function moveMarks(
     let after: TransactionRecord | null = null;
     for (;;) {
       const page: TransactionRecord[] = await source.journal.waiting(wait, after, at, PAGE);
-      const marks = page.filter(({ account }) => accounts.has(account)).map(stuckMark);
+      const own = page.filter(({ account }) => accounts.has(account));
+      const marks = own.flatMap((record) => stuckItems(record)).map(stuckMark);
       const [here, there] = await Promise.all([
         source.attention.dismissed(marks),
         target.attention.dismissed(marks),

@@ -7,13 +7,12 @@
  * twice). That changes nothing: what is due is a hint, and whoever takes it reads again the state that it acts on.
  */
 
-import type { Claim, DueKind } from '../engine/store/due.ts';
+import { type Claim, DUE_KINDS } from '../engine/store/due.ts';
 import type { Settlement, Store } from '../engine/store.ts';
 import { chunks, type Stores } from './stores.ts';
 
 /** The last time that a date can have, in ms. */
 const END_OF_TIME = 8.64e15;
-const KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
 /** Each claim looks over all that is in hand: few large ones. */
 const CLAIMS = 20_000;
 const SETTLEMENTS = 500;
@@ -40,7 +39,7 @@ class Hand {
   /** Claims all that there is and moves what is to be moved; the others' stays in hand. */
   async claimAll(): Promise<void> {
     const { source, target } = this.#stores;
-    for (const kind of KINDS) {
+    for (const kind of DUE_KINDS) {
       for (;;) {
         const claims = await source.due.claim(kind, END_OF_TIME, CLAIMS);
         if (claims.length === 0) break;

@@ -6,10 +6,11 @@
  * 3. Every step can be done again: a run that died is followed by another one, which goes on where it stopped.
  */
 
-import { accountsIn } from '../audit/pages.ts';
 import type { Difference } from '../audit/verify.ts';
+import { accountsIn } from '../engine/store/walks.ts';
 import type { Store } from '../engine/store.ts';
 import { moveAttention } from './attention.ts';
+import { carryBank } from './bank.ts';
 import { copyJournal, copyProgress } from './copy.ts';
 import { moveDue } from './due.ts';
 import { close, open, type Reseal, switchOff } from './handover.ts';
@@ -73,6 +74,7 @@ class Migration {
     const { source, accounts, now, reseal } = this.#options;
     const ids = await accountsOf(source, accounts);
     const plans = await this.#survey(ids);
+    await carryBank(this.#stores);
     const pending = plans.filter(({ done }) => !done);
     await sideBySide(pending, ACCOUNTS_AT_ONCE, (plan) => this.#copy(plan));
     for (const plan of pending) await this.#handOver(plan);

@@ -12,7 +12,8 @@ export type RefusalCode =
   /** The copy isn't what was copied. */
   | 'TARGET_NOT_VERIFIED'
   /** Somebody wrote to the account while it was moved. */
-  | 'SOURCE_CHANGED';
+  | 'SOURCE_CHANGED'
+  | 'TARGET_OF_ANOTHER_BANK';
 
 /** The migration stops with a sentence for the operator. */
 export class MigrationRefused extends Error {

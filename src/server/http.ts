@@ -1,6 +1,7 @@
 /** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSocketServer, type ListenOptions } from 'node:net';
 import { ApiError, type ErrorCode } from '../api/errors.ts';
 import { codeOf, OperatorError } from '../errors.ts';
 
@@ -15,19 +16,24 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_MS = 65_000;
 
+/** An id for a request that came without one. */
+export function newRequestId(): string {
+  return randomUUID();
+}
+
 function errorBody(code: ErrorCode, message: string): string {
   return JSON.stringify(new ApiError(code, message).body);
 }
 
 function errorAnswer(status: string, code: ErrorCode, message: string): string {
   const body = errorBody(code, message);
-  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`;
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`;
 }
 
 /** Answers requests that node would answer by itself, without a body, or not at all. */
 function answerUnusual(server: Server): void {
   server.on('checkExpectation', (_req, res) => {
-    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': randomUUID() };
+    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': newRequestId() };
     const body = errorBody('INVALID_REQUEST', 'The Expect header asks for something unknown.');
     res.writeHead(400, headers).end(body);
   });
@@ -57,8 +63,33 @@ function answerUnparsable(server: Server): void {
   });
 }
 
-/** Listens; rejects where the port is taken or may not be used. */
-export function listen(listener: RequestListener, host: string, port: number): Promise<RunningServer> {
+/** Node's options of `listen`, with what its versions from 22.12 on know besides. */
+interface SharedListenOptions extends ListenOptions {
+  reusePort: boolean;
+}
+
+/**
+ * Whether a port can be listened on free of others: rejects as `listen` does, else resolves with the port. Sockets
+ * that share a port keep off whoever doesn't share, and nobody who does.
+ */
+export function tryPort(host: string, port: number): Promise<number> {
+  const server = createSocketServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : port));
+    });
+  });
+}
+
+/** Listens, on a port that others of this process share where that is said; rejects where it is taken or may not be used. */
+export function listen(
+  listener: RequestListener,
+  host: string,
+  port: number,
+  reusePort = false,
+): Promise<RunningServer> {
   const server = createServer(
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -73,7 +104,8 @@ export function listen(listener: RequestListener, host: string, port: number): P
   answerUnusual(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    const options: SharedListenOptions = { port, host, reusePort };
+    server.listen(options, () => {
       server.off('error', reject);
       const address = server.address();
       resolve({

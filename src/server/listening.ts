@@ -1,15 +1,22 @@
-/** The doors of a server: the API with its readiness endpoints, and the metrics on a port of their own. */
-import { randomUUID } from 'node:crypto';
+/**
+ * The doors of a server: the API with its readiness endpoints, in this thread or in threads of its own, and the metrics
+ * on a port of their own, with the console.
+ */
 import type { pino } from 'pino';
-import { createApp, type ServerState } from '../api/app.ts';
-import { now } from '../clock.ts';
+import { type ApiOptions, createApp, type ServerState } from '../api/app.ts';
+import { BucketPlaces, RateLimit } from '../api/rate-limit.ts';
+import { elapsed, now } from '../clock.ts';
 import type { Core } from '../core.ts';
-import { Overloaded } from '../engine/actor.ts';
+import { Overloaded } from '../engine/actors/host.ts';
 import { BankRefused } from '../engine/bank.ts';
 import type { AttentionNote } from '../engine/journal.ts';
+import { statementsOf } from '../engine/statement/page.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { bind, listen, type RunningServer } from './http.ts';
+import { openAdmin } from './admin.ts';
+import type { Flags } from './flags.ts';
+import { bind, listen, newRequestId, type RunningServer } from './http.ts';
 import { Metrics } from './metrics.ts';
+import { HttpThreads } from './threads/pool.ts';
 
 /** What comes in thousands is told so often. */
 const TOLD_EVERY_MS = 1_000;
@@ -71,24 +78,29 @@ function failureLog(log: pino.Logger): (error: unknown, requestId: string, path:
   };
 }
 
-/**
- * Opens the doors. The API is there at once; its readiness endpoint tells whether it takes requests.
- * @throws OperatorError where a port can't be listened on; no door is open then
- */
-export async function openDoors(
-  core: Core,
-  log: pino.Logger,
-  metrics: Metrics,
-  state: ServerState,
-): Promise<RunningServer[]> {
+/** What the doors of a server are opened with. */
+export interface DoorOptions {
+  core: Core;
+  log: pino.Logger;
+  metrics: Metrics;
+  state: ServerState & Flags;
+  /** The process must end. */
+  onFatal(error: Error): void;
+}
+
+/** The API's ports where Koa runs in the engine's thread. */
+function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlaces): ApiOptions {
   const { config, payments, directory, store } = core;
-  const { host, port, adminHost, adminPort } = config;
-  const app = createApp({
+  return {
     journal: store.journal,
+    statement: statementsOf(store.journal),
     payments,
     directory,
+    rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), elapsed),
     now,
-    newRequestId: randomUUID,
+    elapsed,
+    patienceMs: 0,
+    newRequestId,
     trustedProxyHops: config.trustedProxyHops,
     sandbox: config.bank === 'sandbox',
     bankCallbackSecret: config.bankCallbackSecret,
@@ -98,14 +110,58 @@ export async function openDoors(
       metrics.answered(answer);
       log.debug(answer, 'answered');
     },
+  };
+}
+
+/** Opens the API in threads of its own, behind one port. */
+function openThreads(options: DoorOptions, places: BucketPlaces): Promise<RunningServer> {
+  const { core, log, metrics, state, onFatal } = options;
+  const { config, payments, directory, store } = core;
+  const { host, port, trustedProxyHops, bankCallbackSecret } = config;
+  return HttpThreads.open({
+    threads: config.httpThreads,
+    data: {
+      host,
+      port,
+      flags: state.memory,
+      buckets: places.memory,
+      trustedProxyHops,
+      sandbox: config.bank === 'sandbox',
+      bankCallbackSecret,
+      verbose: log.isLevelEnabled('debug'),
+    },
+    ports: {
+      journal: store.journal,
+      payments,
+      accounts: store.accounts,
+      directory,
+      places,
+      state,
+      elapsed,
+      onObserved: (answered) => metrics.answered(answered),
+      onAnswered: (answered) => log.debug(answered, 'answered'),
+      onFailure: failureLog(log),
+    },
+    onFailure: (error) => log.error({ err: error }, 'an HTTP thread failed and is started again'),
+    onFatal,
   });
-  const api = await bind(`port ${port} on ${host}`, () => listen(app.callback(), host, port));
-  if (adminPort === null) return [api];
+}
+
+/**
+ * Opens the doors. The API is there at once; its readiness endpoint tells whether it takes requests.
+ * @throws OperatorError where a port can't be listened on; no door is open then
+ */
+export async function openDoors(options: DoorOptions): Promise<RunningServer[]> {
+  const { host, port, httpThreads } = options.core.config;
+  const places = new BucketPlaces(elapsed);
+  const open = (): Promise<RunningServer> =>
+    httpThreads === 0
+      ? listen(createApp(ownPorts(options, places)).callback(), host, port)
+      : openThreads(options, places);
+  const api = await bind(`port ${port} on ${host}`, open);
   try {
-    const admin = await bind(`ADMIN_PORT ${adminPort} on ${adminHost}`, () =>
-      metrics.serve(adminHost, adminPort),
-    );
-    return [api, admin];
+    const admin = await openAdmin(options);
+    return admin === null ? [api] : [api, admin];
   } catch (error) {
     await api.drain(0);
     throw error;

@@ -2,7 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Answered } from '../api/app.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
-import type { DueKind } from '../engine/store/due.ts';
+import { DUE_KINDS, type DueKind } from '../engine/store/due.ts';
 import { listen, type RunningServer } from './http.ts';
 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
@@ -24,10 +24,8 @@ export interface Gauges {
   deliveriesBehind(): Promise<number>;
 }
 
-const DUE_KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
-
 export class Metrics {
-  readonly #registry = new Registry();
+  readonly registry = new Registry();
   readonly #requests: Histogram;
   /** By method, route and status: as many as there are endpoints and answers. */
   readonly #series = new Map<string, { observe(seconds: number): void }>();
@@ -41,8 +39,8 @@ export class Metrics {
   #deliveriesInHand = (): number => 0;
 
   constructor(gauges: Gauges) {
-    const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry });
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
     this.#requests = new Histogram({
       name: 'pixstate_http_request_seconds',
       help: 'Time to answer, by method, route and status.',
@@ -96,7 +94,7 @@ export class Metrics {
   }
 
   #openGauges(gauges: Gauges): void {
-    const registers = [this.#registry];
+    const registers = [this.registry];
     const inHand = (): number => this.#deliveriesInHand();
     new Gauge({
       name: 'pixstate_mailbox_commands',
@@ -147,7 +145,7 @@ export class Metrics {
     });
   }
 
-  answered({ method, route, status, ms }: Answered): void {
+  answered({ method, route, status, ms }: Omit<Answered, 'requestId'>): void {
     // Finding the labels' own series costs more than the observation.
     const key = `${method} ${route} ${status}`;
     let series = this.#series.get(key);
@@ -198,7 +196,7 @@ export class Metrics {
           body: '{"error":"NOT_FOUND","message":"Only /metrics is here."}',
           type: 'application/json',
         };
-      return { status: 200, body: await this.#registry.metrics(), type: this.#registry.contentType };
+      return { status: 200, body: await this.registry.metrics(), type: this.registry.contentType };
     };
     return listen(
       (req, res) => {

@@ -5,11 +5,22 @@
 import type { pino } from 'pino';
 import { createDemoAccount } from '../accounts/demo-account.ts';
 import type { ServerState } from '../api/app.ts';
+import { expectOwnBank } from '../bank/one-bank.ts';
+import { newIncarnation, now } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { type Core, openCore } from '../core.ts';
+import { type Core, type CoreOptions, openCore } from '../core.ts';
 import { StoreUnavailable } from '../engine/store.ts';
+import { expectNoNewerCharts } from '../engine/versions.ts';
 import { OperatorError } from '../errors.ts';
-import { again, pause, within } from '../waiting.ts';
+import type { Run } from '../holder/answering.ts';
+import { type FolderHold, takeWithPrecedence } from '../holder/hold.ts';
+import { GivenWay, type Works } from '../holder/works.ts';
+import { dataFolder } from '../store/open.ts';
+import { packageVersion } from '../version.ts';
+import { again, later, pause, within } from '../waiting.ts';
+import { forgetConsole, tellOfConsole } from './admin.ts';
+import { openBankSide } from './bank-side.ts';
+import { Flags } from './flags.ts';
 import { openDoors, openMetrics } from './listening.ts';
 import { openWorkers } from './workers.ts';
 
@@ -27,16 +38,24 @@ const GRACE_MS = 150;
 const HTTP_DRAIN_MS = 4_000;
 const MAILBOX_DRAIN_MS = 2_000;
 const WORK_DRAIN_MS = 1_000;
+/** A real bank's calls get so long from the signal on. */
+const ORDERS_DRAIN_MS = 5_000;
+/** Commands that run here have so long to come to their end. */
+const COMMANDS_DRAIN_MS = 3_000;
+const SHUT_DOWN = 'the server was shut down meanwhile: what was asked of it may be done or not';
 const START_PAUSE_MS = 500;
+const CONSOLE_MS = 3_000;
+
+/** Makes the core run the commands that are asked for through the data folder's socket. */
+export type RunOn = (core: Core, works: Works) => Run;
 
 /** Whether the server takes requests, and why not. */
-class Readiness implements ServerState {
-  closing = false;
-  draining = false;
+class Readiness extends Flags implements ServerState {
   started = false;
   readonly #core: Core;
 
   constructor(core: Core) {
+    super();
     this.#core = core;
   }
 
@@ -66,27 +85,66 @@ function patiently(work: () => Promise<void>, isWanted: () => boolean, log: pino
   });
 }
 
+/** The core, and the data folder that this server holds and answers in: none where it works on a database. */
+async function openHeld(
+  config: Config,
+  options: Pick<CoreOptions, 'onFatal' | 'onNotice'>,
+  runOn: RunOn,
+): Promise<{ core: Core; hold: FolderHold | null }> {
+  if (config.mongodbUri !== null) return { core: await openCore(config, options), hold: null };
+  const incarnation = newIncarnation();
+  const since = new Date(now()).toISOString();
+  const self = { incarnation, pid: process.pid, since, version: packageVersion(), what: 'serve' };
+  // Who asks before the store is open waits for it.
+  const run = later<Run>();
+  const hold = await takeWithPrecedence(dataFolder(config.dataDir, 'write'), self, run.promise);
+  try {
+    const core = await openCore(config, { ...options, incarnation });
+    run.resolve(runOn(core, hold.works));
+    return { core, hold };
+  } catch (error) {
+    run.reject(new GivenWay());
+    await hold.release();
+    throw error;
+  }
+}
+
+/** Resolves once the console listens, or isn't going to soon: the API is served all the same. */
+async function consoleOpened({ consoleAt }: Core): Promise<void> {
+  await within(CONSOLE_MS, Promise.resolve(consoleAt), () => new Error('late')).catch(() => {});
+}
+
 /** Starts everything that a server has; whatever was started is closed again where one part can't be. */
 export async function start(
   config: Config,
   log: pino.Logger,
-  onFatal: (error: Error) => void,
+  { onFatal, runOn }: { onFatal: (error: Error) => void; runOn: RunOn },
 ): Promise<Running> {
   const onNotice = (text: string): void => log.warn(text);
-  const core = await openCore(config, { access: 'hold', onFatal, onNotice });
+  const { core, hold } = await openHeld(config, { onFatal, onNotice }, runOn);
   const { engine, store } = core;
   const metrics = openMetrics(core, log);
-  const { desk, timers, dispatcher, clocks, sender } = await openWorkers(core, log, metrics);
+  const bankSide = await openBankSide(core, log, metrics);
+  const { desk, timers, dispatcher, clocks, sender } = await openWorkers(core, log, metrics, bankSide.jobs);
   const state = new Readiness(core);
-  const doors = await openDoors(core, log, metrics, state).catch(async (error: unknown) => {
-    await sender.close();
-    await core.close();
-    throw error;
-  });
+  const opening = openDoors({ core, log, metrics, state, onFatal });
+  const bankDoor = opening.then(() => bankSide.open());
+  const doors = await Promise.all([opening, bankDoor]).then(
+    ([opened]) => opened,
+    async (error: unknown) => {
+      for (const door of await opening.catch(() => [])) await door.drain(0);
+      await sender.close();
+      await core.close();
+      await hold?.release();
+      throw error;
+    },
+  );
   const port = doors[0]?.port ?? config.port;
   const show = (text: string): void => void process.stdout.write(text);
   const steps = [
     () => core.ready,
+    () => expectNoNewerCharts(store.marks),
+    () => expectOwnBank(core.config, store),
     async () => void (await store.due.unpark(core.now())),
     async () => {
       if (core.config.bank === 'sandbox')
@@ -97,23 +155,32 @@ export async function start(
   const isWanted = (): boolean => !state.closing;
   const started = (async (): Promise<void> => {
     for (const step of steps) await (core.database === null ? step() : patiently(step, isWanted, log));
+    // Who has named a port finds it open once the server is ready: metrics are there.
+    if (!config.adminPortIsDefault) await consoleOpened(core);
     state.started = isWanted();
+    // A start isn't done later for that, and no failed one.
+    tellOfConsole(core, show).catch((error: unknown) => log.warn({ err: error }, 'no link to the console'));
   })();
   const close = async (): Promise<void> => {
-    state.closing = true;
+    state.close();
+    const commands = hold?.works.end(COMMANDS_DRAIN_MS, new StoreUnavailable(SHUT_DOWN));
     await pause(GRACE_MS);
-    state.draining = true;
-    await Promise.all(doors.map((door) => door.drain(HTTP_DRAIN_MS)));
+    state.drain();
+    await forgetConsole(core, log);
+    const orderedBy = performance.now() + ORDERS_DRAIN_MS;
+    await Promise.all([bankSide.close(), ...doors.map((door) => door.drain(HTTP_DRAIN_MS))]);
     await Promise.all(clocks.map((clock) => clock.stop()));
     // What the bank hasn't answered by then is unknown, and asked about after the next start.
     await within(
-      WORK_DRAIN_MS,
+      Math.max(WORK_DRAIN_MS, core.connection === null ? 0 : orderedBy - performance.now()),
       Promise.all([desk.idle(), timers.idle()]),
       () => new Error('orders are left'),
     ).catch(() => {});
     await engine.drain(MAILBOX_DRAIN_MS);
     await dispatcher.close();
+    await commands;
     await core.close();
+    await hold?.release();
   };
   return { core, port, started, close };
 }

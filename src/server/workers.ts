@@ -9,7 +9,7 @@ import { ClockWatch } from '../jobs/clock-watch.ts';
 import { freshWork } from '../jobs/fresh-work.ts';
 import { LocalClock } from '../jobs/local-clock.ts';
 import { MemoryBackend } from '../jobs/memory-backend.ts';
-import { sweeps } from '../jobs/sweeps.ts';
+import { type Sweeps, sweeps } from '../jobs/sweeps.ts';
 import { Timers } from '../jobs/timers.ts';
 import { Watch } from '../jobs/watch.ts';
 import { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -30,7 +30,12 @@ const JOBS_STOP_MS = 1_000;
 const SENDER_CLOSE_MS = 1_500;
 
 /** Opens the workers, and has the engine hand them what is due at once. */
-export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics): Promise<Workers> {
+export async function openWorkers(
+  core: Core,
+  log: pino.Logger,
+  metrics: Metrics,
+  bankJobs: Sweeps,
+): Promise<Workers> {
   const { config, engine, directory, payments, bank, now: storeNow } = core;
   const { journal, due, backlog } = core.store;
   const onTrouble = (error: unknown, about?: object): void =>
@@ -58,7 +63,7 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
   metrics.countInHand(() => dispatcher.room.taken);
   const onDueTrouble = (error: unknown, about?: Due): void => onTrouble(error, about && { due: about });
   const common = { engine, payments, journal, due, bank, now: storeNow, onTrouble: onDueTrouble };
-  const desk = new Desk(common);
+  const desk = new Desk({ ...common, stuckAfterMs: config.stuckAfterS * 1000 });
   const timers = new Timers(common);
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   // Loaded with the driver, and only where that is used.
@@ -77,6 +82,7 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     store: core.store,
     now: storeNow,
     stuckAfterMs: config.stuckAfterS * 1000,
+    says: (id) => bank.says(id),
   });
   const clock = new ClockWatch({
     store: core.store,
@@ -84,7 +90,8 @@ export async function openWorkers(core: Core, log: pino.Logger, metrics: Metrics
     now: storeNow,
     onNotice: (text) => log.warn(text),
   });
-  jobs.local.push(...watch.jobs, ...clock.jobs);
+  jobs.local.push(...watch.jobs, ...clock.jobs, ...bankJobs.local);
+  jobs.shared.push(...bankJobs.shared);
   return { desk, timers, dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
 }
 

@@ -30,10 +30,23 @@ export function openFolder(folder: string): string {
   return dataDir;
 }
 
+/** Who holds a folder, as far as it is known. */
+interface Named {
+  pid: number;
+  since: string;
+  /** `serve` where nothing is said. */
+  what?: string;
+}
+
 /** The folder is held by another process, which hasn't always said yet which one. */
 export class FolderHeld extends OperatorError {
-  constructor(folder: string, holder: { pid: number; since: string } | null) {
+  constructor(folder: string, holder: Named | null) {
     const named = holder === null ? 'another process' : `process ${holder.pid} since ${holder.since}`;
-    super(`the data folder ${folder} is served by ${named}: one server writes a folder`);
+    const { what = 'serve' } = holder ?? {};
+    const told =
+      what === 'serve'
+        ? `served by ${named}: one server writes a folder`
+        : `held by ${named}, which runs ${what}: one process writes a folder`;
+    super(`the data folder ${folder} is ${told}`);
   }
 }

@@ -1,27 +1,29 @@
 /**
- * Which store a process works on, and who holds it: the one file that knows both adapters. The embedded store lies in
- * a data folder, which one server at a time holds while commands work beside it; a database is any number's.
+ * Which store a process works on: the one file that knows both adapters. The embedded store lies in a data folder, which
+ * one process at a time holds (`holder/`); a database is any number's.
  */
 import { resolve } from 'node:path';
 import type { Db } from 'mongodb';
-import type { AttentionItem, Store } from '../engine/store.ts';
-import { OperatorError, textOf } from '../errors.ts';
+import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/store.ts';
+import { codeOf, OperatorError, textOf } from '../errors.ts';
 import { openFolder } from './folder.ts';
-import { lockFolder } from './lmdb/folder-lock.ts';
-import { succeed } from './lmdb/predecessors.ts';
-import { type LmdbStoreOptions, openLmdbStore } from './lmdb/store.ts';
-import { hasStore } from './lmdb/tables.ts';
+import { LmdbFollower } from './lmdb/following.ts';
+import { isFormer, takeOver } from './lmdb/former/takeover.ts';
+import { hasLog } from './lmdb/log/log.ts';
+import { type LmdbStoreOptions, openLmdbStore, openLmdbToRead } from './lmdb/store.ts';
 
 /** A process without a heartbeat for so long has fallen silent. */
 const SILENT_AFTER_MS = 5_000;
 /** A claim on a database that isn't renewed for so long is free again. */
 const LEASE_MS = 10_000;
+/** How far a long start has come is told so often. */
+const TOLD_EVERY_MS = 2_000;
 
 /**
- * What a process does with a data folder: it only reads, and waits for no writer then, not even for a frozen one; it
- * writes beside others; or it holds the folder, and no other process may hold it meanwhile.
+ * What a process does with a store. It only reads, and writes nothing; it looks, and makes nothing that isn't there, but
+ * may write for others; or it writes. In a data folder, whoever may write holds the folder.
  */
-export type Access = 'read' | 'write' | 'hold';
+export type Access = 'read' | 'look' | 'write';
 
 /** The process that opens a store. */
 interface Opener {
@@ -35,6 +37,8 @@ export interface FolderOptions extends Opener {
   access: Access;
   /** A write to the disk failed: the process must stop. */
   onFatal(error: Error): void;
+  /** Tells ops something that they should know, in a sentence. */
+  onNotice?(text: string): void;
 }
 
 export interface DatabaseOptions extends Opener {
@@ -42,6 +46,8 @@ export interface DatabaseOptions extends Opener {
   access?: Access;
   /** Tells ops something that they should know, in a sentence. */
   onNotice(text: string): void;
+  /** To the database; many where nothing is said. */
+  mostConnections?: number;
   /** A committed batch can't be projected; the item is stored where nothing is said. */
   onUnprojectable?(item: AttentionItem): Promise<void>;
 }
@@ -59,49 +65,69 @@ export interface OpenStore {
   database: Db | null;
   /** The listener hears of each group of writes that is on the disk, where the store lies in a folder. */
   onFlush(listener: (ms: number, writes: number) => void): void;
-  /** Closes the store, and lets go of the data folder where it was held. */
+  /** Closes the store. */
   close(): Promise<void>;
 }
 
 /** The folder of a store that is there. @throws OperatorError where there is none: a look must not make one */
 function existingStore(dataDir: string): string {
   const folder = resolve(dataDir);
-  if (!hasStore(folder)) throw new OperatorError(`there is no store in ${folder}: is DATA_DIR right?`);
+  let isThere: boolean;
+  try {
+    isThere = hasLog(folder) || isFormer(folder);
+  } catch (error) {
+    throw new OperatorError(`the store in ${folder} can't be opened: ${codeOf(error)}`);
+  }
+  if (!isThere) throw new OperatorError(`there is no store in ${folder}: is DATA_DIR right?`);
   return folder;
 }
 
-/** The lock comes before all else: a frozen holder would keep whoever opens LMDB waiting. */
-async function openHeld(options: LmdbStoreOptions): Promise<Pick<OpenStore, 'store' | 'close'>> {
-  const { folder, incarnation, now, silentAfterMs } = options;
-  const since = new Date(now()).toISOString();
-  const lock = await lockFolder(folder, { incarnation, pid: process.pid, since });
-  try {
-    await succeed(folder, { incarnation, now: now(), silentAfterMs });
-    const store = await openLmdbStore(options);
-    const close = async (): Promise<void> => {
-      await store.close();
-      lock.release();
-    };
-    return { store, close };
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+/** The data folder as a process may use it. @throws OperatorError where it can't be made, or a look finds no store */
+export function dataFolder(dataDir: string, access: Access): string {
+  return access === 'write' ? openFolder(dataDir) : existingStore(dataDir);
 }
 
-async function openBeside(options: LmdbStoreOptions): Promise<Pick<OpenStore, 'store' | 'close'>> {
-  const store = await openLmdbStore(options);
-  return { store, close: () => store.close() };
+/** Tells ops now and then how far something long has come. */
+function tellNowAndThen(tell: (text: string) => void): (text: string) => void {
+  let toldAt = performance.now();
+  return (text) => {
+    if (performance.now() - toldAt < TOLD_EVERY_MS) return;
+    toldAt = performance.now();
+    tell(text);
+  };
+}
+
+async function openLmdb(
+  options: LmdbStoreOptions,
+  { access, onNotice = () => {} }: FolderOptions,
+): Promise<Store> {
+  const { folder, now } = options;
+  const tell = tellNowAndThen(onNotice);
+  const onProgress = (rows: number, of: number): void => tell(`the log is taken up: ${rows} of ${of} rows`);
+  if (access === 'write')
+    await takeOver({
+      folder,
+      now: now(),
+      onProgress: (rows) => tell(`the store of a former build is brought up to date: ${rows} batches`),
+    });
+  else if (isFormer(folder))
+    throw new OperatorError(
+      `the store in ${folder} is a former build's: start the server once, which brings it up to date`,
+    );
+  return access === 'read'
+    ? openLmdbToRead({ ...options, onProgress })
+    : openLmdbStore({ ...options, onProgress });
 }
 
 /**
- * Opens the embedded store in a data folder. Folder and store are made where they aren't there, but not to be read.
- * @throws FolderHeld where another process holds the folder that this one is to hold
+ * Opens the embedded store in a data folder; where this process may write, it holds the folder. Folder and store are
+ * made where they aren't there, but only to be written.
+ * @throws FolderHeld where a process of a build that took no lock has the folder
  * @throws OperatorError where the folder or the store in it can't be used
  */
 export async function openFolderStore(dataDir: string, options: FolderOptions): Promise<OpenStore> {
   const { incarnation, now, access, onFatal } = options;
-  const folder = access === 'read' ? existingStore(dataDir) : openFolder(dataDir);
+  const folder = dataFolder(dataDir, access);
   let flushed: (ms: number, writes: number) => void = () => {};
   const onFlush: OpenStore['onFlush'] = (listener) => {
     flushed = listener;
@@ -109,16 +135,72 @@ export async function openFolderStore(dataDir: string, options: FolderOptions): 
   const lmdb = {
     ...{ folder, incarnation, now, onFatal },
     onFlush: (ms: number, writes: number) => flushed(ms, writes),
-    silentAfterMs: SILENT_AFTER_MS,
-    readOnly: access === 'read',
   };
   try {
-    const opened = await (access === 'hold' ? openHeld(lmdb) : openBeside(lmdb));
-    return { ...opened, place: folder, now, ready: Promise.resolve(), database: null, onFlush };
+    const store = await openLmdb(lmdb, options);
+    const close = (): Promise<void> => store.close();
+    return { store, place: folder, now, ready: Promise.resolve(), database: null, onFlush, close };
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store in ${folder} can't be opened: ${textOf(error)}`);
   }
+}
+
+/** What may be read of a data folder in a thread of its own, beside the one that has the store open. */
+export interface FolderReader {
+  journal: JournalReads;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the embedded store only to be read, in any thread of the process that holds the folder, or in any process where
+ * nobody may write to it.
+ * @throws OperatorError where the store can't be used
+ */
+export async function openReader(dataDir: string, opener: Opener): Promise<FolderReader> {
+  const onFatal = (error: Error): never => {
+    throw error;
+  };
+  const { store, close } = await openFolderStore(dataDir, { ...opener, access: 'read', onFatal });
+  return { journal: store.journal, close };
+}
+
+/** Reads beside those who write: each look sees all that was answered before it. */
+export interface Follower {
+  /** @throws StoreUnavailable, and whatever the work throws */
+  look<Result>(work: (reads: StoreReads) => Promise<Result>): Promise<Result>;
+  /** The clock of the store, ms since 1970. */
+  now(): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens what reads the embedded store in another thread of the process that holds the folder and has it open.
+ * @throws OperatorError where the store can't be used
+ */
+async function followFolder(dataDir: string, { incarnation, now }: Opener): Promise<Follower> {
+  const folder = dataFolder(dataDir, 'read');
+  try {
+    const follower = await LmdbFollower.open({ folder, incarnation, now });
+    return { look: (work) => follower.look(work), now, close: () => follower.close() };
+  } catch (error) {
+    throw new OperatorError(`the store in ${folder} can't be opened: ${textOf(error)}`);
+  }
+}
+
+/** Connections of one who only reads beside a server. */
+const FEW_CONNECTIONS = 4;
+
+/** Opens what reads the store that the configuration names, beside a server. @throws OperatorError */
+export async function openFollower(
+  { mongodbUri, dataDir }: { mongodbUri: string | null; dataDir: string },
+  opener: Opener,
+): Promise<Follower> {
+  if (mongodbUri === null) return followFolder(dataDir, opener);
+  const mostConnections = FEW_CONNECTIONS;
+  const database = { ...opener, access: 'read' as const, onNotice: () => {}, mostConnections };
+  const { store, now, close } = await openDatabaseStore(mongodbUri, database);
+  return { look: (work) => work(store), now, close };
 }
 
 /**
@@ -126,7 +208,7 @@ export async function openFolderStore(dataDir: string, options: FolderOptions): 
  * @throws OperatorError where the connection string can't be used
  */
 export async function openDatabaseStore(uri: string, options: DatabaseOptions): Promise<OpenStore> {
-  const { incarnation, access, onNotice, onUnprojectable } = options;
+  const { incarnation, access, onNotice, onUnprojectable, mostConnections } = options;
   // The driver is loaded only where it is used: commands on the embedded store start without it.
   const { openMongoStore } = await import('./mongo/store.ts');
   let giveUp: (error: Error) => void = () => {};
@@ -141,10 +223,11 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       incarnation,
       silentAfterMs: SILENT_AFTER_MS,
       leaseMs: LEASE_MS,
-      readOnly: access === 'read',
+      readOnly: access === 'read' || access === 'look',
       onUnusable: (reason) => giveUp(new OperatorError(reason)),
       onNotice,
       ...(onUnprojectable === undefined ? {} : { onUnprojectable }),
+      ...(mostConnections === undefined ? {} : { mostConnections }),
     });
     const ready = Promise.race([store.ready, unusable]);
     ready.catch(() => {});

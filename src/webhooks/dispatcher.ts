@@ -9,7 +9,7 @@
  */
 import type { Directory } from '../accounts/directory.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
-import type { Committed } from '../engine/actor.ts';
+import type { Committed } from '../engine/actors/host.ts';
 import { Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Backlog } from '../engine/store/backlog.ts';
@@ -87,7 +87,7 @@ export class Dispatcher {
             this.#line.put(state, claim);
             continue;
           }
-          body ??= JSON.stringify(webhookPayload(named, entry.at, record));
+          body ??= JSON.stringify(webhookPayload(event, entry.at, record));
           const fresh = newDelivery(id, account, record.id);
           this.#dispatch({ claim, record: fresh, state, after, event: named, body });
         }
@@ -129,12 +129,17 @@ export class Dispatcher {
     return readClaimed(this.#options, claims, (claimed) => this.#take(claimed, isFull), failed);
   }
 
+  /** The latest time that a clock has shown: that of who claimed it before may be a little ahead of this one. */
+  #shown({ due }: ClaimOf<'delivery'>): number {
+    return Math.max(seen(due, this.#options.now()), due.at + (due.ahead ?? 0));
+  }
+
   #take({ claim, delivery, record }: Claimed, isFull: (state: TargetState) => boolean): void {
     const { delivery: id, account } = claim.due;
     // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
     if (delivery !== undefined && this.#jobs.has(id)) this.#putOff(claim, NOT_YET_MS);
     // A hint that is not true any more.
-    else if (delivery === undefined || !wantsAttempt(record, seen(claim.due, this.#options.now())))
+    else if (delivery === undefined || !wantsAttempt(record, this.#shown(claim)))
       this.#settle({ claim, next: null });
     else {
       const state = this.#targets.of(account, delivery.url);

@@ -39,7 +39,7 @@ const { test, run } = fixtureSuite('cashout', async (defer) => {
 
 const representation = [
   ...['amount', 'createdAt', 'currency', 'description', 'externalRef', 'fee', 'id', 'idempotencyKey'],
-  ...['metadata', 'paidAt', 'pix', 'reference', 'status', 'type', 'updatedAt'],
+  ...['metadata', 'paidAt', 'pix', 'reference', 'returnedAmount', 'status', 'type', 'updatedAt'],
 ];
 
 test('a cashout with the least given has every field, and debits amount plus fee', async ({ rich }) => {
@@ -61,6 +61,7 @@ test('a cashout with the least given has every field, and debits amount plus fee
     metadata: {},
     pix: { pixKeyType: 'CPF', pixKey: validCpf },
     fee: { totalFee: 50, netAmount: silent - 50 },
+    returnedAmount: 0,
     paidAt: null,
   });
   assert.is(await rich.balance(), before - silent - 50);

@@ -3,19 +3,13 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
 import { cliJson } from '../support/cli.ts';
 import { basic, fetchReply, type Merchant, merchant } from '../support/client.ts';
 import { expectError, expectStatus } from '../support/expect.ts';
 import { askTransfer, charge, events, reaches, shown, transfer } from '../support/flows.ts';
 import { at, isObject, type Json, list, parseJson, text } from '../support/json.ts';
-import {
-  type Env,
-  endWithin,
-  freePort,
-  type Outcome,
-  spawnNode,
-  temporaryFolder,
-} from '../support/process.ts';
+import { type Env, endWithin, type Outcome, spawnNode, temporaryFolder } from '../support/process.ts';
 import { type Received, startReceiver } from '../support/receiver.ts';
 import { type Server, type ServerOptions, serverEnv, startServer } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';
@@ -252,7 +246,7 @@ test('kill -9: what was answered is there, and what was due goes on', async () =
           if (reply.status === 201) answered.push(reply.body);
         }
       });
-      await sleep(400);
+      await Promise.all([sleep(400), until(() => answered.length > 0, 5_000, 'an answer')]);
       await server.kill();
       running = false;
       await Promise.all(writers);

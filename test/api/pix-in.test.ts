@@ -47,19 +47,19 @@ const { test, run } = fixtureSuite('pix-in', async (defer) => {
 });
 
 const representation = [
-  ...['additionalInfo', 'amount', 'createdAt', 'currency', 'customer', 'description', 'expiresAt'],
+  ...['additionalInfo', 'amount', 'chargedbackAmount', 'createdAt', 'currency', 'customer', 'description'],
   ...[
+    'expiresAt',
     'externalRef',
     'fee',
     'id',
+    'idempotencyKey',
     'metadata',
     'paidAt',
     'paymentMethod',
     'pix',
-    'status',
-    'type',
-    'updatedAt',
   ],
+  ...['refundableAmount', 'refundedAmount', 'status', 'type', 'updatedAt'],
 ];
 
 function lifetimeMs(created: Json): number {
@@ -106,6 +106,7 @@ test('a charge with the amount alone has every field, and null or a default for 
     customer: null,
     metadata: {},
     fee: { totalFee: 123, netAmount: 12_222 },
+    ...{ idempotencyKey: null, refundedAmount: 0, chargedbackAmount: 0, refundableAmount: 0 },
     paidAt: null,
   });
   for (const time of [createdAt, updatedAt, expiresAt]) assert.match(text(time ?? null), timestamp);

@@ -356,12 +356,12 @@ test('each state of a cashout takes its own messages and no other', async ({ cli
     ['processing', ['START'], 'CANCEL', processing],
     ['processing', ['START'], 'REJECT', processing],
     ['processing', ['START'], 'START', processing],
-    ['completed', ['START', 'SETTLE'], 'FAIL', []],
-    ['completed', ['START', 'SETTLE'], 'START', []],
+    ['completed', ['START', 'SETTLE'], 'FAIL', ['RETURN']],
+    ['completed', ['START', 'SETTLE'], 'START', ['RETURN']],
     ['failed', ['START', 'FAIL'], 'SETTLE', []],
     ['rejected', ['REJECT'], 'START', []],
     ['cancelled', ['CANCEL'], 'SETTLE', []],
-    ['completed', ['SETTLE'], 'FAIL', []],
+    ['completed', ['SETTLE'], 'FAIL', ['RETURN']],
     ['failed', ['FAIL'], 'SETTLE', []],
   ];
   for (const [status, path, type, allowed] of states) {
@@ -541,7 +541,7 @@ test('an end-to-end id credits one charge of an account, and is not given back f
   assert.ok((await attention(server, 'refused')) > (before[1] ?? 0));
 });
 
-test('a refund for a part is refused and recorded, one for the whole is taken', async ({
+test('more than stands is refused and recorded, a part is booked, and what takes the last cent names the state', async ({
   server,
   client,
 }) => {
@@ -552,11 +552,13 @@ test('a refund for a part is refused and recorded, one for the whole is taken', 
     const id = await newCharge(client);
     await told(client, id, 'PAY');
     const [balance, recorded] = [await client.balance(), await attention(server, 'refused')];
-    expectNotAccepted(await tell(client, id, type, { amount: 5_000 }), 'paid', paid);
-    expectNotAccepted(await tell(client, id, type, { amount: 9_900 }), 'paid', paid);
+    expectNotAccepted(await tell(client, id, type, { amount: 10_001 }), 'paid', paid);
     assert.is(await client.balance(), balance);
     assert.ok((await attention(server, 'refused')) > recorded);
-    expectApplied(await tell(client, id, type, { amount: 10_000 }), true, status);
+    expectApplied(await tell(client, id, type, { amount: 5_000 }), true, 'paid');
+    assert.is(await client.balance(), balance - 4_950);
+    expectNotAccepted(await tell(client, id, type, { amount: 5_001 }), 'paid', paid);
+    expectApplied(await tell(client, id, type), true, status);
     assert.is(await client.balance(), balance - 9_900);
   }
 });

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import { fixtureSuite } from '../support/fixture.ts';
 import { charge, deliveries, shown, told, transfer, validCpf } from '../support/flows.ts';
 import { at, isObject, type Json, type JsonObject, keys, list, text, whole } from '../support/json.ts';
-import { freePort } from '../support/process.ts';
 import { type Received, startReceiver } from '../support/receiver.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { isSignedWith } from '../support/signature.ts';

@@ -224,7 +224,7 @@ test('a store that is away in the middle is waited for; one that stays away ends
   const flaky: AuditReads = {
     ...journal,
     batches: failing(journal.batches),
-    read: failing(journal.read),
+    read: failing(async (...args) => journal.read(...args)),
     records: failing(journal.records),
     lookups: failing(journal.lookups),
   };
@@ -233,7 +233,7 @@ test('a store that is away in the middle is waited for; one that stays away ends
   assert.ok(calls > 6);
   const away: AuditReads = { ...journal, head: () => Promise.reject(new StoreUnavailable('away')) };
   const patient = patientReads(away, 60);
-  const error = await patient.head('x').catch((thrown: unknown) => thrown);
+  const error = await Promise.resolve(patient.head('x')).catch((thrown: unknown) => thrown);
   assert.instance(error, StoreUnavailable);
   let tries = 0;
   const wrong = patiently(() => {

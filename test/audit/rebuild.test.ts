@@ -8,9 +8,9 @@ import { rebuild } from '../../src/audit/rebuild.ts';
 import { BrokenJournal } from '../../src/audit/reprojection.ts';
 import type { Core } from '../../src/core.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
-import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { grow, refused } from '../store/contract/builders.ts';
+import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
 import { close, contentOf, createCharge, isSound, type Life, live, openOn, rebuilt, tell } from './scene.ts';
 
 const test = suite('rebuild');
@@ -32,15 +32,11 @@ test.before(async () => {
 test.after(() => rm(folder, { recursive: true, force: true }));
 
 /** Works on a copy of the store in which something was changed. */
-async function withDamage(damage: (tables: Tables) => unknown, work: (core: Core) => Promise<void>) {
+async function withDamage(damage: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
   const copy = await mkdtemp(join(tmpdir(), 'pixstate-damaged-'));
   try {
     await cp(folder, copy, { recursive: true });
-    const tables = await openTables(copy);
-    await tables.root.transaction(() => {
-      damage(tables);
-    });
-    await closeTables(tables);
+    await withStoredTables(copy, damage);
     const core = await openOn({ DATA_DIR: copy });
     try {
       await work(core);
@@ -52,54 +48,64 @@ async function withDamage(damage: (tables: Tables) => unknown, work: (core: Core
   }
 }
 
-function changed(tables: Tables, id: string, change: (record: TransactionRecord) => void): unknown {
-  const record: TransactionRecord = JSON.parse(tables.transactions.get(id) ?? '');
+function changed(tables: StoredTables, id: string, change: (record: TransactionRecord) => void): unknown {
+  const record: TransactionRecord = JSON.parse(tables.records.get(id) ?? '');
   change(record);
-  return tables.transactions.put(id, JSON.stringify(record));
+  return tables.records.put([id], JSON.stringify(record));
 }
 
 /** Batches of refused messages to the charge. */
-function refusedIn({ refusals }: Tables): number[] {
-  const range = { start: [life.charge, 0], end: [life.charge, Number.MAX_SAFE_INTEGER] };
-  return [...refusals.getKeys(range)].map(([, seq]) => seq);
+function refusedIn({ refusals }: StoredTables): number[] {
+  return refusals.rows(life.charge).map(({ key }) => Number(key.split(' ')[1]));
 }
 
 const STRANGER = '00000000-0000-4000-8000-000000000000';
 
 /** Everything that can be wrong beside a sound journal. */
-const DAMAGES: Record<string, (tables: Tables) => unknown> = {
+const DAMAGES: Record<string, (tables: StoredTables) => unknown> = {
   'a record that differs': (tables) =>
     changed(tables, life.charge, (record) => {
       record.snapshot.value = 'refunded';
       record.seqs.push(1_000);
     }),
-  'a record that is missing': (tables) => tables.transactions.remove(life.transfer),
+  'a record that is missing': (tables) => tables.records.remove(life.transfer),
   'an open cashout that is missing, and not listed any more': (tables) => {
-    void tables.transactions.remove(life.open);
-    for (const key of [...tables.waits.getKeys()]) void tables.waits.remove(key);
+    void tables.records.remove(life.open);
+    tables.waits.clear();
   },
-  'a record that is no JSON': (tables) => tables.transactions.put(life.charge, '{"rotten'),
+  'a record that is no JSON': (tables) => tables.records.put([life.charge], '{"rotten'),
   'a record too many': (tables) =>
-    tables.transactions.put(
-      STRANGER,
-      JSON.stringify({ ...JSON.parse(tables.transactions.get(life.charge) ?? ''), id: STRANGER }),
+    tables.records.put(
+      [STRANGER],
+      JSON.stringify({ ...JSON.parse(tables.records.get(life.charge) ?? ''), id: STRANGER }),
     ),
-  'a lookup that is missing': (tables) => tables.lookups.remove([life.account, 'idempotencyKey', 'k-1']),
+  'a lookup that is missing': (tables) => tables.lookups.remove(life.account, 'idempotencyKey', 'k-1'),
   'a lookup that is another': (tables) =>
     tables.lookups.put([life.account, 'externalRef', 'same'], life.charge),
   'a lookup too many': (tables) => tables.lookups.put([life.account, 'externalRef', 'other'], life.charge),
-  'an adjustment that is missing': (tables) => tables.lookups.remove([life.account, 'adjustment', 'opening']),
+  'an adjustment that is missing': (tables) => tables.lookups.remove(life.account, 'adjustment', 'opening'),
   'an adjustment too many': (tables) => tables.lookups.put([life.account, 'adjustment', 'nobody'], 'x'),
   'a refused message that no list has': (tables) =>
-    tables.refusals.remove([life.charge, refusedIn(tables)[0] ?? 0]),
+    tables.refusals.remove(life.charge, refusedIn(tables)[0] ?? 0),
   'refused messages that are not counted': (tables) =>
     changed(tables, life.charge, (record) => {
       delete record.refusals;
     }),
-  'all of it': ({ transactions, lookups, refusals }) => {
-    for (const key of [...refusals.getKeys()]) void refusals.remove(key);
-    for (const key of [...transactions.getKeys()]) void transactions.remove(key);
-    for (const key of [...lookups.getKeys()]) void lookups.remove(key);
+  'where the batches lie is not known': ({ places }) => places.clear(),
+  'some batches are not found': ({ places }) => {
+    const [row] = places.rows(life.account);
+    const [first = 0, ...rest]: number[] = JSON.parse(row?.value ?? '');
+    places.put(row?.key.split(' ') ?? [], JSON.stringify([first, ...rest.slice(0, 2)]));
+  },
+  'a batch is looked for in the row of another': ({ places }) => {
+    const [row] = places.rows(life.account);
+    const numbers: number[] = JSON.parse(row?.value ?? '');
+    places.put(row?.key.split(' ') ?? [], JSON.stringify(numbers.map((number) => number + 1)));
+  },
+  'a place that is no JSON': ({ places }) => places.put([life.account, 3], '[rotten'),
+  'a place too many': ({ places }) => places.put([life.account, 1_000], '[1]'),
+  'all of it': ({ records, lookups, refusals }) => {
+    for (const table of [records, lookups, refusals]) table.clear();
   },
 };
 
@@ -117,9 +123,9 @@ for (const [name, damage] of Object.entries(DAMAGES)) {
 }
 
 test('a record of a former build, which names its refused messages itself, is sound, and gets shorter', async () => {
-  const former = (tables: Tables): unknown => {
+  const former = (tables: StoredTables): unknown => {
     const refused = refusedIn(tables);
-    for (const seq of refused) void tables.refusals.remove([life.charge, seq]);
+    for (const seq of refused) void tables.refusals.remove(life.charge, seq);
     return changed(tables, life.charge, (record) => {
       record.seqs = [...new Set([...record.seqs, ...refused])].sort((a, b) => a - b);
       delete record.refusals;
@@ -177,10 +183,10 @@ function boundReads({ store: { journal } }: Core) {
 }
 
 test('a journal that was changed is followed nowhere', async () => {
-  const damage = ({ journal, transactions }: Tables): void => {
+  const damage = ({ journal, records }: StoredTables): void => {
     const value = journal.get([life.account, 3]) ?? '';
     void journal.put([life.account, 3], value.replace('"at":"20', '"at":"19'));
-    void transactions.remove(life.charge);
+    void records.remove(life.charge);
   };
   await withDamage(damage, async (core) => {
     const error = await rebuilt(core).catch((thrown: unknown) => thrown);
@@ -191,9 +197,9 @@ test('a journal that was changed is followed nowhere', async () => {
 });
 
 test('beside an engine that goes on writing to the account nothing that it wrote is lost', async () => {
-  const damage = (tables: Tables): unknown => {
-    void tables.transactions.remove(life.transfer);
-    void tables.lookups.remove([life.account, 'idempotencyKey', 'k-1']);
+  const damage = (tables: StoredTables): unknown => {
+    void tables.records.remove(life.transfer);
+    void tables.lookups.remove(life.account, 'idempotencyKey', 'k-1');
     return changed(tables, life.charge, (record) => {
       record.messages = {};
     });
@@ -219,8 +225,33 @@ test('beside an engine that goes on writing to the account nothing that it wrote
   });
 });
 
+test('where the batches lie is found beside an engine that writes to another account', async () => {
+  await withDamage(
+    ({ places }) => places.clear(),
+    async (core) => {
+      const other = (await core.store.accounts.all()).find(({ id }) => id !== life.account)?.id ?? '';
+      let going = true;
+      const made: string[] = [];
+      const writing = (async () => {
+        while (going) made.push(await createCharge(core, other, 10_000, 'beside'));
+      })();
+      const report = await rebuilt(core);
+      going = false;
+      await writing;
+      assert.is(report.ok, true);
+      assert.ok(made.length > 0);
+      assert.is(await isSound(core), true);
+      const { seq } = await core.store.journal.head(other);
+      assert.is((await core.store.journal.batchesFrom(other, 1, seq + 1)).length, seq);
+      const later = await createCharge(core, life.account, 10_000, 'later');
+      assert.ok((await core.store.journal.transaction(later)) !== null);
+      assert.is(await isSound(core), true);
+    },
+  );
+});
+
 test('a batch that was decided on a wrong record, and lands after the exchange, is put right', async () => {
-  const damage = (tables: Tables): unknown =>
+  const damage = (tables: StoredTables): unknown =>
     changed(tables, life.charge, (record) => {
       record.messages = { wrong: 'x' };
     });

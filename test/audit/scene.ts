@@ -5,7 +5,7 @@ import { verifyStore } from '../../src/audit/verify.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Core, openCore } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { BANK_WAITS } from '../../src/engine/attention.ts';
+import { BANK_WAITS } from '../../src/engine/attention/stuck.ts';
 import { refusalsOf } from '../../src/engine/history.ts';
 import { adjust } from '../../src/engine/payments.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';

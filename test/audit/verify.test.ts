@@ -8,7 +8,7 @@ import { type VerifyReport, verifyStore } from '../../src/audit/verify.ts';
 import type { Core } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
-import { closeTables, openTables, type Tables } from '../../src/store/lmdb/tables.ts';
+import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
 import { close, createCharge, live, openOn, tell } from './scene.ts';
 
 const test = suite('verify');
@@ -31,15 +31,11 @@ test.before(async () => {
 test.after(() => rm(folder, { recursive: true, force: true }));
 
 /** Verifies a copy of the store in which something was changed. */
-async function verifyAfter(rot: (tables: Tables) => unknown, decide = true): Promise<VerifyReport> {
+async function verifyAfter(rot: (tables: StoredTables) => unknown, decide = true): Promise<VerifyReport> {
   const copy = await mkdtemp(join(tmpdir(), 'pixstate-rotten-'));
   try {
     await cp(folder, copy, { recursive: true });
-    const tables = await openTables(copy);
-    await tables.root.transaction(() => {
-      rot(tables);
-    });
-    await closeTables(tables);
+    await withStoredTables(copy, rot);
     const core = await open(copy);
     try {
       return await verifyStore(core.store.journal, { heads: true, decide, everyDoorSpeaks: true });
@@ -52,7 +48,7 @@ async function verifyAfter(rot: (tables: Tables) => unknown, decide = true): Pro
 }
 
 /** What is found when something is rotten: at least one difference of the account that says so. */
-async function finds(pattern: RegExp, rot: (tables: Tables) => unknown, decide = false): Promise<void> {
+async function finds(pattern: RegExp, rot: (tables: StoredTables) => unknown, decide = false): Promise<void> {
   const report = await verifyAfter(rot, decide);
   const told = JSON.stringify(report.differences, null, 1);
   assert.is(report.ok, false, `nothing was found: ${pattern}`);
@@ -71,7 +67,7 @@ interface Content {
 }
 
 /** Changes a batch; `chain`: and hashes it and all after it anew, as whoever forges history does. */
-function forge(tables: Tables, seq: number, change: (content: Content) => void, chain: boolean): void {
+function forge(tables: StoredTables, seq: number, change: (content: Content) => void, chain: boolean): void {
   let previous: string | null = null;
   for (let at = seq; ; at++) {
     const value = tables.journal.get([account, at]);
@@ -88,7 +84,7 @@ function forge(tables: Tables, seq: number, change: (content: Content) => void, 
 }
 
 /** The first batch that holds a message of the type to the transaction. */
-function batchOf(tables: Tables, type: string, transaction: string | null = null): number {
+function batchOf(tables: StoredTables, type: string, transaction: string | null = null): number {
   for (let seq = 1; ; seq++) {
     const value = tables.journal.get([account, seq]);
     if (value === undefined) throw new Error(`no ${type}`);
@@ -99,10 +95,10 @@ function batchOf(tables: Tables, type: string, transaction: string | null = null
   }
 }
 
-function changeRecord(tables: Tables, id: string, change: (record: TransactionRecord) => void): void {
-  const record: TransactionRecord = JSON.parse(tables.transactions.get(id) ?? '');
+function changeRecord(tables: StoredTables, id: string, change: (record: TransactionRecord) => void): void {
+  const record: TransactionRecord = JSON.parse(tables.records.get(id) ?? '');
   change(record);
-  void tables.transactions.put(id, JSON.stringify(record));
+  void tables.records.put([id], JSON.stringify(record));
 }
 
 test('a sound store is sound, decided again as well', async () => {
@@ -222,25 +218,24 @@ test('records: changed, missing, without a journal, no JSON', async () => {
       record.seqs.push(1_000);
     }),
   );
-  await finds(/there is no record/, (tables) => tables.transactions.remove(transfer));
+  await finds(/there is no record/, (tables) => tables.records.remove(transfer));
   const stranger = '00000000-0000-4000-8000-000000000000';
   await finds(/no journal tells/, (tables) => {
-    const record = { ...JSON.parse(tables.transactions.get(charge) ?? ''), id: stranger };
-    return tables.transactions.put(stranger, JSON.stringify(record));
+    const record = { ...JSON.parse(tables.records.get(charge) ?? ''), id: stranger };
+    return tables.records.put([stranger], JSON.stringify(record));
   });
-  await finds(/can't be read/, (tables) => tables.transactions.put(charge, '{"rotten'));
-  await finds(/record after|no record/, (tables) => tables.transactions.put(charge, 'null'));
+  await finds(/can't be read/, (tables) => tables.records.put([charge], '{"rotten'));
+  await finds(/record after|no record/, (tables) => tables.records.put([charge], 'null'));
 });
 
 /** Batches of refused messages to the charge. */
-function refusalsIn(tables: Tables): number[] {
-  const keys = tables.refusals.getKeys({ start: [charge, 0], end: [charge, Number.MAX_SAFE_INTEGER] });
-  return [...keys].map(([, seq]) => seq);
+function refusalsIn(tables: StoredTables): number[] {
+  return tables.refusals.rows(charge).map(({ key }) => Number(key.split(' ')[1]));
 }
 
 test('refused messages: one that no list has, and a count that is none', async () => {
   await finds(/no list has the refused message/, (tables) =>
-    tables.refusals.remove([charge, refusalsIn(tables)[0] ?? 0]),
+    tables.refusals.remove(charge, refusalsIn(tables)[0] ?? 0),
   );
   for (const count of [0, 1, 3])
     await finds(/differs in refusals/, (tables) =>
@@ -253,10 +248,10 @@ test('refused messages: one that no list has, and a count that is none', async (
 test('a record of a former build, which names its refused messages itself, is sound', async () => {
   const former =
     (left: number) =>
-    (tables: Tables): void => {
+    (tables: StoredTables): void => {
       const seqs = refusalsIn(tables);
       assert.is(seqs.length, 2);
-      for (const seq of seqs) void tables.refusals.remove([charge, seq]);
+      for (const seq of seqs) void tables.refusals.remove(charge, seq);
       changeRecord(tables, charge, (record) => {
         record.seqs = [...record.seqs, ...seqs.slice(left)].sort((a, b) => a - b);
         delete record.refusals;
@@ -271,7 +266,7 @@ test('lookups: changed, missing, too many', async () => {
     tables.lookups.put([account, 'idempotencyKey', 'k-1'], 'x'),
   );
   await finds(/lookup idempotencyKey:k-1 is missing/, (tables) =>
-    tables.lookups.remove([account, 'idempotencyKey', 'k-1']),
+    tables.lookups.remove(account, 'idempotencyKey', 'k-1'),
   );
   await finds(/lookup externalRef:other/, (tables) =>
     tables.lookups.put([account, 'externalRef', 'other'], charge),
@@ -281,18 +276,18 @@ test('lookups: changed, missing, too many', async () => {
 test('progress of a delivery that no entry names', async () => {
   const progress = { id: 'dlv_x', account, transaction: charge, status: 'dead', failures: 5, attempts: [] };
   const put =
-    (parts: object): ((tables: Tables) => unknown) =>
+    (parts: object): ((tables: StoredTables) => unknown) =>
     (tables) => {
       const record = { ...progress, nextAttemptAt: null, deliveredAt: null, ...parts };
-      return tables.deliveries.put([charge, record.id], JSON.stringify(record));
+      tables.deliveries.put([charge], JSON.stringify([record]));
     };
   await finds(/no entry names the delivery dlv_x/, put({}));
   await finds(/another's/, put({ id: `dlv_${charge.replaceAll('-', '')}000`, account: 'nobody' }));
-  await finds(/can't be read/, (tables) => tables.deliveries.put([charge, 'dlv_x'], 'rotten'));
+  await finds(/can't be read/, (tables) => tables.deliveries.put([charge], 'rotten'));
 });
 
 test('a forged history that is sound in itself is found by deciding again', async () => {
-  const rot = (tables: Tables): void => {
+  const rot = (tables: StoredTables): void => {
     const seq = batchOf(tables, 'PROTEST', charge);
     forge(
       tables,

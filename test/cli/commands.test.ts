@@ -56,7 +56,7 @@ async function accountOf(server: Server, accountId: string): Promise<Json> {
 }
 
 async function attention(server: Server): Promise<Json[]> {
-  const document = await cliJson(server, ['attention']);
+  const document = await cliJson(server, ['attention', '--limit', '10000']);
   assert.equal(keys(document), ['items', 'more']);
   return list(document, 'items');
 }
@@ -518,7 +518,7 @@ test('commands work without a server, and serve serves', async () => {
 test('demo shows it all in seconds and exits with 0', async () => {
   const outcome = await endWithin(spawnNode(['dist/src/cli/pixstate.js', 'demo'], {}), 60_000);
   assert.is(outcome.code, 0, `${outcome.stdout}${outcome.stderr}`);
-  for (const shownWord of ['pix-in.paid', 'cashout.completed']) {
+  for (const shownWord of ['pix-in.paid', 'cashout.completed', 'refund.pending', 'The statement']) {
     assert.ok(outcome.stdout.includes(shownWord), `no ${shownWord} in the demo`);
   }
 });

@@ -2,7 +2,7 @@
 import { create } from 'qrcode';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { drawColoured, drawPlain } from '../../src/cli/qr-drawing.ts';
+import { drawColoured, drawPlain } from '../../src/cli/demo/qr-drawing.ts';
 import { endWithin, spawnProgram } from '../support/process.ts';
 
 const test = suite('QR drawing');

@@ -57,7 +57,7 @@ export class Folder {
       return await work(core);
     } finally {
       await core.engine.drain(1_000);
-      await core.store.close();
+      await core.close();
     }
   }
 

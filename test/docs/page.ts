@@ -5,7 +5,9 @@ import { packageRoot } from '../support/process.ts';
 
 export const pages: readonly string[] = [
   'README.md',
-  ...readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(packageRoot, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ];
 
 export function read(path: string): string {

@@ -34,7 +34,7 @@ test('the configuration', () => {
     const plain = /^`?([\w./]+)`?$/.exec(shown)?.[1];
     if (plain !== undefined && plain !== 'off') assert.ok(values.includes(plain), `${name} ${plain}`);
   }
-  assert.is(config.adminPort, null);
+  assert.is(readConfig({ CONSOLE: 'off' }).adminPort, null);
 });
 
 test('the errors', () => {
@@ -53,6 +53,17 @@ test('the endpoints', () => {
     (namesIn(cell)[0] ?? '').replace(/\?.*$/, ''),
   );
   const { paths = {} } = openApiDocument(true, true) as { paths?: Record<string, object> };
+  const there = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.equal(listed.sort(), there.sort());
+});
+
+test("the client's calls", () => {
+  const listed = rowsOf(sectionOf(read('docs/client.md'), '## The calls')).map(
+    ([, cell = '']) => namesIn(cell)[0] ?? '',
+  );
+  const { paths = {} } = openApiDocument(true, false) as { paths?: Record<string, object> };
   const there = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );

@@ -24,13 +24,13 @@ s('an older snapshot comes up through every version between', () => {
     () => {
       withMigration(
         'pix-in@0',
-        (old) => ({ ...old, version: '1', value: 'waiting_payment' }),
+        (old) => ({ ...old, version: versionOf('pix-in'), value: 'waiting_payment' }),
         () => {
           const old = frozen({ machine: 'pix-in', version: '-1', value: 'open', context: CHARGE });
           const now = upToDate(old);
           assert.equal(now, {
             machine: 'pix-in',
-            version: '1',
+            version: versionOf('pix-in'),
             value: 'waiting_payment',
             context: { ...CHARGE, amount: 1 },
           });
@@ -53,7 +53,7 @@ const UNREADABLE: [string, Partial<Snapshot>][] = [
   ['a machine called __proto__', { machine: '__proto__' }],
   ['a machine called toString', { machine: 'toString' }],
   ['an older version without a migration', { version: '0' }],
-  ['a newer version', { version: '2' }],
+  ['a newer version', { version: '3' }],
   ['no version', { version: '' }],
   ['a state that nobody knows', { value: 'lost' }],
   ['a state called constructor', { value: 'constructor' }],
@@ -77,9 +77,9 @@ const BROKEN: [string, Migration][] = [
       throw new TypeError('no');
     },
   ],
-  ['gives a state that nobody knows', (old) => ({ ...old, version: '1', value: 'lost' })],
+  ['gives a state that nobody knows', (old) => ({ ...old, version: versionOf('pix-in'), value: 'lost' })],
   ['gives a version that nobody knows', (old) => ({ ...old, version: 'x' })],
-  ['gives another machine', (old) => ({ ...old, version: '1', machine: 'gone' })],
+  ['gives another machine', (old) => ({ ...old, version: versionOf('pix-in'), machine: 'gone' })],
   ['gives nothing', () => undefined as unknown as Snapshot],
 ];
 

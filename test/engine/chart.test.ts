@@ -9,7 +9,7 @@ import { type MachineName, machines, type Snapshot } from '../../machines/index.
 import {
   allowedTypes,
   begin,
-  isFinal,
+  isEnded,
   type Step,
   take,
   timerEvent,
@@ -190,7 +190,7 @@ s('a call inside another one, from a migration, disturbs neither', () => {
 s('nothing is allowed and nothing is final in what nobody knows', () => {
   assert.equal(allowedTypes('pix-out', 'paid'), []);
   assert.equal(allowedTypes('pix-in', 'lost'), []);
-  assert.equal([isFinal('pix-out', 'paid'), isFinal('pix-in', 'lost')], [false, false]);
+  assert.equal([isEnded('pix-out', 'paid'), isEnded('pix-in', 'lost')], [false, false]);
 });
 
 s('a timer comes back as the event that XState named', () => {

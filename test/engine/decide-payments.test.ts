@@ -199,15 +199,13 @@ s('the same end-to-end id for two charges in one batch credits the first', () =>
     .gives({ answers: ['refused', 'refused'], orders: ['return'], available: 0 });
 });
 
-s('a refund or a chargeback of a part is refused and recorded; of the whole it is taken', () => {
+s('a refund or a chargeback of more than stands is refused and recorded; of the whole it is taken', () => {
   for (const type of ['REFUND', 'CHARGEBACK']) {
     for (const before of [[], [message(A, 'PROTEST')]]) {
       const paid = () => given(charge(A), pay(A, 1), ...before);
-      for (const amount of [1, 9_900, 10_001]) {
-        paid()
-          .when(message(A, type, { amount }))
-          .gives({ ...REFUSED, available: 9_900 });
-      }
+      paid()
+        .when(message(A, type, { amount: 10_001 }))
+        .gives({ ...REFUSED, available: 9_900 });
       paid()
         .when(message(A, type, { amount: 10_000 }))
         .gives({ answers: ['applied'], available: 0 });

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Migration, Snapshot } from '../../machines/index.ts';
+import { versionOf } from '../../src/engine/chart.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import {
   adjustment,
@@ -46,7 +47,11 @@ s('an unreadable snapshot quarantines its own messages and timers, and nobody el
           .map(({ answer }) => answer.kind);
         assert.equal(answers, ['quarantined', 'quarantined', 'applied']);
         ledger.plant(
-          altered(ledger.record(A), { machine: 'pix-in', version: '1', value: 'waiting_payment' }),
+          altered(ledger.record(A), {
+            machine: 'pix-in',
+            version: versionOf('pix-in'),
+            value: 'waiting_payment',
+          }),
         );
       })
       .when(pay(A, 1))
@@ -61,7 +66,7 @@ const RENAMED: Record<string, string> = { open: 'waiting_payment', started: 'pen
 function inOlderVersion(machine: 'pix-in' | 'cashout', body: () => void): void {
   withMigration(
     `${machine}@0`,
-    (old) => ({ ...old, version: '1', value: RENAMED[old.value] ?? old.value }),
+    (old) => ({ ...old, version: versionOf(machine), value: RENAMED[old.value] ?? old.value }),
     body,
   );
 }
@@ -124,7 +129,7 @@ s('a timer of an older version stands for the timers that its migration derives 
 s('a late start keeps what a migration added', () => {
   const migration: Migration = (snapshot) => ({
     ...snapshot,
-    version: '1',
+    version: versionOf('cashout'),
     context: { ...snapshot.context, added: 'by the migration' },
   });
   withMigration('cashout@0', migration, () => {
@@ -135,7 +140,7 @@ s('a late start keeps what a migration added', () => {
         const [decision] = ledger.commit(message(A, 'START', { endToEndId: endToEndId(1) }));
         assert.is(decision?.answer.kind, 'repeated');
         const { version, context } = ledger.record(A).snapshot;
-        assert.is(version, '1');
+        assert.is(version, versionOf('cashout'));
         const { added, reference } = context as { added?: string; reference?: string };
         assert.equal([added, reference], ['by the migration', endToEndId(1)]);
       });

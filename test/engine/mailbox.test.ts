@@ -2,7 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ACCOUNT as SETTINGS } from '../../scripts/simulation/accounts.ts';
-import { MAILBOX_SIZE, Overloaded } from '../../src/engine/actor.ts';
+import { MAILBOX_SIZE } from '../../src/engine/actors/actor.ts';
+import { Overloaded } from '../../src/engine/actors/host.ts';
 import { Room } from '../../src/engine/claims.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';

@@ -17,6 +17,7 @@ import {
   message,
   pay,
   payment,
+  refund,
   START,
   transfer,
   uuid,
@@ -108,7 +109,14 @@ s('each refusal has a code', () => {
   assert.is(codeOf(message(C, 'FAIL'), message(C, 'SETTLE')), 'PAID_TWICE');
   const canceled = message(C, 'CANCEL', {}, { door: 'ops' });
   assert.is(codeOf({ kind: 'submit', transaction: C }, canceled), 'BANK_ALONE');
-  assert.is(codeOf(pay(A, 1), message(A, 'REFUND', { amount: 1 })), 'PARTIAL_UNSUPPORTED');
+  assert.is(codeOf(pay(A, 1), message(A, 'REFUND', { amount: 10_001 })), 'MORE_THAN_STANDS');
+  const back = (amount: number) => message(C, 'RETURN', { returnId: 'D1', amount });
+  assert.is(codeOf(message(C, 'SETTLE'), back(1_001)), 'MORE_THAN_STANDS');
+  assert.is(codeOf(message(C, 'SETTLE'), back(1), back(2)), 'RETURN_DIFFERS');
+  const outcome = (type: string) => message(A, type, { refundId: uuid(9) });
+  const ordered = [pay(A, 1), refund(A, uuid(9))];
+  assert.is(codeOf(...ordered, outcome('REFUND_DONE'), outcome('REFUND_FAILED')), 'REFUND_ENDED');
+  assert.is(codeOf(...ordered, outcome('REFUND_FAILED'), outcome('REFUND_DONE')), 'REFUNDED_TWICE');
   assert.is(codeOf(pay(A, 1), pay(B, 1)), 'PAYMENT_ELSEWHERE');
   assert.is(codeOf(hold(1), pay(A, 1)), 'PAYMENT_IN_ANALYSIS');
   assert.is(codeOf(pay(A, 1, {}, 5), pay(A, 1)), 'ALREADY_RETURNED');

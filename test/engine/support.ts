@@ -77,6 +77,17 @@ export function transfer(id: string, parts: Partial<NewTransfer> = {}): Command 
   return { kind: 'createTransfer', id, transfer: given };
 }
 
+/** The command that refunds a charge; without an amount what remains. */
+export function refund(
+  transaction: string,
+  refundId: string,
+  amount: number | null = null,
+  parts: { reason?: string; idempotencyKey?: string } = {},
+): Command & { kind: 'refund' } {
+  const { reason = null, idempotencyKey = null } = parts;
+  return { kind: 'refund', transaction, refundId, amount, reason, idempotencyKey };
+}
+
 let made = 0;
 
 /** A message through the bank's door; without an id it gets one that no other has. */

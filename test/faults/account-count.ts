@@ -1,4 +1,4 @@
-import { closeTables, openTables } from '../../src/store/lmdb/tables.ts';
+import { readFile } from 'node:fs/promises';
 import { mongodbUriOf } from '../support/store.ts';
 
 /** How many accounts a store has, seen beside the processes that work on it. */
@@ -13,16 +13,18 @@ async function onMongodb(uri: string): Promise<AccountCount> {
   return { now: () => client.db().collection('accounts').countDocuments(), close: () => client.close() };
 }
 
+/**
+ * The accounts that a log tells of. Its file is read as it is: only who holds the folder may open it.
+ */
+async function countIn(log: string): Promise<number> {
+  const text = await readFile(log, 'latin1').catch(() => '');
+  const told = text.matchAll(/"kind":"account","account":\{[^{}]*?"id":"([^"]+)"/g);
+  return new Set([...told].map(([, id]) => id)).size;
+}
+
 /** The count of the store that a data folder stands for. */
 export async function openAccountCount(dataDir: string): Promise<AccountCount> {
   const uri = mongodbUriOf(dataDir);
   if (uri !== null) return onMongodb(uri);
-  const tables = await openTables(dataDir);
-  return {
-    async now() {
-      tables.root.resetReadTxn();
-      return tables.accounts.getCount();
-    },
-    close: () => closeTables(tables),
-  };
+  return { now: () => countIn(`${dataDir}/pixstate.log`), close: async () => {} };
 }

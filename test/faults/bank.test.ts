@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Account } from '../../src/domain/account.ts';
-import { type BankMessage, BankOutcomeUnknown, BankRefused } from '../../src/engine/bank.ts';
+import { type BankMessage, BankOutcomeUnknown, BankRefused, type ReturnTurn } from '../../src/engine/bank.ts';
 import type { Door, TransactionRecord } from '../../src/engine/journal.ts';
 import type { MessageAnswer } from '../../src/engine/payments.ts';
 import { newEndToEndId } from '../support/flows.ts';
@@ -361,7 +361,7 @@ function never(): Promise<never> {
 class StingyBank extends SandboxBank {
   asked = 0;
 
-  override giveBack(): Promise<void> {
+  override giveBack(): Promise<ReturnTurn> {
     this.asked += 1;
     return never();
   }

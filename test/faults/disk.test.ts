@@ -3,8 +3,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
 import { clientOf } from '../support/client.ts';
-import { type Env, endWithin, freePort, type Spawned, spawnProgram } from '../support/process.ts';
+import { type Env, endWithin, type Spawned, spawnProgram } from '../support/process.ts';
 import { serverEnv, startServer } from '../support/server.ts';
 import { expectCleanEnd } from './broken-disk.ts';
 import { expectVerified, withFolder } from './scene.ts';
@@ -19,7 +20,7 @@ function spawnLimited(kilobytes: number, env: Env): Spawned {
 
 test('a file that may not grow: no more success, a word on why, an exit status, and a clean start', async () => {
   await expectCleanEnd({}, (server) => {
-    const bytes = statSync(join(server.dataDir, 'pixstate.lmdb')).size;
+    const bytes = statSync(join(server.dataDir, 'pixstate.log')).size;
     return spawnLimited(Math.ceil(bytes / 1024) + 1_500, server.env);
   });
 });

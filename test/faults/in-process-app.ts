@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { Directory } from '../../src/accounts/directory.ts';
 import { createApp } from '../../src/api/app.ts';
+import { BucketPlaces, RateLimit } from '../../src/api/rate-limit.ts';
+import { statementsOf } from '../../src/engine/statement/page.ts';
 import { listen } from '../../src/server/http.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
 import { openProcess, type Process, type SetClock, seal, TestBank } from './in-process.ts';
@@ -23,11 +25,16 @@ export async function withApp(
   const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank() });
   const now = (): number => clock.ms;
   const failures: unknown[] = [];
+  const places = new BucketPlaces(now);
   const app = createApp({
     journal: process.store.journal,
+    statement: statementsOf(process.store.journal),
     payments: process.payments,
     directory: new Directory(process.store.accounts, seal(), now),
+    rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), now),
     now,
+    elapsed: now,
+    patienceMs: 0,
     newRequestId: randomUUID,
     trustedProxyHops: 0,
     sandbox: false,

@@ -10,14 +10,17 @@ import { Desk } from '../../src/bank/desk.ts';
 import type { Account } from '../../src/domain/account.ts';
 import {
   type Awakening,
+  BANK_PACE,
   type Bank,
   type BankMessage,
   type ChargeToRegister,
+  type PayoutContract,
   PunctualBank,
+  type ReturnTurn,
 } from '../../src/engine/bank.ts';
 import type { Answer } from '../../src/engine/commands.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import type { TransactionRecord } from '../../src/engine/journal.ts';
+import type { ChargeRecord, TransactionRecord } from '../../src/engine/journal.ts';
 import { adjust, Payments } from '../../src/engine/payments.ts';
 import type { Store } from '../../src/engine/store.ts';
 import { freshWork } from '../../src/jobs/fresh-work.ts';
@@ -41,16 +44,24 @@ export class TestBank implements Bank {
   readonly name = 'test';
   readonly everyDoorSpeaks = false;
   readonly canRepeatSubmit = false;
+  readonly canRepeatUnknown = false;
+  readonly pace = BANK_PACE;
+  readonly looseIds = false;
   readonly canBeAsked = true;
   readonly fillIn = null;
   readonly submitted: string[] = [];
   readonly queried: string[] = [];
   readonly givenBack: string[] = [];
+  readonly refunded: string[] = [];
+  readonly canceled: string[] = [];
+  isReachable = true;
   whenRegistered: Doing<ChargeToRegister, void> = async () => {};
   whenChecked: () => Promise<void> = async () => {};
   whenSubmitted: Doing<string, void> = async () => {};
   whenQueried: Doing<string, BankMessage[] | null> = async () => [];
   whenGivenBack: Doing<string, void> = async () => {};
+  whenRefunded: Doing<string, BankMessage[]> = async () => [];
+  whenCanceled: Doing<string, BankMessage[]> = async () => [];
 
   async register(charge: ChargeToRegister): Promise<{ qrcode: string; wakeInMs: null }> {
     await this.whenRegistered(charge);
@@ -67,14 +78,41 @@ export class TestBank implements Bank {
     return { wakeInMs: null };
   }
 
-  async giveBack({ endToEndId }: { endToEndId: string }): Promise<void> {
+  async contract(): Promise<PayoutContract> {
+    return {};
+  }
+
+  async giveBack({ endToEndId }: { endToEndId: string }): Promise<ReturnTurn> {
     this.givenBack.push(endToEndId);
     await this.whenGivenBack(endToEndId);
+    return { wakeInMs: null };
   }
 
   query({ id }: TransactionRecord): Promise<BankMessage[] | null> {
     this.queried.push(id);
     return this.whenQueried(id);
+  }
+
+  canAskAbout(): boolean {
+    return true;
+  }
+
+  says(): null {
+    return null;
+  }
+
+  reachable(): boolean {
+    return this.isReachable;
+  }
+
+  async refund(_: ChargeRecord, refundId: string): Promise<Awakening> {
+    this.refunded.push(refundId);
+    return { messages: await this.whenRefunded(refundId), wakeInMs: null };
+  }
+
+  async cancel({ id }: Pick<ChargeRecord, 'id'>): Promise<BankMessage[]> {
+    this.canceled.push(id);
+    return this.whenCanceled(id);
   }
 
   async wake(): Promise<Awakening> {
@@ -165,7 +203,7 @@ export function openProcess(options: ProcessOptions): Process {
     onTrouble,
   });
   const common = { engine, payments, journal, due, bank, now, onTrouble };
-  const desk = new Desk({ ...common, ...(elapsed === undefined ? {} : { elapsed }) });
+  const desk = new Desk({ ...common, stuckAfterMs: 300_000, ...(elapsed === undefined ? {} : { elapsed }) });
   const timers = new Timers(common);
   if (fresh) engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });

@@ -1,9 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
 import { basic, fetchReply, merchant } from '../support/client.ts';
 import { charge } from '../support/flows.ts';
 import { whole } from '../support/json.ts';
-import { type Env, freePort, type Spawned, spawnNode } from '../support/process.ts';
+import { type Env, type Spawned, spawnNode } from '../support/process.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { serverEnv, startServer } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';

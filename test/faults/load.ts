@@ -37,7 +37,17 @@ const CASHOUT_EVENTS: Record<string, string[]> = {
   '07': ['pending'],
 };
 /** What goes on changing after a creation. */
-const CHANGING = ['status', 'updatedAt', 'paidAt', 'reference', 'customer'];
+const CHANGING = [
+  'status',
+  'updatedAt',
+  'paidAt',
+  'reference',
+  'customer',
+  'refundedAmount',
+  'chargedbackAmount',
+  'refundableAmount',
+  'returnedAmount',
+];
 
 function statusesOf(plan: Plan): string[] {
   const scenario = String(plan.amount).slice(-2);

@@ -163,6 +163,12 @@ export const PIX_IN_MESSAGES: readonly string[] = [
 
 export const CASHOUT_MESSAGES: readonly string[] = ['START', 'SETTLE', 'FAIL', 'REJECT', 'CANCEL'];
 
+/**
+ * Messages about a part of a transaction (additions): they name no state, or only where they take the last cent, so
+ * `parts.test.ts` walks them, and not these tables.
+ */
+export const PART_MESSAGES: readonly string[] = ['REFUND_ORDER', 'REFUND_DONE', 'REFUND_FAILED', 'RETURN'];
+
 /** "Event kinds": all 16. */
 export const EVENTS: readonly string[] = [
   'pix-in.waiting_payment',

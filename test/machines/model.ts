@@ -16,6 +16,8 @@ import {
 } from '@xstate/test';
 import type { ActorLogic, AnyActorScope, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
 
+import { PART_MESSAGES } from './contract-tables.ts';
+
 export type Model = TestModel<AnyMachineSnapshot, EventObject, object>;
 export type ModelPath = TestPath<AnyMachineSnapshot, EventObject>;
 
@@ -26,9 +28,10 @@ export interface ModelParts {
   eventOf: (type: string) => EventObject;
 }
 
-/** The message types of a state, `xstate.after...` ones too, in the chart's order. */
+/** The message types of a state, `xstate.after...` ones too, in the chart's order; parts are walked elsewhere. */
 function ownTypesOf(machine: AnyStateMachine, state: string): string[] {
-  return machine.root.states[state]?.ownEvents ?? [];
+  const types: string[] = machine.root.states[state]?.ownEvents ?? [];
+  return types.filter((type) => !PART_MESSAGES.includes(type));
 }
 
 /** Every event that any state names, `xstate.after...` ones too, and all the kind's messages. */

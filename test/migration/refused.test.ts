@@ -4,10 +4,10 @@ import * as assert from 'uvu/assert';
 import { verifyStore } from '../../src/audit/verify.ts';
 import type { Append, Store } from '../../src/engine/store.ts';
 import { MigrationRefused, type RefusalCode } from '../../src/migration/refused.ts';
-import { closeTables, openTables } from '../../src/store/lmdb/tables.ts';
 import { adjusted, chargeCreated, chargePaid, grow } from '../store/contract/builders.ts';
 import { first, same } from '../store/contract/harness.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
+import { withStoredTables } from '../support/stored-tables.ts';
 import {
   A,
   ALL,
@@ -39,6 +39,18 @@ async function pair(): Promise<{ source: Store; target: Store }> {
   return { source, target: openMemory(new MemoryState()) };
 }
 
+test('a target of another bank: nothing is written; one of nobody is this bank’s from then on', async () => {
+  const { source, target } = await pair();
+  await source.marks.keepMark('bank', 'sandbox');
+  await source.marks.putMark('bank:reconciled', '1000');
+  const other = openMemory(new MemoryState());
+  await other.marks.keepMark('bank', 'api-pix efi x');
+  await expectRefused({ source, target: other }, 'TARGET_OF_ANOTHER_BANK');
+  await run({ source, target });
+  assert.is(await target.marks.mark('bank'), 'sandbox');
+  assert.is(await target.marks.mark('bank:reconciled'), '1000');
+});
+
 /** The run is refused, and wrote nothing unless it had to. */
 async function expectRefused(
   parts: Parameters<typeof run>[0],
@@ -66,13 +78,11 @@ test('an account that is not there', async () => {
 
 test('a source that verify has something against, in any of the accounts', async () => {
   const folder = await scene.copy();
-  const tables = await openTables(folder);
-  for (const { key, value } of tables.transactions.getRange({ start: 'bb' })) {
-    const record = JSON.parse(value);
-    await tables.transactions.put(key, JSON.stringify({ ...record, events: record.events + 1 }));
-    break;
-  }
-  await closeTables(tables);
+  await withStoredTables(folder, ({ records }) => {
+    const [row] = records.rows().filter(({ key }) => key >= 'bb');
+    const record = JSON.parse(row?.value ?? '');
+    records.put([record.id], JSON.stringify({ ...record, events: record.events + 1 }));
+  });
   const source = await openFolderStore(folder);
   const target = openMemory(new MemoryState());
   const refused = await expectRefused({ source, target }, 'SOURCE_NOT_VERIFIED');
@@ -87,10 +97,10 @@ test('a source that verify has something against, in any of the accounts', async
 
 test('a record that no journal tells of', async () => {
   const folder = await scene.copy();
-  const tables = await openTables(folder);
-  for (const { value } of tables.transactions.getRange({ start: 'aa', limit: 1 }))
-    await tables.transactions.put('zz', JSON.stringify({ ...JSON.parse(value), id: 'zz' }));
-  await closeTables(tables);
+  await withStoredTables(folder, ({ records }) => {
+    const [row] = records.rows().filter(({ key }) => key >= 'aa');
+    records.put(['zz'], JSON.stringify({ ...JSON.parse(row?.value ?? ''), id: 'zz' }));
+  });
   const source = await openFolderStore(folder);
   const target = openMemory(new MemoryState());
   const refused = await expectRefused({ source, target }, 'SOURCE_NOT_VERIFIED');

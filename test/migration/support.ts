@@ -46,7 +46,6 @@ export function openFolderStore(folder: string): Promise<Store> {
     folder,
     incarnation: `i${incarnations}`,
     now: () => NOW,
-    silentAfterMs: 5_000,
     onFatal: (error) => {
       throw error;
     },

@@ -1,6 +1,7 @@
 /** The database away: while a server runs, and when it starts. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
 import { expectVerified, MOST_MORE_BYTES, residentBytes } from '../faults/scene.ts';
 import { cli } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
@@ -8,7 +9,7 @@ import { expectError } from '../support/expect.ts';
 import { charge, reaches, transfer } from '../support/flows.ts';
 import { text } from '../support/json.ts';
 import { freshDatabase, withMongod, withProxiedMongod } from '../support/mongodb.ts';
-import { endWithin, freePort, type Spawned, spawnNode, temporaryFolder } from '../support/process.ts';
+import { endWithin, type Spawned, spawnNode, temporaryFolder } from '../support/process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type Server, serverEnv } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';

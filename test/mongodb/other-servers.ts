@@ -4,8 +4,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BSON, type Document, MongoClient } from 'mongodb';
+import { freePort } from '../../scripts/mongod/ports.ts';
 import { ensureMongod } from '../../scripts/mongod.ts';
-import { freePort, spawnProgram } from '../support/process.ts';
+import { spawnProgram } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 import { MessageSplitter, requestIdOf } from '../support/wire.ts';
 

@@ -2,18 +2,12 @@
 import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
 import { cli } from '../support/cli.ts';
 import { merchant } from '../support/client.ts';
 import { charge } from '../support/flows.ts';
 import { freshDatabase, testUri, withMongod } from '../support/mongodb.ts';
-import {
-  type Env,
-  endWithin,
-  freePort,
-  type Outcome,
-  spawnNode,
-  temporaryFolder,
-} from '../support/process.ts';
+import { type Env, endWithin, type Outcome, spawnNode, temporaryFolder } from '../support/process.ts';
 import { serverEnv } from '../support/server.ts';
 import { withDatabase } from '../support/store.ts';
 import { sleep, until } from '../support/wait.ts';

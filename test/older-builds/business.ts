@@ -2,7 +2,7 @@
 import * as assert from 'uvu/assert';
 import { callBack } from '../faults/scene.ts';
 import { cli } from '../support/cli.ts';
-import { merchantOf } from '../support/client.ts';
+import { type Client, merchantOf } from '../support/client.ts';
 import { expectError, expectStatus } from '../support/expect.ts';
 import type { FixtureSuite } from '../support/fixture.ts';
 import { askTransfer, charge, deliveries, reaches, shown, told, transfer } from '../support/flows.ts';
@@ -10,7 +10,7 @@ import { at, list, text, whole } from '../support/json.ts';
 import { countDeliveries, keptMerchant, keptOf } from '../support/older-build.ts';
 import type { Received } from '../support/receiver.ts';
 import { isSignedWith } from '../support/signature.ts';
-import { eachOf } from '../support/wait.ts';
+import { eachOf, until } from '../support/wait.ts';
 import { clientOf, listed, played, type Served, SOON_MS } from './served.ts';
 
 const TOGETHER = 4;
@@ -20,8 +20,37 @@ async function areRetired({ kept, server }: Served, merchant: string): Promise<v
   expectError(await retired.get('/balance'), 401, 'INVALID_CREDENTIALS');
 }
 
+/** The balance that a merchant's statement comes to, whose rows begin at nothing and add up. */
+async function toldBalance(client: Client): Promise<number> {
+  const pages = ['/statement?from=2020-01-01&to=2100-01-01&limit=50'];
+  let [balance, rows] = [0, 0];
+  for (const path of pages) {
+    const page = expectStatus(await client.get(path), 200);
+    assert.is(whole(page, 'openingBalance'), balance);
+    for (const row of list(page, 'data')) {
+      balance += whole(row, 'amount');
+      rows += 1;
+      assert.is(whole(row, 'balance'), balance);
+    }
+    assert.is(whole(page, 'closingBalance'), balance);
+    const next = at(page, 'nextCursor');
+    if (next !== null) pages.push(`/statement?limit=50&cursor=${next}`);
+  }
+  assert.ok(rows > 0);
+  return balance;
+}
+
 /** What has come to rest, and all that transactions, messages and accounts are known by. */
 export function isKnown({ test }: FixtureSuite<Served>): void {
+  test('statements tell what changed the balances, from the first entry on', async (served) => {
+    await eachOf(['shop', 'overdrawn', 'flooded'], TOGETHER, async (name) => {
+      const client = clientOf(served, name);
+      // What is in hand goes on meanwhile.
+      const agrees = async (): Promise<boolean> => (await toldBalance(client)) === (await client.balance());
+      await until(agrees, SOON_MS, `the statement of ${name} ends with its balance`);
+    });
+  });
+
   test('what has come to rest is shown as it was', async (served) => {
     const resting = served.kept.transactions.filter(({ moves, merchant }) => !moves && merchant !== null);
     assert.ok(resting.length > 25, `${resting.length} transactions`);

@@ -23,8 +23,9 @@ async function attentionIds(copy: Copy, kind: string): Promise<string[]> {
   return items.map((item) => text(item, 'id'));
 }
 
-/** An entry as builds told it that said neither its door nor why it was refused; no code was stored then. */
-function asToldBefore(entry: Json): Json {
+/** An entry as its build told it: those up to 70ffb18 said neither its door nor why it was refused; no code was stored then. */
+function asToldBefore(entry: Json, told: Json): Json {
+  if (Object.hasOwn(object(told), 'door')) return entry;
   const { door, refusal, ...before } = object(entry);
   assert.ok(['api', 'bank', 'sandbox', 'ops', 'clock'].includes(String(door)));
   if (refusal !== null) {
@@ -47,8 +48,10 @@ function answersTheSame({ test }: FixtureSuite<Copy>): void {
   });
 
   test('what needs a person is listed', async (copy) => {
-    // Account and amount were not named by that build.
-    const items = list(await ask(copy, 'attention'), 'items').map((item) => {
+    // Account and amount were not named by builds up to 70ffb18.
+    const areNamed = copy.kept.attention.some((before) => Object.hasOwn(object(before), 'account'));
+    const items = list(await ask(copy, 'attention'), 'items').map((item): Json => {
+      if (areNamed) return item;
       const { account: _account, amount: _amount, ...kept } = object(item);
       return kept;
     });
@@ -70,7 +73,9 @@ function answersTheSame({ test }: FixtureSuite<Copy>): void {
     assert.ok(Object.keys(inspected).length >= 5);
     await eachOf(Object.entries(inspected), TOGETHER, async ([story, document]) => {
       const told = object(await ask(copy, 'inspect', keptOf(copy.kept, story).id));
-      assert.equal({ ...told, entries: list(told, 'entries').map(asToldBefore) }, document, story);
+      const before = list(document, 'entries');
+      const entries = list(told, 'entries').map((entry, index) => asToldBefore(entry, before[index] ?? null));
+      assert.equal({ ...told, entries }, document, story);
     });
   });
 }

@@ -14,7 +14,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { type Json, object } from './json.ts';
+import { at, type Json, object } from './json.ts';
 import { type Env, packageRoot, temporaryFolder } from './process.ts';
 import { type Receiver, type ReceiverAddress, startReceiver } from './receiver.ts';
 import { callbackSecret } from './signature.ts';
@@ -101,12 +101,34 @@ export function keptIn(build: string, store: KeptStore): string {
 const ANSWERS = 'answers.json';
 const DOCUMENTS = 'documents.json.gz';
 
-/** What the build answered. */
+const REFUNDABLE_MS = 90 * 24 * 3_600_000;
+
+/** A transaction as that build showed it, with what is shown since: it took money back as a whole or not at all. */
+function shownSince(body: Json): Json {
+  const shown = object(body);
+  const { type, status, amount = null, paidAt } = shown;
+  if (type === 'cashout') return { ...shown, returnedAmount: 0 };
+  const isRefundable = status === 'paid' && Date.now() - Date.parse(String(paidAt)) < REFUNDABLE_MS;
+  return {
+    ...shown,
+    idempotencyKey: null,
+    refundedAmount: status === 'refunded' ? amount : 0,
+    chargedbackAmount: status === 'chargedback' ? amount : 0,
+    refundableAmount: isRefundable ? amount : 0,
+  };
+}
+
+/** What the build answered, as it is answered since. */
 export async function readAnswers(kept: string): Promise<Kept> {
   const answers: KeptAnswers = JSON.parse(await readFile(join(kept, ANSWERS), 'utf8'));
   const packed = await readFile(join(kept, DOCUMENTS));
   const documents: KeptDocuments = JSON.parse(gunzipSync(packed).toString('utf8'));
-  return { ...answers, ...documents };
+  const bodies = Object.entries(documents.bodies).map(([id, body]) => [id, shownSince(body)]);
+  const inspected = Object.entries(documents.inspected).map(([story, document]) => [
+    story,
+    { ...object(document), transaction: shownSince(at(document, 'transaction')) },
+  ]);
+  return { ...answers, bodies: Object.fromEntries(bodies), inspected: Object.fromEntries(inspected) };
 }
 
 /** Each member on a line of its own, those of lists too: what is kept is read, and compared with what comes later. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +14,8 @@ export type Env = Record<string, string>;
 /** How a process ended. `code` is null when a signal ended it. */
 export interface Outcome {
   code: number | null;
+  /** What ended it where nothing else did, SIGKILL for one. */
+  signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
   elapsedMs: number;
@@ -34,6 +35,7 @@ export interface Spawned {
 const configuration = [
   'PORT',
   'HOST',
+  'HTTP_THREADS',
   'DATA_DIR',
   'MONGODB_URI',
   'MONGODB_TEST_URI',
@@ -47,6 +49,8 @@ const configuration = [
   'BANK_CALLBACK_SECRET',
   'SECRETS_KEY',
   'ADMIN_PORT',
+  'ADMIN_HOST',
+  'CONSOLE',
   'WEBHOOK_RETRY_SCALE',
   'FORCE_COLOR',
 ];
@@ -59,7 +63,8 @@ atEnd(() => {
 function childEnv(env: Env): NodeJS.ProcessEnv {
   const inherited = { ...process.env };
   for (const name of configuration) delete inherited[name];
-  return { ...inherited, ...env };
+  // A thread more for each of the servers that run beside each other: the console's own tests turn it on.
+  return { ...inherited, CONSOLE: 'off', ...env };
 }
 
 /** Starts `node args...` in the package's root; it ends with this process at the latest. */
@@ -89,9 +94,9 @@ export function spawnProgram(program: string, args: string[], env: Env): Spawned
       alive.delete(child);
       reject(error);
     });
-    child.once('close', (code) => {
+    child.once('close', (code, signal) => {
       alive.delete(child);
-      resolve({ code, stdout: out, stderr: err, elapsedMs: performance.now() - started });
+      resolve({ code, signal, stdout: out, stderr: err, elapsedMs: performance.now() - started });
     });
   });
   return { child, pid: child.pid ?? -1, stdout: () => out, stderr: () => err, ended };
@@ -109,19 +114,6 @@ export async function endWithin(spawned: Spawned, timeoutMs: number): Promise<Ou
   spawned.child.kill('SIGKILL');
   await spawned.ended;
   throw new Error(`process still ran after ${timeoutMs} ms: ${spawned.stderr()}`);
-}
-
-/** A port on loopback that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', resolve);
-  });
-  const address = probe.address();
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /** A new temporary folder. */

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { request } from 'undici';
-import { type Env, endWithin, freePort, type Spawned, spawnNode, temporaryFolder } from './process.ts';
+import { freePort } from '../../scripts/mongod/ports.ts';
+import { type Env, endWithin, type Spawned, spawnNode, temporaryFolder } from './process.ts';
 import { dropStore, storeEnv } from './store.ts';
 import { sleep } from './wait.ts';
 
@@ -76,6 +77,12 @@ async function ready(root: string, spawned: Spawned): Promise<void> {
   throw new Error(`the server was not ready within ${readyTimeoutMs} ms: ${spawned.stderr()}`);
 }
 
+/** The HTTP threads of servers that tests start, where the run says so and a test doesn't. */
+function threadsEnv(): Env {
+  const { TEST_HTTP_THREADS } = process.env;
+  return TEST_HTTP_THREADS === undefined ? {} : { HTTP_THREADS: TEST_HTTP_THREADS };
+}
+
 /** The configuration that the tests run a server with. */
 export function serverEnv(dataDir: string, port: number, adminPort: number, env: Env = {}): Env {
   return {
@@ -85,6 +92,7 @@ export function serverEnv(dataDir: string, port: number, adminPort: number, env:
     SANDBOX_DELAY_MS: '50',
     WEBHOOK_RETRY_SCALE: '0.001',
     LOG_LEVEL: 'warn',
+    ...threadsEnv(),
     ...storeEnv(dataDir, env),
     ...env,
   };
@@ -103,8 +111,19 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const root = `http://127.0.0.1:${port}`;
   const entry = options.entry ?? serverEntry;
   let env = serverEnv(dataDir, port, adminPort, options.env);
-  let spawned = spawnNode(entry, env);
   let running = true;
+  /** Starts the process; where it ends and nobody told it to, the test's output says of what. */
+  function launch(): Spawned {
+    const one = spawnNode(entry, env);
+    one.ended.then(
+      ({ code, signal, stderr }) => {
+        if (running && one === spawned) console.error(`the server ended: ${code ?? signal} ${stderr}`);
+      },
+      () => {},
+    );
+    return one;
+  }
+  let spawned = launch();
 
   async function discard(): Promise<void> {
     if (options.dataDir !== undefined) return;
@@ -145,8 +164,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     async restart(changes = {}) {
       if (running) await terminate();
       env = { ...env, ...changes };
-      spawned = spawnNode(entry, env);
       running = true;
+      spawned = launch();
       await ready(root, spawned);
     },
     async stop() {

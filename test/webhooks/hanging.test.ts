@@ -78,11 +78,11 @@ async function openProcess(folder: string): Promise<Process> {
   const onFatal = (error: Error): void => {
     throw error;
   };
-  const opened = await openLmdbStore({ folder, incarnation, now, silentAfterMs: 1_000, onFatal });
+  const opened = await openLmdbStore({ folder, incarnation, now, onFatal });
   const { store, writes } = counted(opened);
   const { journal, due, backlog } = store;
   const directory = new Directory(store.accounts, seal(), now);
-  const settings = (id: string): Promise<Account | null> => directory.account(id);
+  const settings = (id: string): Account | null | Promise<Account | null> => directory.account(id);
   const engine = new Engine({
     store,
     everyDoorSpeaks: true,
@@ -107,7 +107,7 @@ async function openProcess(folder: string): Promise<Process> {
     onAttempt: (record) => attempted.push(record),
   });
   const common = { engine, payments, journal, due, bank, now, onTrouble };
-  const [desk, timers] = [new Desk(common), new Timers(common)];
+  const [desk, timers] = [new Desk({ ...common, stuckAfterMs: 300_000 }), new Timers(common)];
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
   const clock = new LocalClock({ jobs: [...shared, ...local], onError: onTrouble, stopTimeoutMs: 1_000 });

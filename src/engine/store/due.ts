@@ -10,8 +10,8 @@ interface DueParts {
   ahead?: number;
 }
 
-/** A clock that was set back by less is let be. */
-const SET_MS = 1_000;
+/** A clock that was set back by less (ms) is let be. */
+export const SET_MS = 1_000;
 
 /** A thing that is due at a time (ms since 1970). It is a hint: its claimer reads again the state that it acts on. */
 export type Due = DueParts &
@@ -37,6 +37,8 @@ export function postponed<Some extends Due>(due: Some, delayMs: number, clock: n
 
 export type DueKind = Due['kind'];
 
+export const DUE_KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
+
 /**
  * A due thing of some kinds in one's hands, until it is settled. The token is the adapter's own: it says which
  * claim it is and whose.
@@ -51,6 +53,11 @@ export type Claim = ClaimOf<DueKind>;
 export function claimOn(due: Due, token: string): Claim {
   // TypeScript does not see that a due thing of each kind gives a claim of that kind.
   return { due, token } as Claim;
+}
+
+/** A question to the bank about a transaction, as soon as may be. */
+export function question(account: string, transaction: string, at: number): Due {
+  return { kind: 'bank', at, account, transaction, tries: 0, order: { kind: 'ask' } };
 }
 
 /** Whether a claim is on a due thing of a kind. */

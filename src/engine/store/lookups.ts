@@ -3,6 +3,8 @@
 /**
  * What transactions are found by, within an account:
  * `idempotencyKey` (cashout), `externalRef` (the newest charge), `reference` (cashout, end-to-end id),
+ * `chargeKey` (charge, idempotency key), `refund` and `refundKey` (the charge of a refund, by its id and by its
+ * idempotency key), `return` (the cashout that a return's id, and a return's id with its amount, belong to),
  * `payment` (the charge that an end-to-end id pays or is held for), `returned` (end-to-end ids given back),
  * `adjustment` (message ids of adjustments; its value is a digest, not a transaction), `refusal` (messages that
  * were refused and recorded, so that each is recorded once).
@@ -11,6 +13,10 @@ export type LookupName =
   | 'idempotencyKey'
   | 'externalRef'
   | 'reference'
+  | 'chargeKey'
+  | 'refund'
+  | 'refundKey'
+  | 'return'
   | 'payment'
   | 'returned'
   | 'adjustment'
@@ -20,6 +26,18 @@ export interface Lookup {
   name: LookupName;
   /** Of at most 512 bytes: `lookupKey` sees to that. */
   key: string;
+}
+
+/** What an account knows a transaction by. */
+export interface QuotedRow {
+  name: LookupName;
+  transaction: string;
+}
+
+export interface QuotedPage {
+  rows: QuotedRow[];
+  /** The account that the next page comes behind; null after the last one. */
+  next: string | null;
 }
 
 /** Points at a transaction's id, or holds a value of its own. */

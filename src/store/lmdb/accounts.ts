@@ -2,66 +2,84 @@
 import type { Account } from '../../domain/account.ts';
 import type { AccountTable, Marks } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
-import { fitsKey } from './tables.ts';
+import { ALL, fitsKey } from './projections/keys.ts';
 
 export class LmdbAccounts implements AccountTable {
   readonly #environment: Environment;
+  /** Versions of accounts that are on their way to the disk. */
+  readonly #underWay = new Map<string, number>();
 
   constructor(environment: Environment) {
     this.#environment = environment;
   }
 
   async get(id: string): Promise<Account | null> {
-    const { accounts } = this.#environment.fresh();
-    const text = fitsKey(id) ? accounts.get(id) : undefined;
-    return text === undefined ? null : JSON.parse(text);
+    const { accounts } = this.#environment.opened.projections;
+    return fitsKey(id) ? accounts.get(id) : null;
   }
 
   async byClientId(clientId: string): Promise<Account | null> {
-    const { clients } = this.#environment.fresh();
-    const id = fitsKey(clientId) ? clients.get(clientId) : undefined;
-    return id === undefined ? null : this.get(id);
+    const { clients } = this.#environment.opened.projections;
+    const id = fitsKey(clientId) ? clients.get(clientId) : null;
+    return id === null ? null : this.get(id);
   }
 
   async all(): Promise<Account[]> {
-    return [...this.#environment.fresh().accounts.getRange()].map(({ value }) => JSON.parse(value));
+    return [...this.#environment.opened.projections.accounts.range(...ALL)].map(([, account]) => account);
   }
 
   async isEmpty(): Promise<boolean> {
-    return this.#environment.fresh().accounts.getKeysCount({ limit: 1 }) === 0;
+    for (const _ of this.#environment.opened.projections.accounts.range(...ALL)) return false;
+    return true;
   }
 
-  put(account: Account): Promise<boolean> {
-    return this.#environment.transaction(({ accounts, clients }) => {
-      const text = accounts.get(account.id);
-      const before: Account | null = text === undefined ? null : JSON.parse(text);
-      if ((before?.version ?? 0) !== account.version - 1) return false;
-      if (before !== null && before.clientId !== account.clientId) void clients.remove(before.clientId);
-      void clients.put(account.clientId, account.id);
-      void accounts.put(account.id, JSON.stringify(account));
-      return true;
+  async put(account: Account): Promise<boolean> {
+    const { id, version } = account;
+    const isWritten = await this.#environment.facts((projections) => {
+      const before = this.#underWay.get(id) ?? projections.accounts.get(id)?.version ?? 0;
+      if (before !== version - 1) return { facts: [], result: false };
+      this.#underWay.set(id, version);
+      return { facts: [{ kind: 'account', account }], result: true };
     });
+    if (isWritten && this.#underWay.get(id) === version) this.#underWay.delete(id);
+    return isWritten;
   }
 }
 
 export class LmdbMarks implements Marks {
   readonly #environment: Environment;
+  /** Marks that are on their way to the disk, as they will be. */
+  readonly #underWay = new Map<string, { text: string }>();
 
   constructor(environment: Environment) {
     this.#environment = environment;
   }
 
   async mark(name: string): Promise<string | null> {
-    return this.#environment.fresh().marks.get(name) ?? null;
+    return this.#environment.opened.projections.marks.get(name);
   }
 
   async keepMark(name: string, text: string): Promise<void> {
-    await this.#environment.transaction(({ marks }) => {
-      if (!marks.doesExist(name)) void marks.put(name, text);
-    });
+    await this.#put(name, text, (present) => present === null);
   }
 
   async putMark(name: string, text: string): Promise<void> {
-    await this.#environment.transaction(({ marks }) => void marks.put(name, text));
+    await this.#put(name, text, () => true);
+  }
+
+  swapMark(name: string, before: string | null, text: string): Promise<boolean> {
+    return this.#put(name, text, (present) => present === before);
+  }
+
+  /** Puts a text where what lies there by then is fit for it; whether it was. */
+  async #put(name: string, text: string, isFit: (present: string | null) => boolean): Promise<boolean> {
+    const own = { text };
+    const isPut = await this.#environment.facts(({ marks }) => {
+      if (!isFit(this.#underWay.get(name)?.text ?? marks.get(name))) return { facts: [], result: false };
+      this.#underWay.set(name, own);
+      return { facts: [{ kind: 'mark', name, text }], result: true };
+    });
+    if (this.#underWay.get(name) === own) this.#underWay.delete(name);
+    return isPut;
   }
 }

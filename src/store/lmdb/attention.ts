@@ -1,10 +1,9 @@
 /**
- * Items for a person to look at, in the embedded store. Each known item has a row; what is on the list has another one
- * in its kind's own table, in the order of the list, so that a kind's items are paged and counted without reading others.
+ * Items for a person to look at, in the embedded store. What is on the list is kept in its order, by kind, so that a
+ * kind's items are paged and counted without reading others.
  */
-import { ATTENTION_KINDS, type AttentionKind, type AttentionNote } from '../../engine/journal.ts';
+import { ATTENTION_KINDS, type AttentionKind } from '../../engine/journal.ts';
 import {
-  type Append,
   type Attention,
   type AttentionFilter,
   type AttentionItem,
@@ -13,58 +12,39 @@ import {
   itemOf,
 } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
-import { fitsKey, type Tables } from './tables.ts';
+import type { Fact } from './log/rows.ts';
+import { known } from './projections/attention.ts';
+import { endOf, fitsKey, keyOf } from './projections/keys.ts';
+import type { Noted } from './projections/projections.ts';
 
-/** Items of former builds have neither amount nor what they are about. */
-interface Noted {
-  item: AttentionNote & { since: string } & Partial<AttentionItem>;
-  done: boolean;
-}
-
-type Tabled = Pick<Tables, 'attention' | 'listed'>;
+/** Of a time in ISO 8601, UTC, with ms. */
+const TIME_LENGTH = 24;
 
 function whole({ kind, id, what, next, since, about, amount }: Noted['item']): AttentionItem {
   return itemOf({ kind, id, what, next }, since, about, amount);
 }
 
-function known({ attention }: Tabled, { id, kind }: AttentionKey): Noted | null {
-  const value = attention.get([id, kind]);
-  return value === undefined ? null : JSON.parse(value);
+type ToldFact = Fact & { kind: 'noted' | 'dismissed' | 'withdrawn' };
+
+function keyIn(fact: ToldFact): AttentionKey {
+  return fact.kind === 'noted' ? fact.item : fact.key;
 }
 
-function put({ attention, listed }: Tabled, item: AttentionItem): Promise<boolean>[] {
-  const noted: Noted = { item, done: false };
-  return [
-    attention.put([item.id, item.kind], JSON.stringify(noted)),
-    listed[item.kind].put([item.since, item.id], ''),
-  ];
+/** Whether a fact changes what is known. */
+function isNews(kept: Parameters<typeof known>[0], fact: ToldFact): boolean {
+  const noted = known(kept, keyIn(fact));
+  if (fact.kind === 'noted') return noted === null;
+  return noted !== null && !(fact.kind === 'dismissed' && noted.done);
 }
 
-/** Puts an item in the place of the one before, done or not: what happens again is news again. */
-export function putAnew(tables: Tabled, item: AttentionItem): Promise<boolean>[] {
-  const before = known(tables, item);
-  const writes = put(tables, item);
-  if (before !== null && before.item.since !== item.since)
-    writes.push(tables.listed[item.kind].remove([before.item.since, item.id]));
-  return writes;
-}
-
-function remove(tables: Tabled, key: AttentionKey): void {
-  const before = known(tables, key);
-  if (before === null) return;
-  void tables.attention.remove([key.id, key.kind]);
-  void tables.listed[key.kind].remove([before.item.since, key.id]);
-}
-
-/** What an append notes and what it withdraws, issued with it. */
-export function issueAttention(tables: Tabled, { attention, withdrawn }: Append): void {
-  // Neither `noOverwrite` nor a condition of its own holds inside a conditional block of lmdb 3.5.6.
-  for (const item of attention) if (known(tables, item) === null) void Promise.all(put(tables, item));
-  for (const key of withdrawn) remove(tables, key);
+function kindsOf({ kind }: AttentionFilter): readonly AttentionKind[] {
+  return kind === undefined ? ATTENTION_KINDS : [kind];
 }
 
 export class LmdbAttention implements Attention {
   readonly #environment: Environment;
+  /** Writes under way. */
+  #telling = 0;
 
   constructor(environment: Environment) {
     this.#environment = environment;
@@ -76,13 +56,16 @@ export class LmdbAttention implements Attention {
     filter: AttentionFilter,
     after: AttentionPlace | null,
   ): Generator<AttentionItem> {
-    const tables = this.#environment.tables;
+    const { projections } = this.#environment;
     const { since: from = '', account, url } = filter;
     const isBehind = after !== null && after.since >= from;
-    for (const [since, id] of tables.listed[kind].getKeys({ start: [isBehind ? after.since : from, ''] })) {
+    const start = keyOf(kind, isBehind ? after.since : from);
+    for (const [key] of projections.listed.range(start, endOf(kind))) {
+      const since = key.slice(kind.length + 1, kind.length + 1 + TIME_LENGTH);
+      const id = key.slice(kind.length + TIME_LENGTH + 2);
       if (isBehind && since === after.since && (kind < after.kind || (kind === after.kind && id <= after.id)))
         continue;
-      const noted = known(tables, { kind, id });
+      const noted = known(projections, { kind, id });
       if (noted === null) continue;
       const item = whole(noted.item);
       if (account !== undefined && item.about.account !== account) continue;
@@ -91,9 +74,9 @@ export class LmdbAttention implements Attention {
   }
 
   async page(filter: AttentionFilter, after: AttentionPlace | null, limit: number): Promise<AttentionItem[]> {
-    this.#environment.fresh();
+    this.#environment.expectOpen();
     const items: AttentionItem[] = [];
-    for (const kind of filter.kind === undefined ? ATTENTION_KINDS : [filter.kind]) {
+    for (const kind of kindsOf(filter)) {
       let taken = 0;
       for (const item of this.#itemsOf(kind, filter, after)) {
         items.push(item);
@@ -106,62 +89,63 @@ export class LmdbAttention implements Attention {
   }
 
   async count(filter: AttentionFilter, after: AttentionPlace | null): Promise<number> {
-    this.#environment.fresh();
+    this.#environment.expectOpen();
     let count = 0;
-    for (const kind of filter.kind === undefined ? ATTENTION_KINDS : [filter.kind])
-      for (const _ of this.#itemsOf(kind, filter, after)) count += 1;
+    for (const kind of kindsOf(filter)) for (const _ of this.#itemsOf(kind, filter, after)) count += 1;
     return count;
   }
 
   async counts(): Promise<Partial<Record<AttentionKind, number>>> {
-    const { listed } = this.#environment.fresh();
+    const { projections } = this.#environment.opened;
     const counts: Partial<Record<AttentionKind, number>> = {};
     for (const kind of ATTENTION_KINDS) {
-      const { entryCount } = listed[kind].getStats() as { entryCount: number };
-      if (entryCount > 0) counts[kind] = entryCount;
+      const count = projections.counts.get(kind) ?? 0;
+      if (count > 0) counts[kind] = count;
     }
     return counts;
   }
 
   async find(id: string): Promise<AttentionItem[]> {
+    const { projections } = this.#environment.opened;
     if (!fitsKey(id)) return [];
-    const tables = this.#environment.fresh();
     return ATTENTION_KINDS.flatMap((kind) => {
-      const noted = known(tables, { kind, id });
+      const noted = known(projections, { kind, id });
       return noted === null || noted.done ? [] : [whole(noted.item)];
     });
   }
 
   async note(items: AttentionItem[]): Promise<void> {
-    if (items.length === 0) return;
-    await this.#environment.transaction((tables) => {
-      for (const item of items) if (known(tables, item) === null) void Promise.all(put(tables, item));
-    });
+    await this.#tell(items.map((item) => ({ kind: 'noted', item })));
   }
 
   async dismiss(keys: readonly AttentionKey[]): Promise<void> {
-    await this.#environment.transaction((tables) => {
-      for (const { kind, id } of keys) {
-        const noted = fitsKey(id) ? known(tables, { kind, id }) : null;
-        if (noted === null || noted.done) continue;
-        const item = whole(noted.item);
-        void tables.attention.put([id, kind], JSON.stringify({ item, done: true } satisfies Noted));
-        void tables.listed[kind].remove([item.since, id]);
-      }
-    });
+    await this.#tell(keys.map(({ kind, id }) => ({ kind: 'dismissed', key: { kind, id } })));
   }
 
   async withdraw(keys: readonly AttentionKey[]): Promise<void> {
-    if (keys.length === 0) return;
-    await this.#environment.transaction((tables) => {
-      for (const key of keys) if (fitsKey(key.id)) remove(tables, key);
-    });
+    await this.#tell(keys.map(({ kind, id }) => ({ kind: 'withdrawn', key: { kind, id } })));
+  }
+
+  /** Those that change nothing aren't written, unless others are on their way that they may be about. */
+  async #tell(facts: readonly ToldFact[]): Promise<void> {
+    const { projections } = this.#environment.opened;
+    const isAlone = this.#telling === 0;
+    const news = facts.filter((fact) => fitsKey(keyIn(fact).id) && (!isAlone || isNews(projections, fact)));
+    if (news.length === 0) return;
+    this.#telling += 1;
+    try {
+      await this.#environment.facts(() => ({ facts: news, result: null }));
+    } finally {
+      this.#telling -= 1;
+    }
   }
 
   async dismissed(ids: readonly string[]): Promise<boolean[]> {
-    const tables = this.#environment.fresh();
+    const { projections } = this.#environment.opened;
     return ids.map((id) => {
-      const noted = ATTENTION_KINDS.map((kind) => known(tables, { kind, id })).filter((row) => row !== null);
+      const noted = ATTENTION_KINDS.map((kind) => known(projections, { kind, id })).filter(
+        (row) => row !== null,
+      );
       return noted.length > 0 && noted.every(({ done }) => done);
     });
   }

@@ -1,66 +1,129 @@
 /**
- * The embedded store's LMDB environment while it is open, as its roles share it: the tables, the queue of what is
+ * The embedded store while it is open, as its roles share it: the log, the projections behind it, the queue of what is
  * written in groups, and the watch over all writes. It is closed once, for all roles.
  */
 import { StoreUnavailable } from '../../engine/store.ts';
 import { asError } from '../../errors.ts';
-import { closeTables, type Tables, transact } from './tables.ts';
-import { WriteQueue } from './write-queue.ts';
-import { WriteWatch } from './write-watch.ts';
+import type { LogGroup } from './log/group.ts';
+import type { Log } from './log/log.ts';
+import type { Fact } from './log/rows.ts';
+import { WriteQueue } from './log/write-queue.ts';
+import { WriteWatch } from './log/write-watch.ts';
+import { applyFacts } from './projections/apply.ts';
+import type { ProjectionsFile } from './projections/file.ts';
+import type { Projections } from './projections/projections.ts';
+
+export interface EnvironmentOptions {
+  log: Log;
+  file: ProjectionsFile;
+  projections: Projections;
+  /** A write or flush failed, and the process must stop. */
+  onFatal(error: Error): void;
+  onFlush(ms: number, writes: number): void;
+}
 
 export class Environment {
-  /** For what is issued within a group; other reads begin with `fresh`. */
-  readonly tables: Tables;
-  readonly queue: WriteQueue;
   readonly watch = new WriteWatch();
-  readonly #onFatal: (error: Error) => void;
+  readonly #options: EnvironmentOptions;
+  readonly #queue: WriteQueue;
   #closing: Promise<void> | null = null;
 
-  /** `onFatal`: a write or flush failed, and the process must stop. */
-  constructor(
-    tables: Tables,
-    onFatal: (error: Error) => void,
-    onFlush: (ms: number, writes: number) => void,
-  ) {
-    this.tables = tables;
-    this.queue = new WriteQueue(tables, (error) => this.#fatal(error), onFlush);
-    this.#onFatal = onFatal;
+  constructor(options: EnvironmentOptions) {
+    const { log, projections, onFlush } = options;
+    this.#options = options;
+    this.#queue = new WriteQueue({
+      begin: () => log.begin(),
+      write: (group, issue) => log.write(group, issue),
+      onWritten: (group, ms, writes) => {
+        if (group.last > 0) projections.upTo(group.last);
+        else projections.changed();
+        onFlush(ms, writes);
+      },
+      onFatal: (error) => this.fatal(error),
+    });
   }
 
-  #fatal(error: Error): void {
+  fatal(error: Error): void {
     // lmdb tells the cause in a promise of its own.
     const cause = (error as Error & { commitError?: Promise<never> }).commitError;
-    if (cause === undefined) this.#onFatal(error);
-    else cause.catch((reason: unknown) => this.#onFatal(reason instanceof Error ? reason : error));
+    const { onFatal } = this.#options;
+    if (cause === undefined) onFatal(error);
+    else cause.catch((reason: unknown) => onFatal(reason instanceof Error ? reason : error));
+  }
+
+  /** For what is under way; all else begins with `opened`. */
+  get projections(): Projections {
+    return this.#options.projections;
+  }
+
+  /** As `projections`. */
+  get log(): Log {
+    return this.#options.log;
+  }
+
+  /** @throws StoreUnavailable after `close` */
+  get opened(): this {
+    this.expectOpen();
+    return this;
+  }
+
+  /** @throws StoreUnavailable after `close` */
+  expectOpen(): void {
+    if (this.#closing !== null) throw new StoreUnavailable('the store is closed');
+  }
+
+  /** Issues with a group of writes; resolves with what `applied` gives once the group is durable. */
+  write<Issued, Result>(
+    issue: (group: LogGroup) => Issued,
+    applied: (issued: Issued) => Result,
+  ): Promise<Result> {
+    this.expectOpen();
+    return new Promise((resolve, reject) => {
+      let finish: () => Result;
+      this.#queue.add({
+        issue: (group) => {
+          const issued = issue(group);
+          finish = () => applied(issued);
+        },
+        done: () => resolve(finish()),
+        reject,
+      });
+    });
   }
 
   /**
-   * The tables as they are now: without the reset, a read may be as old as the event loop's last turns.
-   * @throws StoreUnavailable after `close`
+   * Writes the facts that are decided on at their turn; resolves once they are durable and applied. The caller of one
+   * that waits too long is told; the write goes on.
    */
-  fresh(): Tables {
-    if (this.#closing !== null) throw new StoreUnavailable('the store is closed');
-    this.tables.root.resetReadTxn();
-    return this.tables;
+  async facts<Result>(
+    decide: (projections: Projections) => { facts: Fact[]; result: Result },
+  ): Promise<Result> {
+    const { projections } = this.#options;
+    const written = this.write(
+      (group) => {
+        const { facts, result } = decide(projections);
+        return { facts, result, place: group.facts(facts) };
+      },
+      ({ facts, result, place }) => {
+        applyFacts(projections, facts, place);
+        return result;
+      },
+    );
+    return this.watch.bound(written);
   }
 
-  /** A write that reads first, in one transaction, for what is rare. Its failure is fatal. */
-  async transaction<Result>(body: (tables: Tables) => Result): Promise<Result> {
-    return this.watch.bound(this.#transact(this.fresh(), body));
-  }
-
-  async #transact<Result>(tables: Tables, body: (tables: Tables) => Result): Promise<Result> {
-    try {
-      return await transact(tables, () => body(tables));
-    } catch (error) {
-      this.#fatal(asError(error));
+  /** Writes something that says nothing. Its failure is fatal, as any other write's. */
+  beat(now: number): Promise<void> {
+    const beaten = this.opened.log.beat(now).catch((error: unknown) => {
+      this.fatal(asError(error));
       throw error;
-    }
+    });
+    return this.watch.bound(beaten);
   }
 
   /** @throws StoreUnavailable after `close`, and while a write has been waiting for too long. */
   check(): void {
-    this.fresh().accounts.doesExist('');
+    this.opened.log.check();
     this.watch.check();
   }
 
@@ -71,7 +134,10 @@ export class Environment {
   }
 
   async #close(): Promise<void> {
-    await this.queue.close();
-    await closeTables(this.tables);
+    const { log, file, projections } = this.#options;
+    await this.#queue.close();
+    await projections.close();
+    await file.close();
+    await log.close();
   }
 }

@@ -1,10 +1,12 @@
 /**
- * The journal of the embedded store and its projections. An append is issued within a group of writes, under the
- * condition that its sequence number is free; it is waited for to its end.
+ * The journal of the embedded store and its projections. An append is a row of the log; it is issued with a group of
+ * writes under the condition that it follows its account's last one, and waited for to its end.
  */
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
-import type { LookupName, LookupPage, LookupRow } from '../../engine/store/lookups.ts';
+import type { Claim } from '../../engine/store/due.ts';
+import type { NewestPage } from '../../engine/store/log.ts';
+import type { Lookup, LookupName, LookupPage, LookupRow, QuotedPage } from '../../engine/store/lookups.ts';
 import type { Restoration } from '../../engine/store/restoration.ts';
 import {
   type Append,
@@ -18,183 +20,214 @@ import {
   type Reads,
   type Wants,
 } from '../../engine/store.ts';
-import { issueAttention } from './attention.ts';
-import { issueRestoration } from './audit/restoration.ts';
-import { batchValue, parseBatch, parseEntriesOf, parseHead } from './batch-value.ts';
-import type { DueRows, Issued } from './due/rows.ts';
 import type { Environment } from './environment.ts';
-import { fitsKey, type Tables } from './tables.ts';
-import type { Waits } from './waits.ts';
+import { batchValue, parseBatch, parseEntriesOf, parseHead } from './log/batch-value.ts';
+import type { LogGroup } from './log/group.ts';
+import { batchIn, batchRow } from './log/rows.ts';
+import { LmdbLogReads } from './log-reads.ts';
+import { applyAppended, type Projected } from './projections/apply.ts';
+import { frozen } from './projections/frozen.ts';
+import { ALL, endOf, fitsKey, keyOf, ordered } from './projections/keys.ts';
+import { mendPlaces } from './projections/place-mending.ts';
+import { restore } from './projections/restoration.ts';
+import { quotedIn } from './quoting.ts';
 
-const LAST = Number.MAX_SAFE_INTEGER;
-const MAX_REMEMBERED = 50_000;
+const [, END] = ALL;
+const MAX_HEADS = 50_000;
 
-/** The time by which an append was decided, ms; 0 where its account's time is ahead of the clock. */
-function clockOf({ batch, due }: Append): number {
-  return due.some(({ ahead }) => ahead !== undefined) ? 0 : Date.parse(batch.at);
+/** By how many ms an append's account was ahead of the clock. */
+function aheadOf({ due }: Append): number {
+  return due.find(({ ahead }) => ahead !== undefined)?.ahead ?? 0;
 }
 
+/** The row of an append that follows its account's last one; `stale`: it doesn't; `known`: it is there already. */
+type Issued = Projected | 'stale' | 'known';
+
 export class LmdbJournal implements Journal {
+  readonly log: LmdbLogReads;
   readonly #environment: Environment;
-  /** For what is issued within a group. */
-  readonly #tables: Tables;
-  readonly #dueRows: DueRows;
-  readonly #waits: Waits;
-  /** The last batch of accounts that this process appended. */
-  readonly #appended = new Map<string, number>();
+  readonly #now: () => number;
+  /** The durable heads of accounts that were asked for or written to, the longest untouched first. */
+  readonly #heads = new Map<string, Head>();
+  /** The last batch of accounts that is on its way to the disk. */
+  readonly #underWay = new Map<string, Batch>();
 
-  constructor(environment: Environment, dueRows: DueRows, waits: Waits) {
+  constructor(environment: Environment, now: () => number) {
     this.#environment = environment;
-    this.#tables = environment.tables;
-    this.#dueRows = dueRows;
-    this.#waits = waits;
+    this.log = new LmdbLogReads(environment);
+    this.#now = now;
   }
 
-  restore(restoration: Restoration): Promise<number> {
-    const { account, upTo } = restoration;
-    return this.#environment.transaction((tables) => {
-      const newer = tables.journal.getRange({ start: [account, upTo + 1], end: [account, LAST] });
-      const later = [...newer].map(({ value }) => parseBatch(value));
-      return issueRestoration(tables, this.#waits, restoration, later);
-    });
+  async restore(restoration: Restoration): Promise<number> {
+    const { projections } = this.#environment.opened;
+    const later = this.#from(restoration.account, restoration.upTo + 1, Number.POSITIVE_INFINITY);
+    const count = restore(projections, restoration, later);
+    // What is made again is in no row of the log.
+    await projections.write();
+    return count;
   }
 
-  append(append: Append): Promise<AppendResult> {
-    return this.#environment.watch.follow(this.#append(append));
+  async mendPlaces(): Promise<number> {
+    const { log, projections } = this.#environment.opened;
+    const accounts = await mendPlaces(log, projections);
+    for (const account of accounts) this.#heads.delete(account);
+    return accounts.size;
   }
 
-  #append(append: Append): Promise<AppendResult> {
-    return new Promise((resolve, reject) => {
-      let applied = false;
-      let issued: Issued | null = null;
-      this.#environment.queue.add({
-        issue: (group) => {
-          if (this.#wasFirst(append.batch)) return;
-          const written = this.#issue(append);
-          this.#waits.issue(append);
-          issued = this.#dueRows.issue(append.due, append.claimUntil, clockOf(append));
-          group.promises.push(
-            written.then((result) => {
-              applied = result;
-            }),
-          );
-        },
-        done: () => {
-          if (applied) {
-            this.#remember(append.batch);
-            return resolve({ outcome: 'appended', claims: issued?.claims ?? [] });
-          }
-          this.#appended.delete(append.batch.account);
-          const outcome = this.#outcomeOfKnown(append.batch);
-          if (issued === null) return resolve(outcome);
-          // Another process was first between the look and the write: nothing of this one may stay.
-          this.#dueRows.retract(issued).then(() => resolve(outcome), reject);
-        },
-        reject,
-      });
-    });
+  async append(append: Append): Promise<AppendResult> {
+    const appended = this.#environment.write(
+      (group) => this.#issue(append, group),
+      (issued) => this.#applied(append, issued),
+    );
+    return this.#environment.watch.follow(appended);
   }
 
-  /** Whether the number is taken, or the batch before is missing. */
-  #wasFirst({ account, seq }: Batch): boolean {
-    // The batch before is this process's own, so it is there; whether another process was first with this number,
-    // the condition of the write tells.
-    if (this.#appended.get(account) === seq - 1) return false;
-    const { journal } = this.#tables;
-    return journal.doesExist([account, seq]) || (seq > 1 && !journal.doesExist([account, seq - 1]));
+  #issue(append: Append, group: LogGroup): Issued {
+    const { account, seq, id, previous, entries } = append.batch;
+    const tip: { seq: number; hash: string } = this.#underWay.get(account) ?? this.#head(account);
+    if (seq <= tip.seq) return this.#idOf(account, seq) === id ? 'known' : 'stale';
+    if (seq !== tip.seq + 1 || previous !== tip.hash) return 'stale';
+    const ahead = aheadOf(append);
+    const number = group.batch(batchRow(batchValue(append), ahead));
+    this.#underWay.set(account, append.batch);
+    // The clock may have been set back between the decision and this.
+    const made = Math.max(this.#now(), ahead === 0 ? Date.parse(append.batch.at) : 0);
+    const { records, lookups, due, attention, withdrawn } = append;
+    return { number, account, seq, entries, made, records, lookups, due, attention, withdrawn };
   }
 
-  #remember({ account, seq }: Batch): void {
-    if (this.#appended.size >= MAX_REMEMBERED) this.#appended.clear();
-    this.#appended.set(account, seq);
+  #idOf(account: string, seq: number): string | null {
+    const underWay = this.#underWay.get(account);
+    return underWay?.seq === seq ? underWay.id : (this.#batch(account, seq)?.id ?? null);
   }
 
-  #outcomeOfKnown({ account, seq, id }: Batch): AppendResult {
-    const stored = this.#tables.journal.get([account, seq]);
-    if (stored !== undefined && parseBatch(stored).id === id) return { outcome: 'appended', claims: [] };
-    return { outcome: 'stale' };
-  }
-
-  /** Issues the batch and its projections, all or nothing; false where the sequence number is taken. */
-  #issue(append: Append): Promise<boolean> {
-    const { journal, transactions, lookups, refusals } = this.#tables;
-    const { account, seq, entries } = append.batch;
-    return journal.ifNoExists([account, seq], () => {
-      void journal.put([account, seq], batchValue(append));
-      for (const record of append.records) void transactions.put(record.id, JSON.stringify(record));
-      for (const { name, key, value } of append.lookups) void lookups.put([account, name, key], value);
-      for (const { transaction, refusal } of entries)
-        if (transaction !== null && refusal !== null) void refusals.put([transaction, seq], '');
-      issueAttention(this.#tables, append);
-    });
-  }
-
-  async head(account: string): Promise<Head> {
-    const { journal } = this.#environment.fresh();
-    const range = { start: [account, LAST], end: [account, 0], reverse: true, limit: 1 };
-    for (const key of journal.getKeys(range)) {
-      const value = journal.getBinary(key);
-      if (value !== undefined) return parseHead(key[1], value);
+  #applied({ batch, claimUntil }: Append, issued: Issued): AppendResult {
+    if (issued === 'stale') return { outcome: 'stale' };
+    let claims: Claim[] = [];
+    if (issued !== 'known') {
+      claims = applyAppended(this.#environment.projections, issued, claimUntil);
+      const { account, seq, at, balances, hash } = batch;
+      this.#keepHead(account, { seq, at, balances, hash });
+      if (this.#underWay.get(account) === batch) this.#underWay.delete(account);
     }
-    return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+    return { outcome: 'appended', claims };
   }
 
-  async read(account: string, wants: Wants): Promise<Reads> {
-    const { transactions, lookups } = this.#environment.fresh();
+  #keepHead(account: string, head: Head): void {
+    this.#heads.delete(account);
+    this.#heads.set(account, frozen(head));
+    if (this.#heads.size <= MAX_HEADS) return;
+    for (const first of this.#heads.keys()) {
+      this.#heads.delete(first);
+      return;
+    }
+  }
+
+  #head(account: string): Head {
+    const known = this.#heads.get(account);
+    if (known !== undefined) return known;
+    const last = this.#environment.projections.places.last(account);
+    if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+    const value = this.#bytesAt(last.number);
+    // An account whose last batch is gone isn't an empty one: its journal must not begin anew.
+    if (value === null) throw new Error(`batch ${last.seq} of ${account} is not in the log`);
+    const head = parseHead(last.seq, value);
+    this.#keepHead(account, head);
+    return head;
+  }
+
+  #batchBytes(account: string, seq: number): Buffer | null {
+    const number = this.#environment.projections.places.of(account, seq);
+    return number === null ? null : this.#bytesAt(number);
+  }
+
+  #bytesAt(number: number): Buffer | null {
+    const row = this.#environment.log.bytes(number);
+    return row === undefined ? null : batchIn(row);
+  }
+
+  #batch(account: string, seq: number): Batch | null {
+    const bytes = this.#batchBytes(account, seq);
+    return bytes === null ? null : parseBatch(bytes.toString('utf8'));
+  }
+
+  #from(account: string, from: number, limit: number): Batch[] {
+    const last = this.#environment.projections.places.last(account)?.seq ?? 0;
+    const batches: Batch[] = [];
+    for (let seq = from; seq <= last && batches.length < limit; seq++) {
+      const batch = this.#batch(account, seq);
+      if (batch !== null) batches.push(batch);
+    }
+    return batches;
+  }
+
+  head(account: string): Head {
+    this.#environment.expectOpen();
+    return this.#head(account);
+  }
+
+  read(account: string, wants: Wants): Reads {
+    const { records, lookups } = this.#environment.opened.projections;
     return {
       transactions: wants.transactions.map((id) => {
-        const text = transactions.get(id);
-        const record: TransactionRecord | null = text === undefined ? null : JSON.parse(text);
+        const record = records.get(id);
         return record?.account === account ? record : null;
       }),
-      lookups: wants.lookups.map(({ name, key }) => lookups.get([account, name, key]) ?? null),
+      lookups: wants.lookups.map(({ name, key }) => lookups.get(keyOf(account, name, key))),
     };
   }
 
   async transaction(id: string): Promise<TransactionRecord | null> {
-    const { transactions } = this.#environment.fresh();
-    const text = fitsKey(id) ? transactions.get(id) : undefined;
-    return text === undefined ? null : JSON.parse(text);
+    const { records } = this.#environment.opened.projections;
+    return fitsKey(id) ? records.get(id) : null;
   }
 
   async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
-    const { journal } = this.#environment.fresh();
-    return seqs.flatMap((seq) => {
-      const value = journal.get([account, seq]);
-      return value === undefined ? [] : [parseBatch(value)];
-    });
+    this.#environment.expectOpen();
+    return seqs.map((seq) => this.#batch(account, seq)).filter((batch) => batch !== null);
   }
 
   async entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]> {
-    const { journal } = this.#environment.fresh();
+    this.#environment.expectOpen();
     return [...seqs]
       .sort((a, b) => a - b)
       .flatMap((seq) => {
-        const value = journal.getBinary([account, seq]);
-        return value === undefined ? [] : parseEntriesOf(transaction, value).map((entry) => ({ seq, entry }));
+        const bytes = this.#batchBytes(account, seq);
+        return bytes === null ? [] : parseEntriesOf(transaction, bytes).map((entry) => ({ seq, entry }));
       });
   }
 
   async refusals(transaction: string, after: number, limit: number): Promise<number[]> {
-    const { refusals } = this.#environment.fresh();
-    const range = refusals.getKeys({ start: [transaction, after + 1], end: [transaction, LAST], limit });
-    return [...range].map(([, seq]) => seq);
+    const { refusals } = this.#environment.opened.projections;
+    const seqs: number[] = [];
+    for (const [key] of refusals.range(keyOf(transaction, ordered(after + 1)), endOf(transaction))) {
+      if (seqs.length >= limit) break;
+      seqs.push(Number(key.slice(transaction.length + 1)));
+    }
+    return seqs;
   }
 
   async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {
-    const { journal } = this.#environment.fresh();
-    const range = journal.getRange({ start: [account, from], end: [account, LAST], limit });
-    return [...range].map(({ value }) => parseBatch(value));
+    this.#environment.expectOpen();
+    return this.#from(account, from, limit);
+  }
+
+  async newest(from: string | null, limit: number): Promise<NewestPage> {
+    return this.log.newest(from, limit);
   }
 
   async accountIds(after: string, limit: number): Promise<string[]> {
-    const { journal, accounts } = this.#environment.fresh();
-    const ids = new Set<string>([...accounts.getKeys({ start: after, limit: limit + 1 })]);
+    const { accounts, places } = this.#environment.opened.projections;
+    const ids = new Set<string>();
+    for (const [id] of accounts.range(after, END)) {
+      if (ids.size > limit) break;
+      ids.add(id);
+    }
     // Skips from account to account, whatever the length of their journals.
-    for (let last = after, found = 0; found < limit; found++) {
-      const [key]: [string, number][] = [...journal.getKeys({ start: [last, LAST], limit: 1 })];
-      if (key === undefined) break;
-      last = key[0];
+    let last: string | null = after;
+    for (let found = 0; found < limit; found++) {
+      last = places.accountAfter(last);
+      if (last === null) break;
       ids.add(last);
     }
     ids.delete(after);
@@ -202,35 +235,33 @@ export class LmdbJournal implements Journal {
   }
 
   async records(after: string, limit: number): Promise<TransactionRecord[]> {
-    const range = this.#environment.fresh().transactions.getRange({ start: after, limit: limit + 1 });
-    return [...range]
-      .filter(({ key }) => key !== after)
-      .slice(0, limit)
-      .map(({ value }) => JSON.parse(value));
+    const { records } = this.#environment.opened.projections;
+    const page: TransactionRecord[] = [];
+    for (const record of records.behind(after)) {
+      page.push(record);
+      if (page.length === limit) break;
+    }
+    return page;
   }
 
   async lookups(account: string, after: string | null, limit: number): Promise<LookupPage> {
-    const { lookups } = this.#environment.fresh();
-    const [afterName, afterKey]: [string, string] = after === null ? ['', ''] : JSON.parse(after);
+    const { lookups } = this.#environment.opened.projections;
     const rows: LookupRow[] = [];
-    for (const { key, value } of lookups.getRange({ start: [account, afterName, afterKey] })) {
-      const [owner, name, own] = key;
-      if (owner !== account) break;
-      if (after !== null && name === afterName && own === afterKey) continue;
-      rows.push({ name: name as LookupName, key: own, value });
-      if (rows.length === limit) return { rows, next: JSON.stringify([name, own]) };
+    for (const [key, value] of lookups.range(after ?? keyOf(account, ''), endOf(account))) {
+      if (key === after) continue;
+      const end = key.indexOf(' ', account.length + 1);
+      rows.push({ name: key.slice(account.length + 1, end) as LookupName, key: key.slice(end + 1), value });
+      if (rows.length === limit) return { rows, next: key };
     }
     return { rows, next: null };
   }
 
+  async quoted(lookups: readonly Lookup[], after: string, limit: number): Promise<QuotedPage> {
+    return quotedIn(this.#environment.opened.projections, lookups, after, limit);
+  }
+
   async deliveries(transaction: string): Promise<DeliveryRecord[]> {
-    const { deliveries } = this.#environment.fresh();
-    const records: DeliveryRecord[] = [];
-    for (const { key, value } of deliveries.getRange({ start: [transaction, ''] })) {
-      if (key[0] !== transaction) break;
-      records.push(JSON.parse(value));
-    }
-    return records;
+    return this.#environment.opened.projections.deliveries.get(transaction) ?? [];
   }
 
   async waiting(
@@ -239,20 +270,28 @@ export class LmdbJournal implements Journal {
     before: string,
     limit: number,
   ): Promise<TransactionRecord[]> {
-    this.#environment.fresh();
-    return this.#waits.find(wait, after, before, limit);
+    const { waits, records } = this.#environment.opened.projections;
+    const start = after === null ? '' : keyOf(ordered(Date.parse(after.updatedAt)), after.id);
+    const end = keyOf(wait, ordered(Date.parse(before)));
+    const found: TransactionRecord[] = [];
+    for (const [key] of waits.range(keyOf(wait, start), end)) {
+      if (found.length === limit) break;
+      const id = key.slice(key.lastIndexOf(' ') + 1);
+      const record = id === after?.id ? null : records.get(id);
+      if (record !== null) found.push(record);
+    }
+    return found;
   }
 
   async failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]> {
-    const { deliveries } = this.#environment.fresh();
+    const { deliveries } = this.#environment.opened.projections;
     const failed: DeliveryRecord[] = [];
-    for (const { value } of deliveries.getRange({
-      start: after === null ? ['', ''] : [after.transaction, after.id],
-    })) {
-      const record: DeliveryRecord = JSON.parse(value);
-      if (!hasFailed(record) || record.id === after?.id) continue;
-      failed.push(record);
-      if (failed.length === limit) break;
+    for (const [transaction, records] of deliveries.range(after?.transaction ?? '', END)) {
+      for (const record of records) {
+        const isBefore = after !== null && transaction === after.transaction && record.id <= after.id;
+        if (!isBefore && hasFailed(record)) failed.push(record);
+        if (failed.length === limit) return failed;
+      }
     }
     return failed;
   }

@@ -1,55 +1,111 @@
 /**
- * The embedded store on LMDB: the default. Opens the data folder's environment and puts the roles together on it.
+ * The embedded store on LMDB: the default. One process has the data folder.
  *
- * - A batch and its projections are one conditional block of one LMDB transaction: all or nothing.
- * - An append resolves once its transaction is flushed to disk (I5). The first failed write is fatal.
+ * - The log is what is durable: an append is a row of it, and resolves once that is flushed to disk (I5). The first
+ *   failed write is fatal.
+ * - All else follows from the log. It is served from memory, written without a flush behind a mark, and taken up from
+ *   there by who opens the store next.
  * - An append is waited for to its end. The caller of any other write is told after 5 s; the write goes on.
- * - Due things lie in rows of a group; a row belongs to one incarnation at a time and goes when all of its
- *   things are settled. A thing of a row that is taken over may have been done already: it is a hint.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Store } from '../../engine/store.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
 import { LmdbBacklog } from './due/backlog.ts';
 import { LmdbDue } from './due/due.ts';
-import { DueRows } from './due/rows.ts';
 import { Environment } from './environment.ts';
 import { LmdbJournal } from './journal.ts';
-import { openTables, openToRead } from './tables.ts';
-import { Waits } from './waits.ts';
+import { Log, logIn } from './log/log.ts';
+import { ProjectionsFile, projectionsIn } from './projections/file.ts';
+import { Projections } from './projections/projections.ts';
+import { replay } from './projections/replay.ts';
 
 export interface LmdbStoreOptions {
-  /** The data folder; it must exist. */
+  /** The data folder; it must exist, and be this process's alone unless it is only read. */
   folder: string;
   /** Names this run of this process. */
   incarnation: string;
   now(): number;
-  /** An incarnation without a heartbeat for so long has fallen silent. */
-  silentAfterMs: number;
-  /** Nothing will be written: opening doesn't wait for a writer then, even a frozen one. */
-  readOnly?: boolean;
   /** A write or flush failed: the process must stop. */
   onFatal(error: Error): void;
   /** A group of writes is on the disk. */
   onFlush?(ms: number, writes: number): void;
+  /** Names the present boot of the machine; the system's word where nothing is said. */
+  boot?: string | null;
+  /** So many rows of the log were taken up, of so many. */
+  onProgress?(rows: number, of: number): void;
 }
 
 /** Opens the embedded store in a folder. */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
-  const toRead = options.readOnly === true ? await openToRead(options.folder) : null;
-  const tables = toRead ?? (await openTables(options.folder));
-  const environment = new Environment(
-    tables,
-    (error) => options.onFatal(error),
-    (ms, writes) => options.onFlush?.(ms, writes),
-  );
-  // A group writes its rows of what is due, then its rows of what waits for the bank: in the order in which they are made here.
-  const rows = new DueRows(environment, options);
-  const waits = new Waits(environment, options);
+  const { folder, incarnation, boot } = options;
+  const log = new Log(logIn(folder));
+  return openOn(log, options, () => ProjectionsFile.open(projectionsIn(folder), log, incarnation, boot));
+}
+
+/**
+ * Opens the embedded store as it is now to read it, beside whoever writes it in this process, or where the folder can't
+ * be written. Nothing that is written later is seen, and what is written here is nobody's.
+ */
+export async function openLmdbToRead(options: Omit<LmdbStoreOptions, 'onFatal' | 'onFlush'>): Promise<Store> {
+  const { folder, incarnation, boot } = options;
+  const log = new Log(logIn(folder), { readOnly: true });
+  const onFatal = (error: Error): never => {
+    throw error;
+  };
+  const scratch = await mkdtemp(join(tmpdir(), 'pixstate-read-'));
+  const removeScratch = (): Promise<void> => rm(scratch, { recursive: true, force: true });
+  try {
+    const store = await openOn(
+      log,
+      { ...options, onFatal },
+      async () =>
+        (await ProjectionsFile.toRead(projectionsIn(folder), log, boot)) ??
+        (await ProjectionsFile.fresh(`${scratch}/projections`, incarnation)),
+    );
+    const close = async (): Promise<void> => {
+      await store.close();
+      await removeScratch();
+    };
+    return { ...store, close };
+  } catch (error) {
+    await removeScratch();
+    throw error;
+  }
+}
+
+/** Opens what follows from a log, and takes up the log; all of it is closed where that can't be done. */
+async function openOn(
+  log: Log,
+  options: LmdbStoreOptions,
+  openFile: () => Promise<ProjectionsFile>,
+): Promise<Store> {
+  const { incarnation, now, onFatal, onFlush = () => {}, onProgress = () => {} } = options;
+  let file: ProjectionsFile | null = null;
+  let projections: Projections | null = null;
+  try {
+    file = await openFile();
+    const onFailure = (error: Error): void => environment.fatal(error);
+    projections = new Projections({ file, log, incarnation, now, onFatal: onFailure });
+    const environment = new Environment({ log, file, projections, onFatal, onFlush });
+    await replay({ log, projections, now, onProgress });
+    return storeOn(environment, now);
+  } catch (error) {
+    await projections?.leave();
+    await file?.close();
+    await log.close();
+    throw error;
+  }
+}
+
+/** The roles of the store, put together. */
+function storeOn(environment: Environment, now: () => number): Store {
   return {
-    journal: new LmdbJournal(environment, rows, waits),
-    due: new LmdbDue(environment, rows, waits, options),
-    backlog: new LmdbBacklog(environment, rows, options),
+    journal: new LmdbJournal(environment, now),
+    due: new LmdbDue(environment, now),
+    backlog: new LmdbBacklog(environment, now),
     attention: new LmdbAttention(environment),
     accounts: new LmdbAccounts(environment),
     marks: new LmdbMarks(environment),

@@ -117,6 +117,17 @@ export class MongoMarks implements Marks {
     await this.#update(name, { $set: { text } });
   }
 
+  async swapMark(name: string, before: string | null, text: string): Promise<boolean> {
+    this.#connection.check();
+    const q = before === null ? { _id: name } : { _id: name, text: before };
+    const u = before === null ? { $setOnInsert: { text } } : { $set: { text } };
+    const updates = [{ q, u, upsert: before === null }];
+    const { n, upserted } = await this.#connection.command({
+      ...{ update: 'marks', updates, writeConcern: MAJORITY },
+    });
+    return before === null ? Array.isArray(upserted) && upserted.length === 1 : n === 1;
+  }
+
   async #update(name: string, u: object): Promise<void> {
     this.#connection.check();
     allTaken(await updateAll(this.#connection, 'marks', [{ q: { _id: name }, u, upsert: true }]));

@@ -22,6 +22,8 @@ export interface ConnectionOptions {
   onNotice(text: string): void;
   /** Nothing is made in a database where there is no store. */
   readOnly?: boolean;
+  /** For reads and writes; many where nothing is said. */
+  mostConnections?: number;
 }
 
 const OLDEST_VERSION = [6, 0] as const;
@@ -83,12 +85,12 @@ export class MongoConnection {
   #uncertainMs = Number.POSITIVE_INFINITY;
 
   /** @throws UnusableServer where the connection string is none. */
-  constructor({ uri, onNotice, readOnly = false }: ConnectionOptions) {
+  constructor({ uri, onNotice, readOnly = false, mostConnections }: ConnectionOptions) {
     this.#readOnly = readOnly;
     this.#onNotice = onNotice;
     this.#uri = uri;
     try {
-      this.client = clientFor(uri);
+      this.client = clientFor(uri, mostConnections === undefined ? {} : { maxPoolSize: mostConnections });
       this.db = this.client.db(databaseName(uri));
       this.#pulseClient = clientFor(uri, { minPoolSize: 0, maxPoolSize: 2 });
       this.#pulseDb = this.#pulseClient.db(this.db.databaseName);

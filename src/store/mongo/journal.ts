@@ -9,7 +9,8 @@ import {
   type Head,
   type TransactionRecord,
 } from '../../engine/journal.ts';
-import type { Lookup, LookupPage } from '../../engine/store/lookups.ts';
+import type { NewestPage } from '../../engine/store/log.ts';
+import type { Lookup, LookupPage, QuotedPage } from '../../engine/store/lookups.ts';
 import type { Restoration } from '../../engine/store/restoration.ts';
 import type {
   Append,
@@ -38,7 +39,9 @@ import {
 import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
 import type { Gathered } from './gathering.ts';
 import { MongoLookups } from './lookups.ts';
+import { newestBatches } from './newest.ts';
 import { WAITS } from './projection.ts';
+import { quotedBy } from './quoting.ts';
 import type { MongoReads } from './reads.ts';
 import type { MongoProcesses } from './recovery/processes.ts';
 
@@ -179,6 +182,16 @@ export class MongoJournal implements Journal {
     const inOrder = { sort: { seq: 1 }, ...options };
     const found = await this.#parts.reads.find<JournalDocument>('journal', filter, inOrder);
     return found.map(batchFromDocument);
+  }
+
+  async quoted(lookups: readonly Lookup[], after: string, limit: number): Promise<QuotedPage> {
+    this.#check();
+    return quotedBy(this.#parts.reads, lookups, after, limit);
+  }
+
+  async newest(from: string | null, limit: number): Promise<NewestPage> {
+    this.#check();
+    return newestBatches(this.#parts.reads, from, limit);
   }
 
   async accountIds(after: string, limit: number): Promise<string[]> {

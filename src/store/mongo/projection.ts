@@ -8,7 +8,7 @@
  * 3. What a batch makes due is named after its document, so that every process writes the same.
  */
 import type { Document } from 'mongodb';
-import { waitOf } from '../../engine/attention.ts';
+import { waitOf } from '../../engine/attention/stuck.ts';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
 import type { LookupRow } from '../../engine/store/lookups.ts';
@@ -33,7 +33,11 @@ import { allTaken, insertAll, updateAll, type Written } from './writes.ts';
 const ORDERS_A_BATCH = 65_536;
 
 /** What marks a transaction that waits for the bank. */
-export const WAITS = { cashout: 'open', analysis: 'inAnalysis' } as const satisfies Record<BankWait, string>;
+export const WAITS = {
+  cashout: 'open',
+  analysis: 'inAnalysis',
+  refund: 'refunding',
+} as const satisfies Record<BankWait, string>;
 
 /** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
 export function waitMark(

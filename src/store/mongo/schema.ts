@@ -54,6 +54,7 @@ const INDEXES: Record<string, readonly Index[]> = {
     dueIndex('orders_due', 'orders.'),
     waitIndex('open_updatedAt', 'open'),
     waitIndex('inAnalysis_updatedAt', 'inAnalysis'),
+    waitIndex('refunding_updatedAt', 'refunding'),
   ],
   deliveries: [
     [{ transaction: 1, _id: 1 }, { name: 'transaction' }],

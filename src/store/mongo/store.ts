@@ -35,6 +35,8 @@ export interface MongoStoreOptions {
   leaseMs: number;
   /** Nothing will be made: a database without a store can't be used. */
   readOnly?: boolean;
+  /** To the database; many where nothing is said. */
+  mostConnections?: number;
   /** A committed batch can't be projected; the item is stored where nothing is said. */
   onUnprojectable?(item: AttentionItem): Promise<void>;
   /** The server can't be used, and no waiting mends that: a sentence for the operator. */
@@ -65,8 +67,9 @@ export class MongoStore implements Store {
   constructor(options: MongoStoreOptions) {
     const { uri, incarnation, silentAfterMs, leaseMs, onNotice } = options;
     const { onUnprojectable = (item) => this.attention.note([item]) } = options;
-    const { readOnly = false } = options;
-    const connection = new MongoConnection({ uri, onNotice, readOnly });
+    const { readOnly = false, mostConnections } = options;
+    const most = mostConnections === undefined ? {} : { mostConnections };
+    const connection = new MongoConnection({ uri, onNotice, readOnly, ...most });
     const now = options.now ?? (() => connection.now());
     const reads = new MongoReads(connection);
     const common = { connection, reads, incarnation };

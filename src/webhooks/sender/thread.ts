@@ -9,6 +9,7 @@
 import { Worker } from 'node:worker_threads';
 import { asError } from '../../errors.ts';
 import { onceATurn } from '../../waiting.ts';
+import { workerEntry } from '../../worker-entry.ts';
 import type { SenderLimits } from './limits.ts';
 import type { Send, SendResult, WebhookSender } from './port.ts';
 
@@ -85,7 +86,10 @@ export class ThreadSender implements WebhookSender {
 
   #open(): void {
     const { allowPrivate, limits } = this.#options;
-    const worker = new Worker(...workerEntry(this.#options.entry, { allowPrivate, limits }));
+    const workerData = { allowPrivate, limits };
+    const worker = new Worker(
+      ...workerEntry(import.meta.url, this.#options.entry ?? './worker', { workerData }),
+    );
     let failure: Error | null = null;
     this.#worker = worker;
     this.#startedAt = performance.now();
@@ -134,17 +138,4 @@ export class ThreadSender implements WebhookSender {
     this.#inFlight -= results.length;
     for (const listener of this.#listeners) listener(results);
   }
-}
-
-/** The worker's module beside this one: compiled under plain node, TypeScript where tsx loads it. */
-function workerEntry(entry: URL | undefined, workerData: unknown): ConstructorParameters<typeof Worker> {
-  if (!import.meta.url.endsWith('.ts')) {
-    return [entry ?? new URL('./worker.js', import.meta.url), { workerData }];
-  }
-  const { href } = entry ?? new URL('./worker.ts', import.meta.url);
-  // `--import tsx` only takes effect in the main thread: a worker has to register the loader by itself.
-  const code = `import { register } from ${JSON.stringify(import.meta.resolve('tsx/esm/api'))};
-    register();
-    await import(${JSON.stringify(href)});`;
-  return [new URL(`data:text/javascript,${encodeURIComponent(code)}`), { workerData, execArgv: [] }];
 }

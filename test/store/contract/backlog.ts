@@ -165,20 +165,6 @@ export function backlogContract(context: ContractContext): void {
       );
     });
 
-    test('what was taken over does not go behind a target', async (harness) => {
-      const [holder, heir] = [await harness.open('holder'), await harness.open('heir')];
-      await Promise.all([holder, heir].map((store) => store.due.beat(harness.now())));
-      const target = { account: randomUUID(), url: URL };
-      const lost = await claimed(holder, 2, harness.now(), target.account);
-      harness.advance(2 * silentAfterMs);
-      await heir.due.beat(harness.now());
-      const taken = await drain(heir, 'delivery', harness.now());
-      await holder.due.beat(harness.now());
-      same(await holder.backlog.put([{ target, claims: lost, lookAt: harness.now() }]), [0]);
-      same(await heir.due.settle(taken.map((claim) => ({ claim, next: null }))), [true, true]);
-      same(await takeAll(heir, target, harness.now()), []);
-    });
-
     test('two that take at once get each delivery once', async (harness) => {
       const [a, b] = [await harness.open('a'), await harness.open('b')];
       await Promise.all([a, b].map((store) => store.due.beat(harness.now())));

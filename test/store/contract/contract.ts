@@ -4,18 +4,23 @@ import { attentionContract } from './attention.ts';
 import { backlogContract } from './backlog.ts';
 import { claimsContract } from './due/claims.ts';
 import { scheduleContract } from './due/schedule.ts';
+import { takeoversContract } from './due/takeovers.ts';
 import type { StoreHarness } from './harness.ts';
 import { appendContract } from './journal/append.ts';
 import { bytesContract } from './journal/bytes.ts';
 import { entriesContract } from './journal/entries.ts';
+import { newestContract } from './journal/newest.ts';
+import { quotedContract } from './journal/quoted.ts';
 import { readsContract } from './journal/reads.ts';
 import { refusalsContract } from './journal/refusals.ts';
 import { unfinishedContract } from './journal/unfinished.ts';
 import { lifeContract } from './life.ts';
+import { marksContract } from './marks.ts';
 
 /**
  * Runs the contract. `start` gives a store without data. `rounds`: how often races are run; `silentAfterMs`:
- * after how long without a heartbeat its stores lose their claims.
+ * after how long without a heartbeat its stores lose their claims to others; null where one process has the data, and
+ * its claims end with it.
  *
  * No test expects anything across accounts. Due times differ by whole seconds or are the same, so that a store may
  * put what is due within some ms together, and give it at the end of them. Where silence matters, an incarnation beats before it claims.
@@ -23,19 +28,24 @@ import { lifeContract } from './life.ts';
 export function storeContract(
   name: string,
   start: () => Promise<StoreHarness>,
-  options: { rounds?: number; silentAfterMs: number } = { silentAfterMs: 10_000 },
+  options: { rounds?: number; silentAfterMs: number | null } = { silentAfterMs: 10_000 },
 ): void {
-  const context = { name, start, rounds: options.rounds ?? 4, silentAfterMs: options.silentAfterMs };
+  const { rounds = 4, silentAfterMs } = options;
+  const context = { name, start, rounds, silentAfterMs: silentAfterMs ?? 0 };
   appendContract(context);
   readsContract(context);
   entriesContract(context);
   refusalsContract(context);
+  newestContract(context);
+  quotedContract(context);
   bytesContract(context);
   unfinishedContract(context);
   scheduleContract(context);
   claimsContract(context);
+  if (silentAfterMs !== null) takeoversContract(context);
   backlogContract(context);
   attentionContract(context);
   accountsContract(context);
+  marksContract(context);
   lifeContract(context);
 }

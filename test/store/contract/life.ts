@@ -19,7 +19,7 @@ type BacklogMethod = Exclude<keyof Backlog, 'put'> | 'put behind';
 
 /** What a store can be asked, in all of its roles. */
 type PortMethod =
-  | keyof Journal
+  | Exclude<keyof Journal, 'log' | 'mendPlaces'>
   | keyof DueIndex
   | keyof Attention
   | BacklogMethod
@@ -87,8 +87,8 @@ export function lifeContract(context: ContractContext): void {
       await store.close();
       const target = { account, url: 'https://a.example' };
       const operations: { [Method in PortMethod]: () => Promise<unknown> } = {
-        head: () => store.journal.head(account),
-        read: () => store.journal.read(account, { transactions: [account], lookups: [] }),
+        head: async () => store.journal.head(account),
+        read: async () => store.journal.read(account, { transactions: [account], lookups: [] }),
         append: () => store.journal.append(append),
         transaction: () => store.journal.transaction(account),
         batches: () => store.journal.batches(account, [1]),
@@ -135,6 +135,9 @@ export function lifeContract(context: ContractContext): void {
         mark: () => store.marks.mark('x'),
         keepMark: () => store.marks.keepMark('x', 'y'),
         putMark: () => store.marks.putMark('x', 'y'),
+        quoted: () => store.journal.quoted([], '', 1),
+        newest: () => store.journal.newest(null, 1),
+        swapMark: () => store.marks.swapMark('x', 'y', 'z'),
         oldest: () => store.due.oldest(now()),
         rewind: () => store.due.rewind(now()),
         ping: () => store.ping(),

@@ -48,14 +48,14 @@ test('a list of webhooks parses what it shows, and a head no entry', async () =>
     const onFatal = (error: Error): void => {
       throw error;
     };
-    const options = { folder, incarnation: 'a', now: () => AT, silentAfterMs: 5_000, onFatal };
+    const options = { folder, incarnation: 'a', now: () => AT, onFatal };
     const store = await openLmdbStore(options);
     try {
       const { record, bytes } = await hotAccount(store);
       assert.ok(bytes > 500_000, `${bytes} characters in two batches`);
       const list = await parsed(async () => assert.is((await deliveryList(store.journal, record)).length, 1));
       assert.ok(list < 10_000, `${list} characters were parsed for a list`);
-      const head = await parsed(() => store.journal.head(record.account));
+      const head = await parsed(async () => store.journal.head(record.account));
       assert.ok(head < 1_000, `${head} characters were parsed for a head`);
     } finally {
       await store.close();

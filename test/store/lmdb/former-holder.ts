@@ -8,19 +8,17 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { openTables } from '../../../src/store/lmdb/tables.ts';
+import { openFormerTables } from './former-tables.ts';
 
-const { gate, root, lock, beats } = await openTables(process.argv[2] ?? '');
+const { root, lock, beats } = openFormerTables(process.argv[2] ?? '');
 const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 const place = `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`;
 const since = '2026-01-05T12:00:00.000Z';
 const row = { incarnation: 'former', pid: process.pid, started: '4711', place, since };
-await gate.write(() =>
-  root.transaction(() => {
-    void lock.put('server', JSON.stringify(row));
-    void beats.put('former', Date.now());
-  }),
-);
-if (process.argv[3] === 'writing') void gate.write(() => new Promise(() => {}));
+await root.transaction(() => {
+  void lock.put('server', JSON.stringify(row));
+  void beats.put('former', Date.now());
+});
+if (process.argv[3] === 'writing') void root.transaction(() => new Promise(() => {}));
 process.stdout.write('serving\n');
 setInterval(() => {}, 1_000);

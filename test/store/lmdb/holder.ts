@@ -6,13 +6,18 @@
  * It opens the store as a server does, puts one delivery in, which is claimed with it, and prints its incarnation.
  */
 import { randomUUID } from 'node:crypto';
+import { takeWithPrecedence } from '../../../src/holder/hold.ts';
 import { openFolderStore } from '../../../src/store/open.ts';
 import { chargeCreated, grow } from '../contract/builders.ts';
 
 const incarnation = `holder-${randomUUID()}`;
 const now = (): number => Date.now();
-const { store } = await openFolderStore(process.argv[2] ?? '', {
-  ...{ incarnation, now, access: 'hold' },
+const folder = process.argv[2] ?? '';
+const since = new Date(now()).toISOString();
+const self = { incarnation, pid: process.pid, since, version: '1.2.3', what: 'serve' };
+await takeWithPrecedence(folder, self, new Promise(() => {}));
+const { store } = await openFolderStore(folder, {
+  ...{ incarnation, now, access: 'write' },
   onFatal: (error) => {
     throw error;
   },

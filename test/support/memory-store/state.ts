@@ -4,7 +4,7 @@
  */
 import type { Account } from '../../../src/domain/account.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
-import { waitOf } from '../../../src/engine/attention.ts';
+import { waitOf } from '../../../src/engine/attention/stuck.ts';
 import {
   type AttentionKind,
   type Batch,
@@ -13,7 +13,8 @@ import {
   ZERO_HASH,
 } from '../../../src/engine/journal.ts';
 import { lookupsOf } from '../../../src/engine/lookups.ts';
-import type { Lookup, LookupPage, LookupRow } from '../../../src/engine/store/lookups.ts';
+import type { NewestPage } from '../../../src/engine/store/log.ts';
+import type { Lookup, LookupPage, LookupRow, QuotedPage } from '../../../src/engine/store/lookups.ts';
 import type { Restoration } from '../../../src/engine/store/restoration.ts';
 import {
   type Append,
@@ -154,6 +155,29 @@ export class MemoryState {
       .slice(0, limit);
   }
 
+  quoted(lookups: readonly Lookup[], after: string, limit: number): QuotedPage {
+    const behind = [...this.#accounts.keys()].filter((id) => id > after).sort();
+    const asked = behind.slice(0, limit);
+    const rows = asked.flatMap((account) =>
+      this.read(account, { transactions: [], lookups }).lookups.flatMap((transaction, index) => {
+        const { name } = lookups[index] as Lookup;
+        return transaction === null ? [] : [{ name, transaction }];
+      }),
+    );
+    return { rows, next: behind.length > limit ? (asked.at(-1) ?? null) : null };
+  }
+
+  newest(from: string | null, limit: number): NewestPage {
+    const placed = [...this.#journals.values()].flat().map((batch) => ({
+      place: `${batch.at} ${batch.account} ${String(batch.seq).padStart(16, '0')}`,
+      batch,
+    }));
+    const before = placed
+      .filter(({ place }) => from === null || place <= from)
+      .sort((a, b) => (a.place < b.place ? 1 : -1));
+    return { batches: before.slice(0, limit), next: before[limit]?.place ?? null };
+  }
+
   accountIds(after: string, limit: number): string[] {
     const ids = new Set([...this.#journals.keys(), ...this.#accounts.keys()]);
     return [...ids]
@@ -265,6 +289,12 @@ export class MemoryState {
 
   keepMark(name: string, text: string): void {
     if (!this.marks.has(name)) this.marks.set(name, text);
+  }
+
+  swapMark(name: string, before: string | null, text: string): boolean {
+    if ((this.marks.get(name) ?? null) !== before) return false;
+    this.marks.set(name, text);
+    return true;
   }
 
   putAccount(account: Account): boolean {

@@ -87,6 +87,8 @@ export class MemoryStore implements Store {
       entries: this.#method('entries', (...wanted) => state.entries(...wanted)),
       refusals: this.#method('refusals', (...page) => state.refusals(...page)),
       batchesFrom: this.#method('batchesFrom', (...page) => state.journal(...page)),
+      quoted: this.#method('quoted', (...page) => state.quoted(...page)),
+      newest: this.#method('newest', (from, limit) => state.newest(from, limit)),
       accountIds: this.#method('accountIds', (...page) => state.accountIds(...page)),
       records: this.#method('records', (after, limit) => state.records(after, limit)),
       lookups: this.#method('lookups', (...page) => state.lookups(...page)),
@@ -123,7 +125,7 @@ export class MemoryStore implements Store {
       ),
       unpark: this.#method('unpark', (now) => state.due.unpark(now)),
       oldest: this.#method('oldest', (now) => state.due.oldest(now)),
-      rewind: this.#method('rewind', (now) => state.rewind(now)),
+      rewind: this.#method('rewind', (now) => state.rewind(Math.max(now, this.#now()))),
       // There is nothing to drop: all is found by looking at all.
       tidy: this.#method('tidy', () => {}),
     };
@@ -170,6 +172,7 @@ export class MemoryStore implements Store {
       mark: this.#method('mark', (name) => state.marks.get(name) ?? null),
       keepMark: this.#method('keepMark', (name, text) => state.keepMark(name, text)),
       putMark: this.#method('putMark', (name, text) => void state.marks.set(name, text)),
+      swapMark: this.#method('swapMark', (name, before, text) => state.swapMark(name, before, text)),
     };
   }
 

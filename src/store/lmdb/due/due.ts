@@ -1,254 +1,142 @@
 /**
- * The due index of the embedded store, and this incarnation's claims on it. A row belongs to one incarnation at a
- * time; rows of incarnations that fell silent are taken over, and the silent one is fenced: what it still settles
- * is turned down.
+ * The due index of the embedded store. One process has the folder: its claims are kept by nobody's heartbeat, and what it
+ * had in hand when it ended is due again for the next one.
+ *
+ * What a journal or a delivery's record doesn't tell by itself is a fact of the log: orders to the bank that were
+ * carried out, progress of deliveries and what is due next for both. When a thing was put off to is in its row alone:
+ * who finds it after a crash may be early, and asks again.
  */
-
 import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../../engine/store/due.ts';
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
-import { putAnew } from '../attention.ts';
 import type { Environment } from '../environment.ts';
-import { type DueKey, type DueRow, type Tables, transact } from '../tables.ts';
-import type { Waits } from '../waits.ts';
-import type { WriteGroup } from '../write-queue.ts';
+import type { FactsPlace } from '../log/group.ts';
+import type { Fact } from '../log/rows.ts';
+import { applyFacts } from '../projections/apply.ts';
+import { ALL } from '../projections/keys.ts';
 import { rewindLooks } from './backlog.ts';
-import { FENCED, type HeldRows } from './held-rows.ts';
-import type { DueRows } from './rows.ts';
+import { rewindSchedule } from './rewind.ts';
+import type { Thing } from './rows.ts';
 
-export interface LmdbDueOptions {
-  incarnation: string;
-  now(): number;
-  silentAfterMs: number;
+/** A settlement whose claim counted, with what it has to say to the log. */
+interface Settling {
+  thing: Thing | null;
+  /** Due again, where the log isn't told. */
+  next: Due | null;
+  made: number;
+  facts: Fact[];
 }
 
-const KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];
-/** A clock that was set back by less is let be. */
-const SET_MS = 1_000;
-const REWIND_PAGE = 500;
-
-/** No order to the bank lies so far ahead. */
-const FAR_MS = 120_000;
-
-/** By how many ms the clock was ahead by which a row was made. */
-function aheadBy([kind, at]: DueKey, { made = 0 }: DueRow, now: number): number {
-  if (made > now + SET_MS) return made - now;
-  return kind === 'bank' && at > now + FAR_MS ? at - now : 0;
+function factsOf(settlement: Settlement, thing: Thing | null, made: number): Fact[] {
+  const { next, record, attention } = settlement;
+  const facts: Fact[] = [];
+  if (thing?.due.kind === 'bank') facts.push({ kind: 'ended', at: thing.due.at, id: thing.id });
+  if (record !== undefined) facts.push({ kind: 'delivery', record });
+  if (next !== null && isTold(settlement)) facts.push({ kind: 'due', due: next, made });
+  if (attention !== undefined) facts.push({ kind: 'noted', item: attention, anew: true });
+  return facts;
 }
 
-/** A due thing that was made when the clock was wrong, by the right one. */
-function earlier(due: Due, ms: number): Due {
-  return { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms };
+/** Whether the log is told what is due next. */
+function isTold({ claim, next, record }: Settlement): boolean {
+  return claim === null || record !== undefined || next?.kind === 'bank';
 }
 
 export class LmdbDue implements DueIndex {
   readonly #environment: Environment;
-  readonly #tables: Tables;
-  readonly #rows: DueRows;
-  readonly #held: HeldRows;
-  readonly #waits: Waits;
-  readonly #options: LmdbDueOptions;
+  readonly #now: () => number;
 
-  constructor(environment: Environment, rows: DueRows, waits: Waits, options: LmdbDueOptions) {
+  constructor(environment: Environment, now: () => number) {
     this.#environment = environment;
-    this.#tables = environment.tables;
-    this.#rows = rows;
-    this.#held = rows.held;
-    this.#waits = waits;
-    this.#options = options;
+    this.#now = now;
   }
 
   async beat(now: number): Promise<void> {
-    const { beats } = this.#environment.fresh();
-    const beaten = transact(this.#tables, () => {
-      this.#held.dropIfFenced();
-      void beats.put(this.#options.incarnation, now);
-    });
-    await this.#environment.watch.bound(beaten);
-  }
-
-  #isSilent(incarnation: string): boolean {
-    const beat = this.#tables.beats.get(incarnation);
-    return beat === undefined || beat < this.#options.now() - this.#options.silentAfterMs;
-  }
-
-  #isFree(key: DueKey, value: string): boolean {
-    // A row of ours that we don't hold was ours before we were fenced.
-    if (this.#held.has(key)) return false;
-    const { owner }: DueRow = JSON.parse(value);
-    return owner === null || owner === this.#options.incarnation || this.#isSilent(owner);
-  }
-
-  #hasFree(rows: Iterable<{ key: DueKey; value: string }>): boolean {
-    for (const { key, value } of rows) if (this.#isFree(key, value)) return true;
-    return false;
-  }
-
-  /** The first free rows that hold as much as is wanted; what lies behind them isn't read. */
-  #freeRows(rows: Iterable<{ key: DueKey; value: string }>, limit: number): { key: DueKey; row: DueRow }[] {
-    const free: { key: DueKey; row: DueRow }[] = [];
-    let items = 0;
-    for (const { key, value } of rows) {
-      if (!this.#isFree(key, value)) continue;
-      const row: DueRow = JSON.parse(value);
-      free.push({ key, row });
-      items += row.items.length;
-      if (items >= limit) break;
-    }
-    return free;
+    // Nobody takes over what a process that has the folder holds: this tells whether the disk still takes writes.
+    await this.#environment.beat(now);
   }
 
   async claim<Kind extends DueKind>(kind: Kind, now: number, limit: number): Promise<ClaimOf<Kind>[]> {
-    this.#environment.fresh();
-    // Claims whose caller was told that it took too long are free again.
-    const claimed = await this.#environment.watch.bound(this.#claim(kind, now, limit), (claims) => {
-      for (const claim of claims) this.#held.letGo(claim);
-    });
-    return claimed.filter((claim) => isOf(claim, kind));
-  }
-
-  /** A row that holds more than the limit is split. */
-  async #claim(kind: DueKind, now: number, limit: number): Promise<Claim[]> {
-    const { due, beats } = this.#tables;
-    const range = { start: [kind, 0, ''] as DueKey, end: [kind, now + 1, ''] as DueKey };
-    // Most ticks find nothing, and that must not cost a write.
-    if (!this.#hasFree(due.getRange(range))) return [];
-    return transact(this.#tables, () => {
-      const claims: Claim[] = [];
-      for (const { key, row } of this.#freeRows(due.getRange(range), limit)) {
-        if (claims.length >= limit) break;
-        if (row.owner !== null && row.owner !== this.#options.incarnation) void beats.put(row.owner, FENCED);
-        const items = row.items.filter((item) => item !== null);
-        const rest = items.splice(limit - claims.length);
-        if (rest.length > 0) this.#putFree(this.#rows.newKey(kind, key[1]), rest, row.made);
-        void due.put(
-          key,
-          JSON.stringify({ ...row, owner: this.#options.incarnation, items } satisfies DueRow),
-        );
-        claims.push(...items.map((item, index) => this.#held.hold(key, index, item)));
-      }
-      return claims;
-    });
-  }
-
-  #putFree(key: DueKey, items: (Due | null)[], made = this.#options.now()): void {
-    void this.#tables.due.put(key, JSON.stringify({ owner: null, items, made } satisfies DueRow));
+    const claims = this.#environment.opened.projections.schedule.claim(kind, now, limit);
+    return claims.filter((claim) => isOf(claim, kind));
   }
 
   async holds(claims: readonly Claim[]): Promise<boolean[]> {
-    this.#environment.fresh();
-    return claims.map((claim) => this.#held.holds(claim));
+    const { schedule } = this.#environment.opened.projections;
+    return claims.map((claim) => schedule.holds(claim));
   }
 
-  settle(settlements: Settlement[]): Promise<boolean[]> {
-    const { queue, watch } = this.#environment;
-    const settled = new Promise<boolean[]>((resolve, reject) => {
-      let results: boolean[] = [];
-      queue.add({
-        issue: (group) => {
-          results = settlements.map((settlement) => this.#settle(settlement, group));
-        },
-        done: () => resolve(results),
-        reject,
-      });
-    });
-    return watch.bound(settled);
+  async settle(settlements: Settlement[]): Promise<boolean[]> {
+    const settled = this.#environment.write(
+      (group) =>
+        settlements.map((settlement) => {
+          const settling = this.#settling(settlement);
+          return { settling, place: group.facts(settling?.facts ?? []) };
+        }),
+      (issued) =>
+        issued.map(({ settling, place }) => {
+          if (settling !== null) this.#settled(settling, place);
+          return settling !== null;
+        }),
+    );
+    return this.#environment.watch.bound(settled);
   }
 
-  #settle({ claim, next, record, attention, clock = 0 }: Settlement, group: WriteGroup): boolean {
-    if (claim !== null && !this.#rows.release(claim)) return false;
-    if (next !== null) this.#rows.issue([next], 0, clock);
-    if (record !== undefined) {
-      const key: [string, string] = [record.transaction, record.id];
-      group.promises.push(this.#tables.deliveries.put(key, JSON.stringify(record)));
-    }
-    // An item that happens again is news again, also where somebody was done with it.
-    if (attention !== undefined) group.promises.push(...putAnew(this.#tables, attention));
-    return true;
+  /** Null where the claim isn't ours. */
+  #settling(settlement: Settlement): Settling | null {
+    const { claim, next, clock = 0 } = settlement;
+    const thing = claim === null ? null : this.#environment.projections.schedule.letGo(claim);
+    if (claim !== null && thing === null) return null;
+    // The clock may have been set back between the decision and this.
+    const made = Math.max(this.#now(), clock);
+    const facts = factsOf(settlement, thing, made);
+    return { thing, next: isTold(settlement) ? null : next, made, facts };
+  }
+
+  #settled({ thing, next, made, facts }: Settling, place: FactsPlace): void {
+    const { projections } = this.#environment;
+    const { schedule } = projections;
+    if (thing !== null) schedule.end(thing);
+    applyFacts(projections, facts, place);
+    if (next !== null) schedule.add(schedule.newId(), next, made);
   }
 
   async park(claims: Claim[]): Promise<void> {
-    const { due, parked } = this.#environment.fresh();
-    const done = transact(this.#tables, () => {
-      this.#held.dropIfFenced();
-      for (const claim of claims) {
-        const gone = this.#held.letGo(claim);
-        if (gone !== false) void parked.put(claim.token, JSON.stringify(claim.due));
-        if (typeof gone !== 'boolean') void due.remove(gone);
-      }
-    });
-    await this.#environment.watch.bound(done);
+    const { schedule, parked } = this.#environment.opened.projections;
+    for (const claim of claims) {
+      const thing = schedule.letGo(claim);
+      if (thing === null) continue;
+      schedule.end(thing);
+      parked.put(thing.id, JSON.stringify(thing.due));
+    }
+    this.#environment.projections.changed();
   }
 
   async unpark(now: number): Promise<number> {
-    this.#environment.fresh();
-    return this.#environment.watch.bound(this.#unpark(now));
-  }
-
-  async #unpark(now: number): Promise<number> {
-    const { parked } = this.#tables;
-    if (parked.getKeysCount({ limit: 1 }) === 0) return 0;
-    return transact(this.#tables, () => {
-      const rows = [...parked.getRange()];
-      for (const { key, value } of rows) {
-        const item: Due = JSON.parse(value);
-        this.#putFree(this.#rows.newKey(item.kind, now), [item]);
-        void parked.remove(key);
-      }
-      return rows.length;
-    });
+    const { schedule, parked } = this.#environment.opened.projections;
+    const rows = [...parked.range(...ALL)];
+    for (const [id, text] of rows) {
+      const due: Due = JSON.parse(text);
+      schedule.add(id, { ...due, at: Math.min(due.at, now) }, now);
+      parked.remove(id);
+    }
+    if (rows.length > 0) this.#environment.projections.changed();
+    return rows.length;
   }
 
   async oldest(now: number): Promise<Partial<Record<DueKind, number>>> {
-    const { due } = this.#environment.fresh();
-    const oldest: Partial<Record<DueKind, number>> = {};
-    for (const kind of KINDS) {
-      const range = { start: [kind, 0, ''] as DueKey, end: [kind, now, ''] as DueKey, limit: 1 };
-      for (const [, at] of due.getKeys(range)) oldest[kind] = at;
-    }
-    return oldest;
+    return this.#environment.opened.projections.schedule.oldest(now);
   }
 
   async rewind(now: number): Promise<number> {
-    let count = await rewindLooks(this.#environment, now);
-    for (const kind of KINDS) {
-      let from: DueKey = [kind, now + SET_MS, ''];
-      for (;;) {
-        const page = [...this.#environment.fresh().due.getRange({ start: from, limit: REWIND_PAGE })].filter(
-          ({ key }) => key[0] === kind,
-        );
-        const wrong = page.flatMap(({ key, value }) => {
-          const ms = aheadBy(key, JSON.parse(value), now);
-          return ms > 0 ? [{ key, ms }] : [];
-        });
-        if (wrong.length > 0) count += await this.#rewindRows(wrong, now);
-        const last = page.at(-1)?.key;
-        if (page.length < REWIND_PAGE || last === undefined) break;
-        from = [kind, last[1], `${last[2]}\0`];
-        await new Promise(setImmediate);
-      }
-    }
+    const { projections } = this.#environment.opened;
+    const count =
+      rewindLooks(projections, now) + (await rewindSchedule(projections, () => Math.max(now, this.#now())));
+    if (count > 0) projections.changed();
     return count;
   }
 
-  /** Puts rows that nobody has in hand as far ahead of now as they were of the time when they were made. */
-  #rewindRows(rows: readonly { key: DueKey; ms: number }[], now: number): Promise<number> {
-    return this.#environment.transaction(({ due }) => {
-      let count = 0;
-      for (const { key, ms } of rows) {
-        const value = this.#held.has(key) ? undefined : due.get(key);
-        if (value === undefined) continue;
-        const { items }: DueRow = JSON.parse(value);
-        const back = items.map((item) => (item === null ? null : earlier(item, ms)));
-        void due.remove(key);
-        this.#putFree(this.#rows.newKey(key[0] as DueKind, key[1] - ms), back, now);
-        count += items.length;
-      }
-      return count;
-    });
-  }
-
-  async tidy(now: number): Promise<void> {
-    this.#environment.fresh();
-    await this.#environment.watch.bound(this.#waits.tidy(now));
+  async tidy(_now: number): Promise<void> {
+    // All that is kept only to find things goes with them.
+    this.#environment.expectOpen();
   }
 }

@@ -1,123 +1,99 @@
 /**
- * The rows of the due index that groups of writes make, and take away.
- *
- * 1. A row's key is never earlier than what lies in it: nothing is claimed before its time.
- * 2. A row goes once all that lies in it is settled.
+ * Rows of the due index: things due about the same time that were written together. A row is never later than what
+ * lies in it, and goes once all of that has ended. Things of a row that is read again after a crash may have been done
+ * already, but for orders to the bank, which have rows of their own.
  */
-import type { Claim, Due, DueKind } from '../../../engine/store/due.ts';
-import type { Environment } from '../environment.ts';
-import type { DueKey, DueRow, Tables } from '../tables.ts';
-import type { WriteGroup } from '../write-queue.ts';
-import { HeldRows } from './held-rows.ts';
+import type { Due, DueKind } from '../../../engine/store/due.ts';
+import { keyOf, ordered } from '../projections/keys.ts';
 
-/** Things due within the same so many ms share a row, due at the end of that time. */
-const BUCKET_MS = 8;
-
-/** A row that the present group makes. */
-interface NewRow {
-  key: DueKey;
-  row: DueRow;
+/** A due thing from its beginning to its end. */
+export interface Thing {
+  readonly id: string;
+  due: Due;
+  /** The clock by which it was reckoned, ms since 1970. */
+  made: number;
+  /** Of things that are due at the same time the one of the lower number comes first. */
+  order: number;
+  /** The row that it lies in; null while it wasn't written. */
+  row: StoredRow | null;
+  /** In whose hands it is; 0: nobody's. */
+  claim: number;
+  hasEnded: boolean;
+  /** Whether it is in memory until its end; others are found in their rows when their time comes. */
+  isNear: boolean;
 }
 
-/** Where one thing lies in a new row. */
-interface Slot {
-  newRow: NewRow;
-  index: number;
+/** A row whose things are in memory. */
+export interface StoredRow {
+  key: string;
+  at: number;
+  kind: DueKind;
+  things: Thing[];
+  /** How many of its things have not ended. */
+  left: number;
 }
 
-/** The due things of one append or settlement: their places, and the claims on them. */
-export interface Issued {
-  claims: Claim[];
-  slots: Slot[];
+/** A row as it is written. */
+interface RowText {
+  made: number;
+  things: [id: string, due: Due][];
 }
 
-export interface DueRowsOptions {
-  /** Names this run of this process. */
-  incarnation: string;
-  now(): number;
+/** Things due within the same so many ms share a row. */
+const BUCKET_MS = 1_000;
+/** A row takes about a page of the file: for more lmdb has to look for free ones that follow each other. */
+const MOST_THINGS = 24;
+
+export function rowKey(kind: DueKind, at: number, id: string): string {
+  return keyOf(kind, ordered(at), id);
 }
 
-export class DueRows {
-  readonly held: HeldRows;
-  readonly #tables: Tables;
-  readonly #incarnation: string;
-  readonly #now: () => number;
-  #group: WriteGroup | null = null;
-  #newRows = new Map<string, NewRow>();
-  #rows = 0;
+/** The time in a row's key, ms. */
+export function atOf(kind: DueKind, key: string): number {
+  return Number(key.slice(kind.length + 1, key.lastIndexOf(' ')));
+}
 
-  constructor({ tables, queue }: Environment, { incarnation, now }: DueRowsOptions) {
-    this.held = new HeldRows(tables.beats, incarnation);
-    this.#tables = tables;
-    this.#incarnation = incarnation;
-    this.#now = now;
-    queue.onStart((group) => this.#startGroup(group));
-  }
+function bucket(ms: number): number {
+  return Math.floor(ms / BUCKET_MS) * BUCKET_MS;
+}
 
-  #startGroup(group: WriteGroup): void {
-    this.#group = group;
-    this.#newRows = new Map();
-    const rows = this.#newRows;
-    this.held.dropIfFenced();
-    group.last.push(() => {
-      for (const { key, row } of rows.values())
-        group.promises.push(this.#tables.due.put(key, JSON.stringify(row)));
-    });
-  }
-
-  newKey(kind: DueKind, at: number): DueKey {
-    this.#rows += 1;
-    return [kind, at, `${this.#incarnation}.${this.#rows.toString(36)}`];
-  }
-
-  /**
-   * Puts things into the present group's rows; those due by `claimUntil` are claimed at once. `decidedAt` is the clock by
-   * which they were reckoned, in ms.
-   */
-  issue(due: readonly Due[], claimUntil: number, decidedAt = 0): Issued {
-    const claims: Claim[] = [];
-    const slots: Slot[] = [];
-    for (const item of due) {
-      const own = item.at <= claimUntil;
-      const newRow = this.#newRow(item, own, decidedAt);
-      const index = newRow.row.items.push(item) - 1;
-      slots.push({ newRow, index });
-      if (own) claims.push(this.held.hold(newRow.key, index, item));
+/** Puts things into rows; `newId` names a row that no other has been named by. */
+export function intoRows(things: Iterable<Thing>, newId: () => string): StoredRow[] {
+  const rows: StoredRow[] = [];
+  /** Rows that take more, by what their things have in common. */
+  const open = new Map<string, StoredRow>();
+  for (const thing of things) {
+    const { id, due, made, isNear } = thing;
+    const { kind } = due;
+    // An order that has ended must not come again with another's row.
+    const isAlone = kind === 'bank';
+    const at = isAlone ? due.at : Math.max(0, bucket(due.at));
+    const name = isAlone ? id : `${kind} ${at} ${bucket(made)} ${isNear}`;
+    let row = open.get(name);
+    if (row === undefined || row.things.length === MOST_THINGS) {
+      row = { key: rowKey(kind, at, isAlone ? id : newId()), at, kind, things: [], left: 0 };
+      open.set(name, row);
+      rows.push(row);
     }
-    return { claims, slots };
+    row.things.push(thing);
+    row.left += 1;
+    thing.row = row;
   }
+  return rows;
+}
 
-  /** The present group's row for things of a kind and time, ours or free. */
-  #newRow({ kind, at: itemAt }: Due, own: boolean, decidedAt: number): NewRow {
-    const at = Math.ceil(itemAt / BUCKET_MS) * BUCKET_MS;
-    const name = `${kind}${own ? '!' : '?'}${at}`;
-    let newRow = this.#newRows.get(name);
-    if (newRow === undefined) {
-      const owner = own ? this.#incarnation : null;
-      // The clock may have been set back between the decision and this.
-      const made = Math.max(this.#now(), decidedAt);
-      newRow = { key: this.newKey(kind, at), row: { owner, items: [], made } };
-      this.#newRows.set(name, newRow);
-    }
-    return newRow;
-  }
+export function rowText({ things }: StoredRow): string {
+  const made = Math.max(...things.map((thing) => thing.made));
+  return JSON.stringify({ made, things: things.map(({ id, due }) => [id, due]) } satisfies RowText);
+}
 
-  /** Ends a claim within the present group; false where it isn't ours any more. */
-  release(claim: Claim): boolean {
-    const gone = this.held.letGo(claim);
-    if (typeof gone !== 'boolean') this.#group?.promises.push(this.#tables.due.remove(gone));
-    return gone !== false;
-  }
-
-  /** Takes out again what a stale append put into its group's rows. */
-  async retract({ claims, slots }: Issued): Promise<void> {
-    for (const claim of claims) this.held.letGo(claim);
-    const rows = new Set(slots.map(({ newRow }) => newRow));
-    // The other things of a row keep their indexes, so that claims on them keep theirs.
-    for (const { newRow, index } of slots) newRow.row.items[index] = null;
-    const { due, gate } = this.#tables;
-    const write = ({ key, row }: NewRow): Promise<boolean> =>
-      row.items.every((item) => item === null) ? due.remove(key) : due.put(key, JSON.stringify(row));
-    await gate.write(() => Promise.all([...rows].map(write)));
-  }
+/** A row with its things, as they are read; `order` gives each its number. */
+export function readRow(kind: DueKind, key: string, text: string, order: () => number): StoredRow {
+  const { made, things }: RowText = JSON.parse(text);
+  const row: StoredRow = { key, at: atOf(kind, key), kind, things: [], left: things.length };
+  row.things = things.map(([id, due]) => ({
+    ...{ id, due, made, order: order(), row, claim: 0 },
+    ...{ hasEnded: false, isNear: true },
+  }));
+  return row;
 }

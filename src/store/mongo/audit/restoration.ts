@@ -30,7 +30,7 @@ import { allTaken, insertAll, updateAll } from '../writes.ts';
 
 /** Parts of a document that follow from the journal, but its timers. */
 const REBUILT = [
-  ...['account', 'type', 'order', 'createdAt', 'externalRef', 'lookups', 'open', 'inAnalysis'],
+  ...['account', 'type', 'order', 'createdAt', 'externalRef', 'lookups', 'open', 'inAnalysis', 'refunding'],
   ...['status', 'machine', 'version', 'snapshot', 'final', 'updatedAt', 'seq', 'seqs', 'refusals'],
   ...['messages', 'events', 'lastDeliveries', 'submitted', 'exact'],
 ] as const;

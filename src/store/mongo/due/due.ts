@@ -7,7 +7,14 @@
  * 3. A claim ends where its thing lies: a delivery's progress and the end of its claim are one write.
  */
 
-import { type Claim, type ClaimOf, claimOn, type DueKind, isOf } from '../../../engine/store/due.ts';
+import {
+  type Claim,
+  type ClaimOf,
+  claimOn,
+  DUE_KINDS,
+  type DueKind,
+  isOf,
+} from '../../../engine/store/due.ts';
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { onceATurn } from '../../../waiting.ts';
@@ -238,7 +245,7 @@ export class MongoDue implements DueIndex {
   async oldest(now: number): Promise<Partial<Record<DueKind, number>>> {
     this.#parts.connection.check();
     const oldest: Partial<Record<DueKind, number>> = {};
-    for (const kind of ['bank', 'timer', 'delivery'] as const) {
+    for (const kind of DUE_KINDS) {
       const [first] = await this.#findFree(kind, now, 1);
       if (first !== undefined) oldest[kind] = first.due.at;
     }

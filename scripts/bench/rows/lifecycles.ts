@@ -1,0 +1,207 @@
+/**
+ * Whole lifecycles: from a creation to its last delivered event. First a burst, as fast as creations are answered, and
+ * the wait until all is delivered; then creations at a steady rate, beside which the backlog must not grow. The rate is
+ * found in short trials, from the burst's on, and then held for the time that is asked for.
+ */
+import { CAN_PACE, generate, type Moment, type Shot } from '../generator.ts';
+import { type Backlog, backlogOf } from '../held.ts';
+import { lifecycles } from '../lifecycle.ts';
+import type { Line } from '../line.ts';
+import { measure } from '../measure.ts';
+import { ACCOUNTS, CLIENTS, LIFECYCLES, OPTIONS } from '../options.ts';
+import { stop, temporaryFolder } from '../processes.ts';
+import {
+  accounts,
+  folderEnv,
+  type Order,
+  type Receiver,
+  type Server,
+  serve,
+  startReceiver,
+} from '../server.ts';
+import { creations, ENDS_WELL, type Kind } from '../texts.ts';
+
+/** Events of a lifecycle that ends well. */
+const EVENTS = { 'pix-in': 2, cashout: 3 } as const;
+const TRIAL_SECONDS = 5;
+const TRIALS = 6;
+/** What a rate becomes after a trial that was held, and after one that wasn't. */
+const MORE = 1.12;
+const LESS = 0.88;
+/** The final time is tried at most so often, each time at a rate so much lower. */
+const FINALS = 3;
+const FINAL_LESS = 0.95;
+/** The share of a rate that must be created for it to count as held. */
+const CREATED = 0.97;
+const LOOK_MS = 200;
+const DRAIN_MS = 120_000;
+
+interface Held {
+  backlog: Backlog;
+  shot: Shot;
+}
+
+interface Stage {
+  server: Server;
+  receiver: Receiver;
+  credentials: readonly string[];
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits until nothing more is delivered; whether all of it was. */
+async function drained(receiver: Receiver, wanted: number): Promise<boolean> {
+  const endsAt = performance.now() + DRAIN_MS;
+  for (;;) {
+    if ((await receiver.seen()).count >= wanted) return true;
+    if (performance.now() > endsAt) return false;
+    await pause(LOOK_MS);
+  }
+}
+
+/** What is delivered by when, until something is over. */
+async function watch(receiver: Receiver, until: Promise<unknown>): Promise<Moment[]> {
+  const looks: Moment[] = [];
+  let goesOn = true;
+  const end = until.finally(() => {
+    goesOn = false;
+  });
+  while (goesOn) {
+    const { count } = await receiver.seen();
+    looks.push({ at: Number(process.hrtime.bigint()) / 1e6, count });
+    await Promise.race([pause(LOOK_MS), end]);
+  }
+  return looks;
+}
+
+/** Creates at a steady rate, watches what becomes of it, and waits until all of it is delivered. */
+async function hold(
+  { server, receiver, credentials }: Stage,
+  kind: Kind,
+  rate: number,
+  seconds: number,
+): Promise<Held> {
+  const before = (await receiver.seen()).count;
+  const requests = creations(kind, credentials, ENDS_WELL);
+  const came = generate({ port: server.port, requests, seconds, rate: Math.round(rate) });
+  const [shot, looks] = await Promise.all([came, watch(receiver, came)]);
+  const whole = looks.map(({ at, count }) => ({ at, count: (count - before) / EVENTS[kind] }));
+  const backlog = backlogOf(shot.sent, whole);
+  const all = await drained(receiver, before + (shot.answered - shot.refused) * EVENTS[kind]);
+  if (!all) throw new Error(`not all events of ${kind} were delivered`);
+  return { backlog, shot };
+}
+
+function backlogText({ first, last }: Backlog): string {
+  return `${first.toFixed(0)} unfinished after the start, ${last.toFixed(0)} at the end`;
+}
+
+/** The highest rate that short trials hold. */
+async function search(stage: Stage, kind: Kind, burst: number): Promise<number> {
+  let rate = burst;
+  let best: number | null = null;
+  for (let trial = 0; trial < TRIALS; trial++) {
+    const held = await hold(stage, kind, rate, TRIAL_SECONDS);
+    const keptUp = !held.backlog.grew && held.shot.rate > rate * CREATED;
+    const created = `${held.shot.rate.toFixed(0)} created a second, ${backlogText(held.backlog)}`;
+    process.stderr.write(`  ${rate.toFixed(0)}/s ${keptUp ? 'is held' : 'is too much'}: ${created}\n`);
+    if (keptUp) best = rate;
+    // What was held before a rate that is too much is the answer.
+    else if (best !== null) return best;
+    rate *= keptUp ? MORE : LESS;
+  }
+  return best ?? rate;
+}
+
+function lineOf(name: string, { backlog, shot }: Held): Line {
+  const { p50, p99, worst } = shot;
+  const grew = backlog.grew ? 'GREW' : 'did not grow';
+  return {
+    name,
+    figures: { 'rate/s': backlog.rate, 'p50 ms': p50, 'p99 ms': p99, 'worst ms': worst },
+    notes: [`${name}: the backlog ${grew}: ${backlogText(backlog)}`],
+  };
+}
+
+async function held(stage: Stage, kind: Kind, burst: number): Promise<Line> {
+  const seconds = OPTIONS.lifecycleSeconds;
+  const name = `lifecycle of ${kind}, held for ${seconds} s`;
+  process.stderr.write(`${name}\n`);
+  let rate = await search(stage, kind, burst);
+  for (let final = 1; ; final++) {
+    const result: Held[] = [];
+    const plan = { port: stage.server.port, requests: [], seconds };
+    const costs = await measure(name, stage.server, plan, async () => {
+      const came = await hold(stage, kind, rate, seconds);
+      result.push(came);
+      return came.shot;
+    });
+    const [came] = result;
+    if (came === undefined) throw new Error('nothing was held');
+    if (came.backlog.grew && final < FINALS) {
+      rate *= FINAL_LESS;
+      continue;
+    }
+    const line = lineOf(name, came);
+    return {
+      ...line,
+      figures: { ...costs.figures, ...line.figures },
+      notes: [...costs.notes, ...line.notes],
+    };
+  }
+}
+
+/** So many at once, and the wait for their last event. */
+async function burst({ server, receiver, credentials }: Stage, kind: Kind, requests: number): Promise<Line> {
+  const order: Order = {
+    ports: [server.port],
+    routing: 'account',
+    clients: CLIENTS,
+    credentials,
+    kind,
+    amount: ENDS_WELL,
+    requests,
+    seed: nextSeed(),
+  };
+  const name = `lifecycle of ${kind}, a burst of ${LIFECYCLES}`;
+  let rate = 0;
+  const plan = { port: server.port, requests: [], seconds: 0 };
+  const line = await measure(name, server, plan, async () => {
+    const came = await lifecycles(order, EVENTS[kind], receiver);
+    rate = came.rate;
+    const { seen, wanted } = came.events;
+    if (seen < wanted) throw new Error(`${wanted - seen} events of ${kind} were not delivered`);
+    const { seconds, p50, p99, worst } = came.created;
+    return { rate, answered: requests, seconds, p50, p99, worst, refused: 0, broken: 0, sent: [] };
+  });
+  return line;
+}
+
+let seeds = 0;
+
+/** What the plain generator's references begin with. */
+function nextSeed(): number {
+  seeds += 1;
+  return OPTIONS.seed * 1000 + seeds;
+}
+
+/** The rows `lifecycles`. */
+export async function lifecycleRows(): Promise<Line[]> {
+  const receiver = await startReceiver();
+  const env = folderEnv(temporaryFolder());
+  const credentials = await accounts(env, ACCOUNTS, ['--webhook-url', receiver.url]);
+  const server = await serve(env);
+  const stage = { server, receiver, credentials };
+  const lines: Line[] = [];
+  for (const kind of ['pix-in', 'cashout'] as const) {
+    // The first of them cost V8's compiler a multiple of what they cost later.
+    await burst(stage, kind, LIFECYCLES);
+    const line = await burst(stage, kind, LIFECYCLES);
+    lines.push(line);
+    if (CAN_PACE) lines.push(await held(stage, kind, line.figures['rate/s'] ?? 0));
+    else line.notes.push('lifecycles are not held at a steady rate: that needs wrk');
+  }
+  await stop(server.child);
+  await receiver.stop();
+  return lines;
+}

@@ -1,0 +1,57 @@
+/** GET /statement (additions): JSON or CSV, as the caller prefers. */
+import type { StatementPage, StatementRow, StatementWish } from '../../engine/statement/page.ts';
+import { type ApiServices, type Context, queryValue } from '../context.ts';
+import { validationError } from '../errors.ts';
+import { COLUMNS, csvOf } from './csv.ts';
+import { cursorText } from './cursor.ts';
+import { parseQuery } from './query.ts';
+
+function shown(row: StatementRow): object {
+  return Object.fromEntries(COLUMNS.map((name) => [name, row[name]]));
+}
+
+function answerJson(
+  ctx: Context,
+  { from, to }: StatementWish,
+  page: StatementPage,
+  next: string | null,
+): void {
+  ctx.body = {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    openingBalance: page.opening,
+    closingBalance: page.closing,
+    data: page.rows.map(shown),
+    nextCursor: next,
+  };
+}
+
+function answerCsv(ctx: Context, { limit }: StatementWish, page: StatementPage, next: string | null): void {
+  ctx.set('Content-Type', 'text/csv; charset=utf-8');
+  ctx.set('Opening-Balance', String(page.opening));
+  ctx.set('Closing-Balance', String(page.closing));
+  if (next !== null) ctx.set('Link', `<${ctx.path}?limit=${limit}&cursor=${next}>; rel="next"`);
+  ctx.body = csvOf(page.rows);
+}
+
+export function readStatement({ statement, now }: ApiServices) {
+  return async (ctx: Context): Promise<void> => {
+    ctx.vary('Accept');
+    const { id: account } = ctx.state.account;
+    const query = {
+      from: queryValue(ctx, 'from'),
+      to: queryValue(ctx, 'to'),
+      limit: queryValue(ctx, 'limit'),
+      cursor: queryValue(ctx, 'cursor'),
+    };
+    const parsed = parseQuery(account, query, now());
+    if (!parsed.ok) throw validationError(parsed.details);
+    const { wish } = parsed;
+    const page = await statement(account, wish);
+    if (page === null) throw validationError([{ field: 'cursor', message: 'is beyond the journal' }]);
+    const { from, to } = wish;
+    const next = page.next === null ? null : cursorText(account, { from, to, place: page.next });
+    const answer = ctx.accepts('application/json', 'text/csv') === 'text/csv' ? answerCsv : answerJson;
+    answer(ctx, wish, page, next);
+  };
+}

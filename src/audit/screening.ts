@@ -1,0 +1,278 @@
+/**
+ * Reads the log of all accounts once, in its order, and finds the accounts of which nothing is off. It tells no more
+ * of the others: `Replay`, which reads an account's batches one by one, tells what it is.
+ *
+ * 1. Of an account it holds where it stands and a few counts; of transactions at most `mostHeld` between two pages,
+ *    however many are open. One that was let go is made again from its history when its next entry comes.
+ * 2. A transaction is compared with its record once: with the last batch that the record names. An account's records
+ *    are in order where each entry's batch is named, and as many were compared as were begun.
+ * 3. A stored lookup is counted once: with the entry that first gave it to the transaction that has it. An account's
+ *    are in order where as many were counted as are stored.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isSameJson } from '../domain/canonical-json.ts';
+import { applyPostings, sumOfPostings } from '../domain/money.ts';
+import type { Batch, Entry, TransactionRecord } from '../engine/journal.ts';
+import { lookupsOf } from '../engine/lookups.ts';
+import type { LoggedBatch, LogReads } from '../engine/store/log.ts';
+import type { LookupName, LookupRow } from '../engine/store/lookups.ts';
+import { BatchLookups, type Counts } from './batch-lookups.ts';
+import { compareDeliveries, compareRefusals, faultOf, isEqual, type Stored } from './compare.ts';
+import { isCounted } from './given-lookups.ts';
+import { after, type Open, takeUp } from './open-transactions.ts';
+import { lookupsIn } from './pages.ts';
+import type { AuditReads } from './patience.ts';
+import { decideAgain, isDecidable } from './redecide.ts';
+import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
+import { expect, NotSound } from './sound.ts';
+import { beginning, follow, type Standing } from './standing.ts';
+
+const MOST_HELD = 5_000;
+const ENTRIES_A_PAGE = 1_000;
+
+export interface ScreeningOptions {
+  journal: AuditReads;
+  log: LogReads;
+  decide: boolean;
+  everyDoorSpeaks: boolean;
+  /** Where transactions are kept that aren't in hand; without it they are read again. */
+  scratch?: Scratch | null;
+  /** How many transactions are held between two pages at the most. */
+  mostHeld?: number;
+  /** Called for what no account's replay would show. */
+  report(account: string, seq: number, what: string): void;
+  entriesAPage?: number;
+  /** Called after each page: how many entries it had, accounts were met so far, and transactions are in hand. */
+  onPage?(entries: number, accounts: number, held: number): void;
+}
+
+/** An account of which nothing is off. */
+export interface Sound {
+  seq: number;
+  hash: string;
+  batches: number;
+  entries: number;
+  /** Transactions that its journal begins; each has a record. */
+  recorded: number;
+}
+
+/** A transaction in hand. */
+interface Held {
+  account: string;
+  open: Open;
+  stored: TransactionRecord;
+}
+
+/** What a batch's entries are judged by. */
+interface Ground {
+  standing: Standing;
+  batch: Batch;
+  /** Stored records of its transactions that weren't in hand. */
+  records: ReadonlyMap<string, TransactionRecord>;
+  lookups: BatchLookups;
+}
+
+function keyOf(account: string, id: string): ScratchKey {
+  return ['open', account, id];
+}
+
+export class Screening {
+  readonly #options: ScreeningOptions;
+  readonly #mostHeld: number;
+  readonly #standings = new Map<string, Standing>();
+  readonly #suspects = new Set<string>();
+  /** The longest in hand first. */
+  readonly #held = new Map<string, Held>();
+
+  constructor(options: ScreeningOptions) {
+    this.#options = options;
+    this.#mostHeld = options.mostHeld ?? MOST_HELD;
+  }
+
+  /** Reads all. @throws StoreUnavailable */
+  async run(): Promise<void> {
+    const { log, entriesAPage = ENTRIES_A_PAGE, report, onPage } = this.#options;
+    for (const { batches, unreadable } of log.pages(entriesAPage)) {
+      const entries = await this.#page(batches);
+      for (const { number, fault } of unreadable)
+        report('', 0, `row ${number} of the log can't be read: ${fault}`);
+      for (const { number, batch, isFound } of batches)
+        if (!isFound)
+          report(batch.account, batch.seq, `nothing leads to the batch in row ${number} of the log`);
+      onPage?.(entries, this.#standings.size + this.#suspects.size, this.#held.size);
+      // Timers and signals have their turn, also where the store answers at once.
+      await nextTurn();
+    }
+  }
+
+  /** Whether each stored record is one that was compared. */
+  explainsRecords(): boolean {
+    let compared = 0;
+    for (const standing of this.#standings.values()) compared += standing.compared;
+    return compared === this.#options.log.countRecords();
+  }
+
+  /** An account whose journal and projections are in order; null where they aren't. @throws StoreUnavailable */
+  async sound(account: string): Promise<Sound | null> {
+    if (this.#suspects.has(account)) return null;
+    const standing = this.#standings.get(account) ?? beginning();
+    const { seq, hash, at, balances, entries, begun: recorded } = standing;
+    try {
+      const { journal } = this.#options;
+      const head = await journal.head(account);
+      const isAtHead = seq === 0 ? head.seq === 0 : isSameJson(head, { seq, at, balances, hash });
+      if (!isAtHead || recorded !== standing.compared) return null;
+      const stored: Counts = { adjustment: 0, refusal: 0, other: 0 };
+      for await (const rows of lookupsIn(journal, account))
+        for (const row of rows) stored[isCounted(row) ? row.name : 'other'] += 1;
+      return isSameJson(stored, standing.lookups) ? { seq, hash, batches: seq, entries, recorded } : null;
+    } catch (error) {
+      faultOf(error);
+      return null;
+    }
+  }
+
+  #suspect(account: string): void {
+    this.#standings.delete(account);
+    this.#suspects.add(account);
+  }
+
+  /** What can't be read or replayed is as good as off. @throws StoreUnavailable */
+  async #guarded(account: string, work: () => Promise<void>): Promise<void> {
+    if (this.#suspects.has(account)) return;
+    try {
+      await work();
+    } catch (error) {
+      faultOf(error);
+      this.#suspect(account);
+    }
+  }
+
+  /** How many entries there were. */
+  async #page(batches: readonly LoggedBatch[]): Promise<number> {
+    const touched = new Set<Held>();
+    let entries = 0;
+    for (const logged of batches) {
+      entries += logged.batch.entries.length;
+      await this.#guarded(logged.batch.account, () => this.#batch(logged, touched));
+    }
+    for (const held of touched) await this.#guarded(held.account, () => this.#compare(held));
+    if (this.#held.size > this.#mostHeld) this.#letGo(Math.floor(0.9 * this.#mostHeld));
+    return entries;
+  }
+
+  /** Lets go of the longest in hand, until so many are left. */
+  #letGo(left: number): void {
+    const rows: ScratchRow[] = [];
+    for (const [id, { account, open }] of this.#held) {
+      if (this.#held.size <= left) break;
+      this.#held.delete(id);
+      rows.push({ key: keyOf(account, id), value: JSON.stringify(open) });
+    }
+    this.#options.scratch?.put(rows);
+  }
+
+  async #batch(logged: LoggedBatch, touched: Set<Held>): Promise<void> {
+    const { batch } = logged;
+    const { account, entries, balances } = batch;
+    let standing = this.#standings.get(account);
+    if (standing === undefined) {
+      standing = beginning();
+      this.#standings.set(account, standing);
+    }
+    follow(standing, logged);
+    const given = entries.map(lookupsOf);
+    const ground = await this.#ground(standing, batch, given.flat());
+    for (const [index, entry] of entries.entries()) {
+      const held = await this.#entry(ground, entry, given[index] ?? []);
+      if (held !== null) touched.add(held);
+    }
+    standing.entries += entries.length;
+    expect(isSameJson(balances, standing.balances));
+  }
+
+  /** Reads what the batch's entries are judged by. */
+  async #ground(standing: Standing, batch: Batch, rows: readonly LookupRow[]): Promise<Ground> {
+    const ids = new Set<string>();
+    for (const { transaction } of batch.entries)
+      if (transaction !== null && !this.#held.has(transaction)) ids.add(transaction);
+    const wants = { transactions: [...ids], lookups: rows };
+    const { transactions, lookups } = await this.#options.journal.read(batch.account, wants);
+    const records = new Map<string, TransactionRecord>();
+    for (const [index, id] of wants.transactions.entries()) {
+      const record = transactions[index] ?? null;
+      if (record !== null) records.set(id, record);
+    }
+    const stored = { journal: this.#options.journal, account: batch.account, seq: batch.seq };
+    return { standing, batch, records, lookups: new BatchLookups(stored, rows, lookups) };
+  }
+
+  /** Gives the entry's transaction as it is then; null where it has none. */
+  async #entry(ground: Ground, entry: Entry, rows: readonly LookupRow[]): Promise<Held | null> {
+    const { standing, batch } = ground;
+    const { account, seq } = batch;
+    const id = entry.transaction;
+    const before = id === null ? null : await this.#before(ground, id);
+    if (this.#options.decide) await this.#decide(ground, entry, before);
+    if (entry.postings.length > 0) {
+      expect(sumOfPostings(entry.postings) === 0);
+      standing.balances = applyPostings(standing.balances, entry.postings);
+    }
+    await ground.lookups.count(rows, before?.open ?? null, standing.lookups);
+    if (id === null) return null;
+    const stored = before?.stored ?? ground.records.get(id);
+    const open = after(before?.open ?? null, account, seq, entry, rows);
+    expect(stored !== undefined);
+    // Nothing comes after the batch that the record names last, or it would never be compared with that.
+    if (entry.refusal === null) expect(stored.seqs.includes(seq));
+    else expect((open.record.refusals ?? 0) <= (stored.refusals ?? 0));
+    if (before === null) standing.begun += 1;
+    const held = before ?? { account, open, stored };
+    held.open = open;
+    this.#held.set(id, held);
+    return held;
+  }
+
+  /** The entry's transaction as it was before; null before its first entry. */
+  async #before({ batch: { account, seq }, records }: Ground, id: string): Promise<Held | null> {
+    const held = this.#held.get(id);
+    if (held !== undefined) {
+      expect(held.account === account);
+      return held;
+    }
+    const stored = records.get(id);
+    expect(stored !== undefined);
+    const [first = 0] = stored.seqs;
+    if (first === seq) return null;
+    const { journal, scratch = null } = this.#options;
+    const text = scratch?.get(keyOf(account, id)) ?? null;
+    const open: Open | null = text === null ? await takeUp(journal, account, stored, seq) : JSON.parse(text);
+    expect(open !== null);
+    return { account, open, stored };
+  }
+
+  async #decide(ground: Ground, entry: Entry, held: Held | null): Promise<void> {
+    const record = held?.open.record ?? null;
+    if (!isDecidable(record, entry)) return;
+    const { account, seq } = ground.batch;
+    const lookup = (name: LookupName, key: string): Promise<string | null> =>
+      ground.lookups.before({ name, key }, entry, held?.open ?? null);
+    const before = { account, seq, balances: ground.standing.balances, record, lookup };
+    expect((await decideAgain(before, entry, this.#options.everyDoorSpeaks)) === null);
+  }
+
+  /** Compares a transaction with its record once all that the record names was read. */
+  async #compare({ account, open, stored }: Held): Promise<void> {
+    const { record, deliveries, refused } = open;
+    if (record.seqs.at(-1) !== stored.seqs.at(-1) || !isEqual(stored, record)) return;
+    const report = (): never => {
+      throw new NotSound();
+    };
+    const beside: Stored = { journal: this.#options.journal, account, report };
+    await compareDeliveries(beside, record, deliveries);
+    await compareRefusals(beside, record, refused);
+    const standing = this.#standings.get(account);
+    if (standing !== undefined) standing.compared += 1;
+    this.#held.delete(record.id);
+  }
+}

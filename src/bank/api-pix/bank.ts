@@ -1,0 +1,249 @@
+/**
+ * A bank with an API Pix behind the engine's port: charges, payments, refunds and returns by the standard, transfers as
+ * its profile sends them. What it says becomes messages; what went wrong becomes one of three outcomes.
+ */
+import { type Account, keyOf } from '../../domain/account.ts';
+import {
+  type Attempt,
+  type Awakening,
+  type Bank,
+  type BankMessage,
+  BankNotDone,
+  BankOutcomeUnknown,
+  type BankPace,
+  BankRefused,
+  type ChargeToRegister,
+  type PayoutContract,
+  type PayoutToCheck,
+  type RegisteredCharge,
+  type ReturnTurn,
+  type SubmittedPayout,
+} from '../../engine/bank.ts';
+import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../engine/journal.ts';
+import type { DueIndex } from '../../engine/store.ts';
+import type { Soon } from '../../waiting.ts';
+import { askAbout } from './callbacks/incoming.ts';
+import type { BankCharge } from './charges.ts';
+import type { BankConnection } from './connection.ts';
+import { knownCharge, WAITING } from './known-charge.ts';
+import { LastWords } from './last-words.ts';
+import { chargeMessages, sendingMessages } from './messages.ts';
+import type { Notes } from './notes.ts';
+import { outcomeOf, Returns } from './returns.ts';
+import type { BankSettings } from './settings.ts';
+import { CallFailed } from './wire/outcome.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+/** Longer than any of its calls takes: each has a deadline of its own. */
+const CALL_MS = 28_000;
+
+export interface ApiPixOptions {
+  connection: BankConnection;
+  settings: Pick<BankSettings, 'profile' | 'credentials' | 'pixKey' | 'retryScale' | 'expiryGraceS'>;
+  /** A transaction as it is now. */
+  transaction(id: string): Promise<TransactionRecord | null>;
+  /** Takes questions about charges of which nobody knows what became of an order. */
+  due: Pick<DueIndex, 'settle'>;
+  /** The store's clock, ms. */
+  now(): number;
+  /** The settings of an account. */
+  account(id: string): Soon<Account | null>;
+  /** Hear of charges that the bank doesn't know, and of payments that can't be read. */
+  notes: Pick<Notes, 'unread' | 'unknownThere'>;
+}
+
+/** Nothing is created after any failure. */
+function refusalOf(error: unknown): unknown {
+  return error instanceof CallFailed ? new BankRefused(error.message) : error;
+}
+
+export class ApiPixBank implements Bank {
+  readonly name = 'api-pix';
+  readonly everyDoorSpeaks = false;
+  readonly canRepeatSubmit = false;
+  readonly canRepeatUnknown: boolean;
+  readonly canBeAsked = true;
+  readonly looseIds = true;
+  readonly fillIn = null;
+  readonly pace: BankPace;
+  readonly #options: ApiPixOptions;
+  readonly #returns: Returns;
+  readonly #words = new LastWords();
+
+  constructor(options: ApiPixOptions) {
+    const { connection, settings } = options;
+    const { retryScale: scale, expiryGraceS } = settings;
+    this.#options = options;
+    this.canRepeatUnknown = connection.sendings?.canRepeat ?? false;
+    this.pace = {
+      callMs: CALL_MS,
+      firstMs: 2 * SECOND_MS * scale,
+      longestMs: 10 * MINUTE_MS * scale,
+      refusalMs: MINUTE_MS * scale,
+      expiryGraceMs: expiryGraceS * SECOND_MS,
+    };
+    this.#returns = new Returns(connection.payments, this.pace, this.#words);
+  }
+
+  canAskAbout({ id, type }: TransactionRecord, bankId: string | null = null): boolean {
+    return type === 'pix-in' || this.#options.connection.sendings?.canAsk({ id, bankId }) === true;
+  }
+
+  says(id: string): string | null {
+    return this.#words.of(id);
+  }
+
+  reachable(): boolean {
+    return !this.#options.connection.client.breaker.isOpen;
+  }
+
+  async register({
+    expiresIn,
+    pixKey: own,
+    isOwn,
+    customer: payer,
+    ...charge
+  }: ChargeToRegister): Promise<RegisteredCharge> {
+    const pixKey = this.#key({ pixKey: own, isOwn });
+    if (pixKey === null) throw new BankRefused('the account has no Pix key');
+    try {
+      const customer = payer && { name: payer.name, document: payer.document?.number ?? null };
+      const order = { ...charge, pixKey, customer, expiresInS: expiresIn };
+      return { qrcode: await this.#options.connection.charges.register(order), wakeInMs: null, pixKey };
+    } catch (error) {
+      throw refusalOf(error);
+    }
+  }
+
+  async check({ from }: PayoutToCheck): Promise<void> {
+    const { connection } = this.#options;
+    if (connection.sendings === null)
+      throw new BankRefused(`the profile ${connection.profile.name} has no way to send`);
+    if (this.#key(from) === null) throw new BankRefused('the account has no Pix key');
+    if (!this.reachable()) throw new BankRefused('the bank can not be reached');
+  }
+
+  async contract({ account: id }: TransactionRecord): Promise<PayoutContract> {
+    const { settings, account: accountOf } = this.#options;
+    const account = await accountOf(id);
+    const pixKey = account === null ? null : this.#key(keyOf(account));
+    if (pixKey === null) throw new BankNotDone(`account ${id} has no Pix key`);
+    return { clientId: settings.credentials.clientId, pixKey, profile: settings.profile };
+  }
+
+  async submit(payout: TransactionRecord, { pixKey = '' }: PayoutContract): Promise<SubmittedPayout> {
+    const { sendings } = this.#options.connection;
+    if (sendings === null) throw new BankNotDone('the profile has no way to send');
+    if (payout.type !== 'cashout') throw new Error(`${payout.id} is no cashout`);
+    const { amount, pixKey: to, description } = payout.snapshot.context;
+    try {
+      const sending = await sendings.order({ id: payout.id, amount, from: pixKey, to, description });
+      this.#words.heard(payout.id, sending.told);
+      const messages = sendingMessages(payout.id, sending, hasStarted(payout));
+      return { wakeInMs: null, messages, bankId: sending.bankId };
+    } catch (error) {
+      throw outcomeOf(error);
+    }
+  }
+
+  async query(transaction: TransactionRecord, _at: number, bankId?: string): Promise<BankMessage[] | null> {
+    return transaction.type === 'pix-in'
+      ? this.#askCharge(transaction)
+      : this.#askSending(transaction, bankId ?? null);
+  }
+
+  async #askCharge(record: ChargeRecord): Promise<BankMessage[] | null> {
+    const answer = await this.#options.connection.charges.ask(record.id);
+    // Read after the answer: an order of ours that the answer shows was in the journal before it was at the bank.
+    const current = await this.#current(record);
+    if (answer !== null) return this.#heard(current, answer);
+    if (current.snapshot.value === WAITING) await this.#options.notes.unknownThere(current);
+    return null;
+  }
+
+  async #current(record: ChargeRecord): Promise<ChargeRecord> {
+    const current = await this.#options.transaction(record.id);
+    return current?.type === 'pix-in' ? current : record;
+  }
+
+  /** A payment that can't be read waits, and the charge with it: what it is a person finds out. */
+  async #heard(record: ChargeRecord, answer: BankCharge): Promise<BankMessage[]> {
+    for (const payment of answer.unread) await this.#options.notes.unread(record, payment);
+    const waits = record.snapshot.value === WAITING;
+    if (answer.unread.length > 0 && waits)
+      throw new BankOutcomeUnknown(`a payment of charge ${record.id} can't be read`);
+    if (answer.status === 'CONCLUIDA' && answer.payments.length === 0 && waits)
+      throw new BankOutcomeUnknown(`the bank says that charge ${record.id} was paid, and not yet by what`);
+    return chargeMessages(answer, knownCharge(record));
+  }
+
+  async #askSending(record: TransferRecord, bankId: string | null): Promise<BankMessage[] | null> {
+    const { sendings } = this.#options.connection;
+    const ref = { id: record.id, bankId };
+    if (sendings?.canAsk(ref) !== true) return null;
+    const sending = await sendings.ask(ref);
+    if (sending === null) return null;
+    this.#words.heard(record.id, sending.told);
+    return sendingMessages(record.id, sending, hasStarted(record));
+  }
+
+  /** Whatever happened to the request, what the bank shows afterwards counts. */
+  async cancel({ id }: Pick<ChargeRecord, 'id'>): Promise<BankMessage[]> {
+    const { charges } = this.#options.connection;
+    try {
+      await charges.remove(id);
+      return [];
+    } catch (error) {
+      if (!(error instanceof CallFailed)) throw error;
+      return this.#afterCancel(id, error);
+    }
+  }
+
+  async #afterCancel(id: string, failure: CallFailed): Promise<BankMessage[]> {
+    if (failure.kind === 'not-done' && failure.status !== 404) throw refusalOf(failure);
+    try {
+      const answer = await this.#options.connection.charges.ask(id);
+      // Where the bank knows no such charge nobody can pay it.
+      if (answer === null) return [];
+      const record = await this.#options.transaction(id);
+      // One that was never made here has no payment to tell of.
+      if (record?.type !== 'pix-in') return [];
+      const messages = await this.#heard(record, answer);
+      const isOff = messages.some(({ type }) => type === 'CANCEL');
+      const others = messages.filter(({ type }) => type !== 'CANCEL');
+      if (isOff || others.length > 0) return others;
+    } catch (error) {
+      await this.#askLater(id);
+      throw error instanceof BankOutcomeUnknown ? new BankRefused(error.message) : refusalOf(error);
+    }
+    throw refusalOf(failure);
+  }
+
+  /** Whether the charge is off, nobody knows: the bank is asked until it says. */
+  async #askLater(id: string): Promise<void> {
+    const record = await this.#options.transaction(id);
+    if (record !== null) await askAbout(this.#options, [record]);
+  }
+
+  refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
+    return this.#returns.refund(charge, refundId, attempt);
+  }
+
+  giveBack(payment: Parameters<Bank['giveBack']>[0], attempt: Attempt): Promise<ReturnTurn> {
+    return this.#returns.giveBack(payment, attempt);
+  }
+
+  /** The bank is asked when a charge expires, and where it hints at something: it wakes nobody by itself. */
+  async wake(): Promise<Awakening> {
+    return { messages: [], wakeInMs: null };
+  }
+
+  #key({ pixKey, isOwn }: { pixKey: string; isOwn: boolean }): string | null {
+    return isOwn ? pixKey : this.#options.settings.pixKey;
+  }
+}
+
+function hasStarted({ snapshot }: TransactionRecord): boolean {
+  return snapshot.value !== 'pending';
+}

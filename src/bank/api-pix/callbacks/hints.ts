@@ -1,0 +1,43 @@
+/** Reads a callback: which transactions it may be about. Nothing in it is believed: each hint is asked about. */
+import type { Hint, Profile } from '../profile.ts';
+import { type Answer, endToEndIdIn, jsonOf, listIn, objectOf, textIn } from '../reading.ts';
+
+export const ELEMENTS_MAX = 500;
+
+/** Letters and digits alone: what no id of ours or the bank's can be is dropped before anybody looks it up. */
+const ID = /^[A-Za-z0-9-]{1,64}$/;
+
+function isPossible(hint: Hint): boolean {
+  switch (hint.kind) {
+    case 'charge':
+      return ID.test(hint.txid);
+    case 'payment':
+      return true;
+    default:
+      return ID.test(hint.id);
+  }
+}
+
+function hintsOf(element: Answer, profile: Pick<Profile, 'hints'>): Hint[] {
+  const hints: Hint[] = [...profile.hints(element)];
+  const txid = textIn(element, 'txid');
+  if (txid !== null) hints.push({ kind: 'charge', txid });
+  const endToEndId = endToEndIdIn(element, 'endToEndId');
+  if (endToEndId !== null) hints.push({ kind: 'payment', endToEndId });
+  for (const each of listIn(element, 'devolucoes')) {
+    const id = textIn(each, 'id');
+    if (id !== null) hints.push({ kind: 'return', id });
+  }
+  return hints.filter(isPossible);
+}
+
+/**
+ * The hints of a callback's elements, each as many as it has; a body without `pix`, the bank's test for one, has none.
+ * Null: no JSON object, or more elements than a callback may have.
+ */
+export function readCallback(body: string, profile: Pick<Profile, 'hints'>): Hint[][] | null {
+  const callback = objectOf(jsonOf(body));
+  if (callback === null) return null;
+  const elements = listIn(callback, 'pix');
+  return elements.length > ELEMENTS_MAX ? null : elements.map((element) => hintsOf(element, profile));
+}

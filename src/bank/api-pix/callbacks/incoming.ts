@@ -1,0 +1,113 @@
+/** Makes hints durable: each that is about a transaction of ours becomes an order to ask the bank about it. */
+import { quotedRows } from '../../../engine/finding/find.ts';
+import type { TransactionRecord } from '../../../engine/journal.ts';
+import { question } from '../../../engine/store/due.ts';
+import type { Lookup } from '../../../engine/store/lookups.ts';
+import type { DueIndex, JournalReads } from '../../../engine/store.ts';
+import type { Hint } from '../profile.ts';
+
+export interface IncomingOptions {
+  journal: Pick<JournalReads, 'transaction' | 'quoted'>;
+  due: Pick<DueIndex, 'settle'>;
+  now(): number;
+  /** Elements that no transaction of ours explains: reconciliation finds what is behind them. */
+  onDropped(count: number): void;
+}
+
+/** So many transactions are looked up at a time. */
+const LOOKED_UP_TOGETHER = 50;
+/** Every account is asked for what names no id of ours: of a callback's elements for so many, reconciliation finds the others. */
+const QUOTED_MOST = 20;
+
+/** A transaction's id from ours at the bank; null where it can be none of ours. */
+export function transactionIdOf(id: string): string | null {
+  const parts = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i.exec(id);
+  return parts === null ? null : parts.slice(1).join('-').toLowerCase();
+}
+
+/** The transaction of one of our ids at the bank; null where there is none. */
+export async function recordAt(
+  journal: Pick<JournalReads, 'transaction'>,
+  id: string | null,
+): Promise<TransactionRecord | null> {
+  const transaction = id === null ? null : transactionIdOf(id);
+  return transaction === null ? null : journal.transaction(transaction);
+}
+
+/** Our ids at the bank that an element names. */
+function candidates(hints: readonly Hint[]): string[] {
+  return hints.flatMap((hint) => {
+    if (hint.kind === 'charge') return [hint.txid];
+    return hint.kind === 'sending' ? [hint.id] : [];
+  });
+}
+
+/** Orders to ask the bank about these now; durable once it resolves. */
+export async function askAbout(
+  { due, now }: Pick<IncomingOptions, 'due' | 'now'>,
+  records: readonly TransactionRecord[],
+): Promise<void> {
+  if (records.length === 0) return;
+  const at = now();
+  await due.settle(records.map(({ account, id }) => ({ claim: null, next: question(account, id, at) })));
+}
+
+/** What accounts know an element's payments and returns by. */
+function lookupsFor(hints: readonly Hint[]): Lookup[] {
+  return hints.flatMap((hint): Lookup[] => {
+    if (hint.kind === 'payment')
+      return (['payment', 'returned', 'reference'] as const).map((name) => ({ name, key: hint.endToEndId }));
+    const id = hint.kind === 'return' ? transactionIdOf(hint.id) : null;
+    return id === null ? [] : [{ name: 'refund', key: id }];
+  });
+}
+
+/** The transactions of any account that are known by these. */
+async function quotedBy(
+  journal: IncomingOptions['journal'],
+  lookups: readonly Lookup[],
+): Promise<TransactionRecord[]> {
+  const ids = new Set<string>();
+  for await (const rows of quotedRows(journal, lookups))
+    for (const { transaction } of rows) ids.add(transaction);
+  const records = await Promise.all([...ids].map((id) => journal.transaction(id)));
+  return records.filter((record) => record !== null);
+}
+
+/** The transactions that some elements name by ids of ours, and the elements that name none. */
+async function named(
+  journal: IncomingOptions['journal'],
+  elements: readonly Hint[][],
+): Promise<{ records: TransactionRecord[]; others: Hint[][] }> {
+  const found = await Promise.all(
+    elements.map(async (hints) => {
+      const records = await Promise.all(candidates(hints).map((id) => recordAt(journal, id)));
+      return { hints, records: records.filter((record) => record !== null) };
+    }),
+  );
+  const others = found.filter(({ records }) => records.length === 0).map(({ hints }) => hints);
+  return { records: found.flatMap(({ records }) => records), others };
+}
+
+/** Takes the hints of a callback; resolves once they are durable. */
+export function taking(options: IncomingOptions): (elements: Hint[][]) => Promise<void> {
+  const { journal, onDropped } = options;
+  return async (elements) => {
+    const found = new Map<string, TransactionRecord>();
+    const left: Hint[][] = [];
+    for (let from = 0; from < elements.length; from += LOOKED_UP_TOGETHER) {
+      const { records, others } = await named(journal, elements.slice(from, from + LOOKED_UP_TOGETHER));
+      for (const record of records) found.set(record.id, record);
+      left.push(...others);
+    }
+    let dropped = Math.max(0, left.length - QUOTED_MOST);
+    for (const hints of left.slice(0, QUOTED_MOST)) {
+      const lookups = lookupsFor(hints);
+      const records = lookups.length === 0 ? [] : await quotedBy(journal, lookups);
+      for (const record of records) found.set(record.id, record);
+      if (records.length === 0) dropped += 1;
+    }
+    await askAbout(options, [...found.values()]);
+    if (dropped > 0) onDropped(dropped);
+  };
+}

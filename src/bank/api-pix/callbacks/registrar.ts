@@ -1,0 +1,53 @@
+/** Registers where the bank calls back, for each key: asked first, and set only where it differs. */
+import { keyOf } from '../../../domain/account.ts';
+import type { AccountTable } from '../../../engine/store.ts';
+import type { BankConnection } from '../connection.ts';
+
+export interface RegistrarOptions {
+  connection: Pick<BankConnection, 'hooks'>;
+  accounts: Pick<AccountTable, 'all'>;
+  /** The key of accounts without one of their own. */
+  pixKey: string | null;
+  /** Null: nothing is registered. */
+  webhookUrl: string | null;
+}
+
+export class Registrar {
+  readonly #options: RegistrarOptions;
+  /** Keys that are known to be as they should. */
+  readonly #done = new Set<string>();
+
+  constructor(options: RegistrarOptions) {
+    this.#options = options;
+  }
+
+  /** One that fails is tried again in the next turn. @throws the first failure, once all were tried */
+  async run(): Promise<void> {
+    const { webhookUrl } = this.#options;
+    if (webhookUrl === null) return;
+    const failures: unknown[] = [];
+    for (const key of await this.#keys()) {
+      if (this.#done.has(key)) continue;
+      try {
+        await this.#register(key, webhookUrl);
+        this.#done.add(key);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** The keys that receive. */
+  async #keys(): Promise<string[]> {
+    const { accounts, pixKey } = this.#options;
+    const own = (await accounts.all()).map(keyOf).filter(({ isOwn }) => isOwn);
+    const keys = [pixKey, ...own.map((each) => each.pixKey)].filter((key) => key !== null);
+    return [...new Set(keys)];
+  }
+
+  async #register(key: string, webhookUrl: string): Promise<void> {
+    const { hooks } = this.#options.connection;
+    if ((await hooks.registered(key)) !== webhookUrl) await hooks.register(key, webhookUrl);
+  }
+}

@@ -1,0 +1,29 @@
+/** `bank return`: one more return of a payment that the bank couldn't give back before. */
+import type { TransactionRecord } from '../../engine/journal.ts';
+import type { BankConnection } from './connection.ts';
+import { givenBackId } from './returns.ts';
+
+/** The next return of a payment, or why there is none. */
+export type NextReturn = { number: number; returnId: string; amount: number } | { refusal: string };
+
+/** What the bank has of our returns decides. @throws CallFailed */
+export async function nextReturn(
+  { payments }: Pick<BankConnection, 'payments'>,
+  record: TransactionRecord,
+  endToEndId: string,
+): Promise<NextReturn> {
+  const payment = await payments.ask(endToEndId);
+  if (payment === null) return { refusal: `the bank knows no payment ${endToEndId}` };
+  if ('unread' in payment) return { refusal: `the payment can't be read: ${payment.unread}` };
+  const statuses = new Map(payment.returns.map(({ id, status }) => [id, status]));
+  for (let number = 1; ; number += 1) {
+    const returnId = givenBackId(endToEndId, number);
+    const status = statuses.get(returnId);
+    if (status === 'NAO_REALIZADO') continue;
+    if (status !== undefined) return { refusal: `return ${returnId} of pix-in ${record.id} is ${status}` };
+    const taken = payment.returns.filter((each) => each.status !== 'NAO_REALIZADO');
+    const amount = payment.amount - taken.reduce((sum, each) => sum + each.amount, 0);
+    if (amount <= 0) return { refusal: 'nothing of the payment is left to be given back' };
+    return { number, returnId, amount };
+  }
+}

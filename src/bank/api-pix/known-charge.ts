@@ -1,0 +1,25 @@
+/** A charge of ours, as the bank's words are held against it. */
+import { refundsOf } from '../../domain/reversals/sums.ts';
+import type { ChargeRecord } from '../../engine/journal.ts';
+import type { KnownCharge } from './messages.ts';
+import { bare } from './profile.ts';
+import { isGivenBack } from './returns.ts';
+
+/** The state of a charge that nobody has paid yet. */
+export const WAITING = 'waiting_payment';
+
+export function knownCharge({ id, snapshot: { value, context } }: ChargeRecord): KnownCharge {
+  const byReturn = new Map(refundsOf(context).map((refund) => [bare(refund.id), refund.id]));
+  return {
+    txid: bare(id),
+    pixKey: context.pixKey ?? '',
+    amount: context.amount,
+    waits: value === WAITING,
+    credited: context.endToEndId ?? context.held?.endToEndId ?? null,
+    ownerOf: (returnId) => {
+      const refundId = byReturn.get(returnId);
+      if (refundId !== undefined) return { kind: 'refund', refundId };
+      return isGivenBack(returnId) ? { kind: 'given-back' } : { kind: 'bank' };
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * What the bank tells, as messages to transactions of ours. Each is built from the bank's own answer alone and has an
+ * id made of what it tells, so that a hint, a list and a question give the same bytes: it is applied once.
+ */
+import type { BankMessage } from '../../engine/bank.ts';
+import type { BankCharge } from './charges.ts';
+import type { Payment, PaymentReturn } from './payments.ts';
+import type { Sending, SendingState } from './profile.ts';
+import { firstCharacters } from './reading.ts';
+
+/** Whose a return is: a refund of ours, a payment of ours that was given back, or the bank's. */
+export type ReturnOwner = { kind: 'refund'; refundId: string } | { kind: 'given-back' } | { kind: 'bank' };
+
+/** A charge of ours, as far as the bank's words are held against it. */
+export interface KnownCharge {
+  txid: string;
+  /** The key with which it was registered. */
+  pixKey: string;
+  /** Cents. */
+  amount: number;
+  /** It waits for its payment still. */
+  waits: boolean;
+  /** The end-to-end id of the payment that it was credited with, or that is in analysis; null: none. */
+  credited: string | null;
+  /** Whose a return of one of its payments is, by the return's id. */
+  ownerOf(returnId: string): ReturnOwner;
+}
+
+const DONE = 'DEVOLVIDO';
+const FAILED = 'NAO_REALIZADO';
+const OF_MED = /^MED_/;
+/** What the receiver may order: at the bank's app, for one. */
+const OF_RECEIVER = ['ORIGINAL', 'RETIRADA'];
+
+/** Names in the order given; those that are null are left out. */
+function present(parts: Record<string, string | number | null>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== null));
+}
+
+const REASON_MOST = 500;
+
+/** The bank's words as a reason: one line that can be shown. */
+function textOf(reason: string | null): string | null {
+  const line = reason?.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim() ?? '';
+  return line === '' ? null : firstCharacters(line, REASON_MOST);
+}
+
+/** Whether a payment is one of this charge: by the txid, and by the key where the bank says it. */
+export function isPaymentOf(
+  { txid, pixKey }: Payment,
+  charge: Pick<KnownCharge, 'txid' | 'pixKey'>,
+): boolean {
+  return txid === charge.txid && (pixKey === null || pixKey.toLowerCase() === charge.pixKey.toLowerCase());
+}
+
+export function payMessage({ endToEndId, amount, paidAt }: Payment): BankMessage {
+  return { id: `pix:${endToEndId}`, type: 'PAY', data: { endToEndId, amount, paidAt } };
+}
+
+/** The message of one return of a payment; null while nothing has come of it, or where it is nobody's affair. */
+export function returnMessage(
+  { endToEndId }: Pick<Payment, 'endToEndId'>,
+  { id, returnId, amount, nature, status, reason: said }: PaymentReturn,
+  owner: ReturnOwner,
+): BankMessage | null {
+  const reason = textOf(said);
+  const message = (type: string, parts: Record<string, string | number | null>): BankMessage => ({
+    id: `dev:${endToEndId}:${id}:${type}`,
+    type,
+    data: present(parts),
+  });
+  if (owner.kind === 'given-back') return null;
+  if (owner.kind === 'refund') {
+    const { refundId } = owner;
+    if (status === DONE) return message('REFUND_DONE', { refundId, returnId });
+    return status === FAILED ? message('REFUND_FAILED', { refundId, returnId, reason }) : null;
+  }
+  if (status !== DONE) return null;
+  if (OF_MED.test(nature)) return message('CHARGEBACK', { amount, returnId, reason });
+  return OF_RECEIVER.includes(nature) ? message('REFUND', { amount, returnId, reason }) : null;
+}
+
+/** Whether the charge is credited with this payment, or will be: what comes back of others was nobody's credit. */
+export function isCredited({ endToEndId, amount }: Payment, charge: KnownCharge): boolean {
+  if (charge.credited !== null) return charge.credited === endToEndId;
+  return charge.waits && amount === charge.amount;
+}
+
+/** A payment of a charge, and what became of it since; empty where it is none of this charge's. */
+export function paymentMessages(payment: Payment, charge: KnownCharge): BankMessage[] {
+  if (!isPaymentOf(payment, charge)) return [];
+  if (!isCredited(payment, charge)) return [payMessage(payment)];
+  const later = payment.returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
+  return [payMessage(payment), ...later.filter((message) => message !== null)];
+}
+
+const REMOVED: Record<string, string> = {
+  REMOVIDA_PELO_PSP: 'REFUSE',
+  REMOVIDA_PELO_USUARIO_RECEBEDOR: 'CANCEL',
+};
+
+/** All that the bank's answer about a charge says: its payments first, so that money comes before an end. */
+export function chargeMessages(answer: BankCharge, charge: KnownCharge): BankMessage[] {
+  if (answer.txid !== null && answer.txid !== charge.txid) return [];
+  let { credited } = charge;
+  const messages = answer.payments.flatMap((given) => {
+    // Within its charge a payment needn't repeat the txid, and the key is the charge's.
+    const pixKey = given.pixKey ?? answer.pixKey;
+    const payment = { ...given, txid: given.txid ?? charge.txid, pixKey };
+    const known = { ...charge, credited };
+    if (isPaymentOf(payment, known) && isCredited(payment, known)) credited = payment.endToEndId;
+    return paymentMessages(payment, known);
+  });
+  const type = REMOVED[answer.status ?? ''];
+  // What was removed is news only to a charge that waits.
+  if (type === undefined || !charge.waits) return messages;
+  return [...messages, { id: `cob:${charge.txid}:${answer.status}`, type, data: {} }];
+}
+
+/** Before START the bank's words for "no" are its own; after it all of them end a transfer that was under way. */
+const ENDINGS: Partial<Record<SendingState, { before: string; after: string }>> = {
+  failed: { before: 'FAIL', after: 'FAIL' },
+  rejected: { before: 'REJECT', after: 'FAIL' },
+  canceled: { before: 'CANCEL', after: 'FAIL' },
+};
+
+/**
+ * What the bank's answer about a transfer says. `id` is the transfer's; `hasStarted`: whether START, or what implies
+ * it, was applied. Empty while the bank, or a person there, has yet to decide, and where the state isn't known.
+ */
+export function sendingMessages(id: string, sending: Sending, hasStarted: boolean): BankMessage[] {
+  const { state, endToEndId, paidAt, returns } = sending;
+  const reason = textOf(sending.reason);
+  const message = (type: string, parts: Record<string, string | number | null>): BankMessage => ({
+    id: type === 'START' ? `env:${id}:start` : `env:${id}:${type}`,
+    type,
+    data: present(parts),
+  });
+  const ending = ENDINGS[state];
+  if (ending !== undefined) {
+    const type = hasStarted ? ending.after : ending.before;
+    return [message(type, type === 'FAIL' ? { endToEndId, reason } : { reason })];
+  }
+  // Without its end-to-end id, or its time, it is asked about again.
+  if (endToEndId === null) return [];
+  if (state === 'started') return [message('START', { endToEndId })];
+  if (state !== 'settled' || paidAt === null) return [];
+  const back = returns.map(({ id: each, returnId, amount, reason: why }) => ({
+    ...{ id: `ret:${endToEndId}:${each}`, type: 'RETURN' },
+    data: present({ returnId: returnId ?? each, amount, reason: textOf(why) }),
+  }));
+  return [message('SETTLE', { endToEndId, paidAt }), ...back];
+}

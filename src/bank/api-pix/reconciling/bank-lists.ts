@@ -1,0 +1,253 @@
+/**
+ * The bank's lists, held against the journal: what they show and we haven't booked is asked about; what no transaction
+ * of ours explains, and what differs, is a person's.
+ */
+import type { TransactionRecord } from '../../../engine/journal.ts';
+import { lookUp } from '../../../engine/lookups.ts';
+import type { DueIndex, JournalReads } from '../../../engine/store.ts';
+import { turn } from '../../../waiting.ts';
+import { askAbout, recordAt } from '../callbacks/incoming.ts';
+import type { BankConnection } from '../connection.ts';
+import { knownCharge } from '../known-charge.ts';
+import { isPaymentOf, paymentMessages, sendingMessages } from '../messages.ts';
+import type { Notes } from '../notes.ts';
+import type { Payment, UnreadPayment, Window } from '../payments.ts';
+import type { Sending } from '../profile.ts';
+import { paymentDiffers, sendingDiffers } from './differing.ts';
+import type { Booked } from './journal-side.ts';
+import { type Walk, walk } from './windows.ts';
+
+/** What differs between the bank and the journal. */
+export interface Difference {
+  kind: 'payment' | 'sending' | 'return' | 'unread' | 'missing';
+  endToEndId: string | null;
+  transactionId: string | null;
+  /** Cents. */
+  amount: number | null;
+  what: string;
+}
+
+/** What became known of a list's items, for whoever wants more than their being looked after. */
+export interface Watcher {
+  payment?(payment: Payment): void;
+  sending?(sending: Sending): void;
+  difference?(difference: Difference): void;
+}
+
+/** Keeps until when a list was read, ms. */
+export type Moved = Walk<unknown>['moved'];
+
+export interface Reading {
+  watcher?: Watcher;
+  moved?: Moved;
+}
+
+export interface BankListsOptions {
+  connection: Pick<BankConnection, 'payments' | 'sendings'>;
+  journal: JournalReads;
+  due: Pick<DueIndex, 'settle'>;
+  notes: Notes;
+  now(): number;
+}
+
+const LOOKED_UP_TOGETHER = 50;
+
+async function notToBeKept(): Promise<void> {}
+
+export class BankLists {
+  readonly #options: BankListsOptions;
+
+  constructor(options: BankListsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the bank lists transfers. */
+  get listsSendings(): boolean {
+    return this.#options.connection.sendings?.lists === true;
+  }
+
+  /** Whether something that was booked should be in the bank's list, by these end-to-end ids, and isn't. */
+  isMissing({ kind, endToEndId }: Booked, listed: ReadonlySet<string>): boolean {
+    if (kind === 'return' || (kind === 'sending' && !this.listsSendings)) return false;
+    return endToEndId === null || !listed.has(endToEndId);
+  }
+
+  /** Walks through all that the bank lists of a span. @throws CallFailed */
+  async walk(span: Window, watcher: Watcher = {}): Promise<void> {
+    await this.payments(span, { watcher });
+    await this.sendings(span, { watcher });
+  }
+
+  /** The payments of a span that have returns: returns come long after their payments. @throws CallFailed */
+  async returns(span: Window, watcher: Watcher = {}): Promise<void> {
+    await this.payments(span, { watcher, withReturns: true });
+  }
+
+  async payments(
+    span: Window,
+    { watcher = {}, moved = notToBeKept, withReturns = false }: Reading & { withReturns?: boolean },
+  ): Promise<void> {
+    const { connection, now } = this.#options;
+    const { payments } = connection;
+    const askedAt = now();
+    const seen = new Set<string>();
+    await walk<Payment | UnreadPayment>(span, {
+      list: (window) => payments.list(window, { withReturns }),
+      look: async (items) => {
+        for (let from = 0; from < items.length; from += LOOKED_UP_TOGETHER) {
+          await turn();
+          // A list that shifts is read again, and windows share their ends: what comes twice is one.
+          const some = items.slice(from, from + LOOKED_UP_TOGETHER).filter((item) => !isSeen(seen, item));
+          await this.#lookAtPayments(some, watcher, askedAt);
+        }
+      },
+      moved,
+    });
+  }
+
+  async #lookAtPayments(
+    items: readonly (Payment | UnreadPayment)[],
+    watcher: Watcher,
+    askedAt: number,
+  ): Promise<void> {
+    const records = await this.#records(items.map(({ txid }) => txid));
+    const asked: TransactionRecord[] = [];
+    for (const [index, item] of items.entries()) {
+      const record = records[index] ?? null;
+      if ('unread' in item) {
+        if (record === null) await this.#options.notes.foreignUnread(item);
+        else asked.push(record);
+        watcher.difference?.(unreadDifference(item, record));
+        continue;
+      }
+      watcher.payment?.(item);
+      const isNews = await this.#isNews(item, record, watcher);
+      if (record?.type !== 'pix-in') continue;
+      if (isNews) asked.push(record);
+      else if (isOlder(record, askedAt))
+        await this.#tellOfDiffering(paymentDiffers(record, item), item, record, watcher);
+    }
+    await askAbout(this.#options, asked);
+  }
+
+  /** Whether the bank is to be asked about a payment of the list, since it hasn't been booked. */
+  async #isNews(
+    payment: Payment,
+    record: TransactionRecord | null,
+    { difference }: Watcher,
+  ): Promise<boolean> {
+    const { endToEndId, amount } = payment;
+    const known = record?.type === 'pix-in' ? knownCharge(record) : null;
+    if (record === null || known === null || !isPaymentOf(payment, known)) {
+      await this.#options.notes.foreign(payment);
+      const what = 'the bank lists a payment that no charge of ours explains';
+      difference?.({ kind: 'payment', endToEndId, transactionId: null, amount, what });
+      return false;
+    }
+    const news = paymentMessages(payment, known).filter(({ id }) => record.messages[id] === undefined);
+    if (news.length === 0 || (await this.#isGivenBack(record, payment))) return false;
+    const { type } = news[0] ?? { type: '' };
+    const what = `the journal hasn't booked what the bank shows (${type})`;
+    const kind = type === 'PAY' ? 'payment' : 'return';
+    difference?.({ kind, endToEndId, transactionId: record.id, amount, what });
+    return true;
+  }
+
+  /** Tells of what differs from what was booked; null: nothing. */
+  async #tellOfDiffering(
+    what: string | null,
+    { endToEndId, amount }: Pick<Payment | Sending, 'endToEndId' | 'amount'>,
+    { id: transactionId, account, type }: TransactionRecord,
+    { difference }: Watcher,
+  ): Promise<void> {
+    if (what === null) return;
+    const about = { account, transaction: transactionId };
+    const told = `${type} ${transactionId}: ${what}`;
+    await this.#options.notes.difference(`differs_${endToEndId}`, told, about, amount);
+    const kind = type === 'pix-in' ? 'payment' : 'sending';
+    difference?.({ kind, endToEndId, transactionId, amount, what });
+  }
+
+  /** A payment that was given back was refused here: that isn't news, as long as nothing else is. */
+  async #isGivenBack({ account }: TransactionRecord, { endToEndId }: Payment): Promise<boolean> {
+    return (await lookUp(this.#options.journal, account, 'returned', endToEndId)) !== null;
+  }
+
+  async sendings(span: Window, { watcher = {}, moved = notToBeKept }: Reading = {}): Promise<void> {
+    const { connection, now } = this.#options;
+    const { sendings } = connection;
+    if (sendings === null) return;
+    const askedAt = now();
+    await walk<Sending | null>(span, {
+      list: (window) => sendings.list(window),
+      look: (items) => this.#lookAtSendings(items, watcher, askedAt),
+      moved,
+    });
+  }
+
+  async #lookAtSendings(
+    items: readonly (Sending | null)[],
+    watcher: Watcher,
+    askedAt: number,
+  ): Promise<void> {
+    const read = items.filter((item) => item !== null);
+    if (read.length < items.length)
+      await this.#options.notes.difference(
+        'sent_unread',
+        `the bank's list has ${items.length - read.length} transfers that can't be read`,
+        {},
+        null,
+      );
+    const records = await this.#records(read.map(({ id }) => id));
+    const asked: TransactionRecord[] = [];
+    for (const [index, item] of read.entries()) {
+      const record = records[index] ?? null;
+      watcher.sending?.(item);
+      if (record?.type !== 'cashout') {
+        const what = `the bank lists a transfer (${item.id ?? item.endToEndId}) that no cashout of ours explains`;
+        const id = `sent_${item.id ?? item.endToEndId}`;
+        await this.#options.notes.difference(id, what, {}, item.amount);
+        const { endToEndId, amount } = item;
+        watcher.difference?.({ kind: 'sending', endToEndId, transactionId: null, amount, what });
+        continue;
+      }
+      const messages = sendingMessages(record.id, item, record.snapshot.value !== 'pending');
+      const news = messages.filter(({ id, type }) => type !== 'START' && record.messages[id] === undefined);
+      if (news.length === 0) {
+        if (isOlder(record, askedAt))
+          await this.#tellOfDiffering(sendingDiffers(record, item), item, record, watcher);
+        continue;
+      }
+      asked.push(record);
+      const what = `the journal hasn't booked what the bank shows (${news[0]?.type})`;
+      const { endToEndId, amount } = item;
+      watcher.difference?.({ kind: 'sending', endToEndId, transactionId: record.id, amount, what });
+    }
+    await askAbout(this.#options, asked);
+  }
+
+  /** In the order of our ids at the bank; null where there is no such transaction. */
+  #records(ids: readonly (string | null)[]): Promise<(TransactionRecord | null)[]> {
+    return Promise.all(ids.map((id) => recordAt(this.#options.journal, id)));
+  }
+}
+
+/** What changed since the bank was asked may differ from its answer. */
+function isOlder({ updatedAt }: TransactionRecord, askedAt: number): boolean {
+  return Date.parse(updatedAt) < askedAt;
+}
+
+function isSeen(seen: Set<string>, { endToEndId }: Payment | UnreadPayment): boolean {
+  if (endToEndId === null) return false;
+  if (seen.has(endToEndId)) return true;
+  seen.add(endToEndId);
+  return false;
+}
+
+function unreadDifference(
+  { endToEndId, unread }: UnreadPayment,
+  record: TransactionRecord | null,
+): Difference {
+  const what = `a payment can't be read: ${unread}`;
+  return { kind: 'unread', endToEndId, transactionId: record?.id ?? null, amount: null, what };
+}

@@ -1,0 +1,115 @@
+/** Returns of payments: refunds that merchants ordered, and payments that can't be credited. */
+import { hash } from 'node:crypto';
+import { refundOf } from '../../domain/reversals/sums.ts';
+import {
+  type Attempt,
+  type Awakening,
+  type Bank,
+  type BankMessage,
+  BankNotDone,
+  BankOutcomeUnknown,
+  type BankPace,
+  BankRefused,
+  backoffMs,
+  type ReturnTurn,
+} from '../../engine/bank.ts';
+import type { ChargeRecord } from '../../engine/journal.ts';
+import type { LastWords } from './last-words.ts';
+import { returnMessage } from './messages.ts';
+import type { PaymentReturn, Payments } from './payments.ts';
+import { bare } from './profile.ts';
+import { CallFailed } from './wire/outcome.ts';
+
+/** Our ids of returns that no refund ordered: of a payment's end-to-end id, and the how-manieth it is. */
+const GIVEN_BACK = /^gb[0-9a-f]{30}\d{1,3}$/;
+
+/** Whether a return's id at the bank is ours, of a payment that was given back. */
+export function isGivenBack(returnId: string): boolean {
+  return GIVEN_BACK.test(returnId);
+}
+
+/** The id at the bank of the how-manieth return (from 1) that gives a payment back. */
+export function givenBackId(endToEndId: string, number = 1): string {
+  return `gb${hash('sha256', endToEndId, 'hex').slice(0, 30)}${number}`;
+}
+
+/** What the engine is told of a failure that nothing is known after, or nothing was done. */
+export function outcomeOf(error: unknown): unknown {
+  if (!(error instanceof CallFailed)) return error;
+  if (error.kind === 'refused') return new BankRefused(error.message);
+  return error.kind === 'not-done' ? new BankNotDone(error.message) : new BankOutcomeUnknown(error.message);
+}
+
+/** A refusal counts where the order surely wasn't sent before, or where a later question found nothing. */
+function isFinalRefusal(error: unknown, { isFirst, refusedAt }: Attempt): boolean {
+  return error instanceof CallFailed && error.kind === 'refused' && (isFirst || refusedAt !== null);
+}
+
+export class Returns {
+  readonly #payments: Payments;
+  readonly #pace: BankPace;
+  readonly #words: LastWords;
+
+  constructor(payments: Payments, pace: BankPace, words: LastWords) {
+    this.#payments = payments;
+    this.#pace = pace;
+    this.#words = words;
+  }
+
+  async refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
+    const { endToEndId } = charge.snapshot.context;
+    const refund = refundOf(charge.snapshot.context, refundId);
+    if (endToEndId === null || refund === undefined)
+      throw new Error(`charge ${charge.id} has no refund ${refundId}`);
+    const payment = { endToEndId, id: bare(refundId) };
+    const owner = { kind: 'refund', refundId } as const;
+    const message = (data: PaymentReturn): BankMessage[] => {
+      const told = returnMessage(payment, data, owner);
+      return told === null ? [] : [told];
+    };
+    const refused = (reason: string): Awakening => {
+      const id = `dev:${endToEndId}:${payment.id}:REFUND_FAILED`;
+      return { messages: [{ id, type: 'REFUND_FAILED', data: { refundId, reason } }], wakeInMs: null };
+    };
+    try {
+      const found = await this.#returned(payment, refund.amount, refund.reason, attempt);
+      this.#words.heard(refundId, found.status);
+      const messages = message(found);
+      return { messages, wakeInMs: messages.length > 0 ? null : backoffMs(this.#pace, attempt.turn) };
+    } catch (error) {
+      if (isFinalRefusal(error, attempt)) return refused((error as Error).message);
+      throw outcomeOf(error);
+    }
+  }
+
+  async giveBack(
+    { endToEndId, amount, reason, number }: Parameters<Bank['giveBack']>[0],
+    attempt: Attempt,
+  ): Promise<ReturnTurn> {
+    const payment = { endToEndId, id: givenBackId(endToEndId, number) };
+    try {
+      const { status, reason: why } = await this.#returned(payment, amount, reason, attempt);
+      this.#words.heard(endToEndId, status);
+      if (status === 'DEVOLVIDO') return { wakeInMs: null };
+      if (status === 'NAO_REALIZADO') return { wakeInMs: null, failed: why ?? 'the bank says NAO_REALIZADO' };
+      return { wakeInMs: backoffMs(this.#pace, attempt.turn) };
+    } catch (error) {
+      if (isFinalRefusal(error, attempt)) return { wakeInMs: null, failed: (error as Error).message };
+      throw outcomeOf(error);
+    }
+  }
+
+  /** The return as it stands; ordered where the bank doesn't know it. A refusal that counts is thrown as `refused`. */
+  async #returned(
+    payment: { endToEndId: string; id: string },
+    amount: number,
+    reason: string | null,
+    { isFirst, refusedAt }: Attempt,
+  ): Promise<PaymentReturn> {
+    const payments = this.#payments;
+    const found = isFirst ? null : await payments.askReturn(payment);
+    if (found !== null) return found;
+    if (refusedAt !== null) throw new CallFailed('refused', 'the bank refuses the return');
+    return payments.giveBack(payment, amount, reason);
+  }
+}

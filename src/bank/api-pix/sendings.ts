@@ -1,0 +1,72 @@
+/** Transfers, where the bank sends: ordered and asked about as its profile says. */
+
+import { pagesOf, type Window } from './payments.ts';
+import type { Order, Sending, SendingProfile, SendingRef } from './profile.ts';
+import type { BankClient } from './wire/client.ts';
+import { unreadable } from './wire/client.ts';
+import type { Request } from './wire/exchange.ts';
+
+const ORDER_MS = 20_000;
+const QUESTION_MS = 8_000;
+
+export class Sendings {
+  readonly #client: BankClient;
+  readonly #profile: SendingProfile;
+  readonly #basePath: string;
+
+  /** `basePath` is that of the bank's base, before the profile's own paths. */
+  constructor(client: BankClient, profile: SendingProfile, basePath: string) {
+    this.#client = client;
+    this.#profile = profile;
+    this.#basePath = basePath;
+  }
+
+  /** Whether the same order again can't pay twice. */
+  get canRepeat(): boolean {
+    return this.#profile.repeat === 'safe';
+  }
+
+  /** Whether the bank lists transfers. */
+  get lists(): boolean {
+    return this.#profile.listPath !== null;
+  }
+
+  /** Whether the bank can be asked about a transfer of which this is known. */
+  canAsk(ref: SendingRef): boolean {
+    return this.#profile.question(ref) !== null;
+  }
+
+  /** @throws CallFailed: `unknown` is asked about, and never taken for a refusal */
+  async order(order: Order): Promise<Sending> {
+    const { namesPayee } = this.#profile;
+    const request = this.#at(this.#profile.order(order));
+    const answer = await this.#client.order({ name: 'order', request, deadlineMs: ORDER_MS, namesPayee });
+    return this.#profile.readOrder(answer) ?? throwUnreadable();
+  }
+
+  /** What the bank knows; null where it knows no such transfer. @throws CallFailed */
+  async ask(ref: SendingRef): Promise<Sending | null> {
+    const question = this.#profile.question(ref);
+    if (question === null) throw new Error('the bank is asked about a transfer only by an id of its own');
+    const request = this.#at(question);
+    const answer = await this.#client.ask({ name: 'question', request, deadlineMs: QUESTION_MS });
+    return answer === null ? null : (this.#profile.readAnswer(answer) ?? throwUnreadable());
+  }
+
+  /** The transfers of a window, page by page; null in place of one that can't be read. @throws CallFailed */
+  async *list(window: Window): AsyncGenerator<(Sending | null)[]> {
+    const { listPath } = this.#profile;
+    if (listPath === null) return;
+    const list = { name: 'LIST sent', path: this.#basePath + listPath };
+    for await (const items of pagesOf(this.#client, list, window))
+      yield items.map((item) => this.#profile.readAnswer(item));
+  }
+
+  #at(request: Request): Request {
+    return { ...request, path: this.#basePath + request.path };
+  }
+}
+
+function throwUnreadable(): never {
+  throw unreadable();
+}

@@ -1,0 +1,212 @@
+/**
+ * Calls to the bank: a token, one exchange, and what became of it.
+ *
+ * 1. Nothing that may have been done is repeated here. What is repeated was surely not done: 401 once with a new
+ *    token, 429 after the time that the bank asks for, as long as the call's deadline lasts.
+ * 2. A call that the breaker or a bank's `Retry-After` forbids is `not-done`, at once.
+ */
+import { pause, within } from '../../../waiting.ts';
+import { type Answer, jsonOf, objectOf } from '../reading.ts';
+import type { Breaker } from './breaker.ts';
+import type { Request, Wire } from './exchange.ts';
+import {
+  CallFailed,
+  type Concern,
+  type FailureKind,
+  failureOf,
+  isNotFound,
+  type RawAnswer,
+} from './outcome.ts';
+import type { Token, Tokens } from './token.ts';
+
+/** A bank that asks to be left alone for longer is tried again all the same. */
+const QUIET_MS_MAX = 600_000;
+const QUIET_MS_WITHOUT_WORD = 1_000;
+
+/** A call that has ended, for metrics and logs: it names no key, document or id. */
+export interface CallEnded {
+  call: string;
+  outcome: 'ok' | 'not-found' | FailureKind;
+  status: number | null;
+  ms: number;
+  /** What of ours the call shows to be wrong. */
+  concern: Concern | null;
+  /** What went wrong; empty where nothing did. */
+  message: string;
+}
+
+export interface Call {
+  /** What is called, `PUT cob` for one: calls of one name share what the bank says of its limits. */
+  name: string;
+  request: Request;
+  deadlineMs: number;
+  /** Whether a 404 of this name is about the payee's key: a refusal. */
+  namesPayee?: (name: string) => boolean;
+  /** Which names of a 404 say that there is no such thing: all, where nothing is said. */
+  namesMissing?: (name: string) => boolean;
+}
+
+const ACCEPTED = { accept: 'application/json, application/problem+json' };
+
+const ANY_NAME = (): boolean => true;
+
+export interface ClientOptions {
+  line: Wire;
+  tokens: Tokens;
+  breaker: Breaker;
+  now(): number;
+  /** A clock that never steps, ms. */
+  elapsed(): number;
+  onCall?(ended: CallEnded): void;
+}
+
+export class BankClient {
+  readonly tokens: Tokens;
+  readonly breaker: Breaker;
+  readonly #options: ClientOptions;
+  /** Until when the bank wants no call of a name, by the clock that never steps. */
+  readonly #quietUntil = new Map<string, number>();
+  /** Failures that the breaker knows of: callers who share a request for a token share its failure. */
+  readonly #counted = new WeakSet<CallFailed>();
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.tokens = options.tokens;
+    this.breaker = options.breaker;
+  }
+
+  /**
+   * The answer's object; null where the bank, in its own words, knows no such thing.
+   * @throws CallFailed
+   */
+  async ask(call: Call): Promise<Answer | null> {
+    return this.#told(call, async () => {
+      const raw = await this.#exchange(call);
+      if (isNotFound(raw, call.namesMissing ?? ANY_NAME)) return null;
+      return this.#read(call, raw);
+    });
+  }
+
+  /**
+   * The answer's object, where not finding is a failure as any other.
+   * @throws CallFailed
+   */
+  async order(call: Call): Promise<Answer> {
+    return this.#told(call, async () => this.#read(call, await this.#exchange(call)));
+  }
+
+  /**
+   * For calls whose answer has no body. False: the bank, in its own words, knows no such thing, which `mustBeThere`
+   * makes a failure.
+   * @throws CallFailed
+   */
+  async tell(call: Call & { mustBeThere?: boolean }): Promise<boolean> {
+    const done = await this.#told(call, async () => {
+      const raw = await this.#exchange(call);
+      if (call.mustBeThere !== true && isNotFound(raw, ANY_NAME)) return null;
+      if (!isSuccess(raw)) throw this.#failure(call, raw);
+      return true;
+    });
+    return done !== null;
+  }
+
+  async close(): Promise<void> {
+    await this.#options.line.close();
+  }
+
+  /** Does a call, and tells of its end. */
+  async #told<Result>(call: Call, work: () => Promise<Result>): Promise<Result> {
+    const { elapsed, onCall = () => {} } = this.#options;
+    const begun = elapsed();
+    const end = (outcome: CallEnded['outcome'], error: CallFailed | null = null): void =>
+      onCall({
+        ...{ call: call.name, outcome, ms: elapsed() - begun, status: error?.status ?? null },
+        ...{ concern: error?.concern ?? null, message: error?.message ?? '' },
+      });
+    try {
+      const result = await work();
+      this.breaker.succeeded();
+      end(result === null ? 'not-found' : 'ok');
+      return result;
+    } catch (error) {
+      if (error instanceof CallFailed) {
+        this.#count(error);
+        end(error.kind, error);
+      }
+      throw error;
+    }
+  }
+
+  /** A bank that says no is there; what never reached it says nothing. */
+  #count(error: CallFailed): void {
+    if (!error.isBanks && error.status !== null) this.breaker.succeeded();
+    if (!error.isBanks || this.#counted.has(error)) return;
+    this.#counted.add(error);
+    this.breaker.failed();
+  }
+
+  async #exchange(call: Call): Promise<RawAnswer> {
+    const { elapsed } = this.#options;
+    if (!this.breaker.admits()) throw new CallFailed('not-done', 'the bank is known to be away');
+    const until = elapsed() + call.deadlineMs;
+    let dropped = 0;
+    for (;;) {
+      await this.#quiet(call, until - elapsed());
+      const token = await this.#token(until - elapsed());
+      const raw = await this.#once(call, token, until - elapsed());
+      if (raw.status === 401 && dropped === 0) {
+        dropped += 1;
+        this.tokens.drop(token);
+      } else if (raw.status === 429) this.#leaveAlone(call, raw);
+      else return raw;
+    }
+  }
+
+  #token(leftMs: number): Promise<Token> {
+    const late = (): CallFailed => new CallFailed('not-done', 'no token came in time', { isBanks: true });
+    return within(Math.max(0, leftMs), this.tokens.get(), late);
+  }
+
+  #once({ request }: Call, token: Token, leftMs: number): Promise<RawAnswer> {
+    const headers = { ...ACCEPTED, ...request.headers, authorization: `Bearer ${token.text}` };
+    return this.#options.line.exchange({ ...request, headers }, Math.max(1, leftMs));
+  }
+
+  /** Waits until the bank wants to be called again. @throws CallFailed where that is too late */
+  async #quiet({ name }: Call, leftMs: number): Promise<void> {
+    const waitMs = (this.#quietUntil.get(name) ?? 0) - this.#options.elapsed();
+    if (waitMs <= 0) return;
+    if (waitMs >= leftMs) {
+      const facts = { retryAfterMs: waitMs };
+      throw new CallFailed('not-done', 'the bank asks not to be called so often', facts);
+    }
+    await pause(waitMs);
+  }
+
+  #leaveAlone(call: Call, raw: RawAnswer): void {
+    const waitMs = failureOf(raw, this.#options.now()).retryAfterMs ?? QUIET_MS_WITHOUT_WORD;
+    const until = this.#options.elapsed() + Math.min(waitMs, QUIET_MS_MAX);
+    this.#quietUntil.set(call.name, until);
+  }
+
+  #failure(call: Call, raw: RawAnswer): CallFailed {
+    return failureOf(raw, this.#options.now(), call.namesPayee);
+  }
+
+  #read(call: Call, raw: RawAnswer): Answer {
+    if (!isSuccess(raw)) throw this.#failure(call, raw);
+    const answer = objectOf(jsonOf(raw.body));
+    if (answer !== null) return answer;
+    throw unreadable(raw.status);
+  }
+}
+
+function isSuccess({ status }: RawAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** An answer that says it worked, and not what: nobody knows. */
+export function unreadable(status: number | null = null): CallFailed {
+  const facts = status === null ? {} : { status };
+  return new CallFailed('unknown', "the bank's answer can't be read", { ...facts, isBanks: true });
+}

@@ -1,0 +1,160 @@
+/**
+ * Payouts: ordered once, and asked about until their end.
+ *
+ * 1. The first order goes out only after the journal says so, with the contract that it goes by.
+ * 2. After an unknown outcome the bank is asked. Where it surely doesn't know the order, the same goes out again under
+ *    the same id and contract, if that can't pay twice; else a person decides (`stuck`).
+ * 3. A refusal of an order that the bank may have had before counts once a later question finds nothing.
+ */
+import {
+  type Bank,
+  BankNotDone,
+  BankOutcomeUnknown,
+  BankRefused,
+  type PayoutContract,
+} from '../engine/bank.ts';
+import type { Outcome } from '../engine/claims.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
+import type { ClaimOf } from '../engine/store/due.ts';
+import type { JournalReads } from '../engine/store.ts';
+import type { Told } from './telling.ts';
+
+type PayoutDue = ClaimOf<'bank'>['due'] & { order: BankOrder & { kind: 'payout' } };
+
+export interface PayoutsOptions {
+  engine: Engine;
+  journal: JournalReads;
+  bank: Bank;
+  now(): number;
+  told: Told;
+  /** Whether a claim is ours still, as of a moment ago. */
+  isOurs(claim: ClaimOf<'bank'>, askedAt: number): Promise<boolean>;
+  elapsed(): number;
+  /** The same order once more, later; `changes` to what is known of it. */
+  later(due: PayoutDue, changes?: Partial<PayoutDue['order']>, waitMs?: number): Outcome;
+  onTrouble(error: unknown, due: PayoutDue): void;
+}
+
+const DONE: Outcome = { next: null };
+
+function isSame(one: PayoutContract, other: PayoutContract): boolean {
+  return one.profile === other.profile && one.clientId === other.clientId && one.pixKey === other.pixKey;
+}
+
+/** The bank knows the order: what it refused before was something else. */
+function withoutRefusal(due: PayoutDue): PayoutDue {
+  const { refusedAt: _refusedAt, ...order } = due.order;
+  return { ...due, order };
+}
+
+export class Payouts {
+  readonly #options: PayoutsOptions;
+
+  constructor(options: PayoutsOptions) {
+    this.#options = options;
+  }
+
+  /** A payout's turn with a bank that must not get an order twice. */
+  async turn(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
+    const { bank, journal, elapsed, now } = this.#options;
+    const askedAt = elapsed();
+    if (!record.submitted) {
+      const contract = await bank.contract(record);
+      const first = await this.#maySubmit(claim, record, contract, askedAt);
+      if (first === 'park') return 'park';
+      if (first === 'ours') return this.#submit(due, record, contract, true);
+    }
+    const current = (await journal.transaction(record.id)) ?? record;
+    if (current.final || !current.submitted) return DONE;
+    const { bankId } = due.order;
+    // Where the bank can't be asked, the same order once more is the question, and its answer alone counts.
+    if (!bank.canAskAbout(current, bankId)) return this.#again(claim, due, current);
+    const messages = await bank.query(current, now(), bankId);
+    return messages === null
+      ? this.#unknownThere(claim, due, current)
+      : this.#heard(withoutRefusal(due), current, messages);
+  }
+
+  /** The bank surely doesn't know the order. */
+  async #unknownThere(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
+    const { bank, now, later } = this.#options;
+    const { refusedAt } = due.order;
+    if (refusedAt === undefined) return this.#again(claim, due, record);
+    const leftMs = refusedAt + bank.pace.refusalMs - now();
+    return leftMs > 0 ? later(due, {}, leftMs) : this.#reject(due, record, 'the bank refuses the transfer');
+  }
+
+  /** The same order once more, where that can't pay twice; else a person decides. */
+  async #again(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
+    const { bank, later, isOurs, elapsed } = this.#options;
+    if (!bank.canRepeatUnknown || record.snapshot.value !== 'pending') return later(due);
+    const begunWith = await this.#begunWith(record);
+    const isContractOurs = isSame(await bank.contract(record), begunWith);
+    if (!isContractOurs || !(await isOurs(claim, elapsed()))) return later(due);
+    return this.#submit(due, record, begunWith, false);
+  }
+
+  /** The contract that the entry keeps which began the sending. */
+  async #begunWith({ account, id, seqs }: TransactionRecord): Promise<PayoutContract> {
+    const entries = await this.#options.journal.entries(account, id, seqs);
+    const begun = entries.find(({ entry }) => entry.message.type === 'SUBMIT');
+    return (begun?.entry.message.data ?? {}) as PayoutContract;
+  }
+
+  /**
+   * Whether this is the first submit: only one caller is told so, and only while the cashout is pending. Who was frozen
+   * since it asked is too late: others have taken it for dead, and a person may have settled the cashout.
+   */
+  async #maySubmit(
+    claim: ClaimOf<'bank'>,
+    record: TransactionRecord,
+    contract: PayoutContract,
+    askedAt: number,
+  ): Promise<'ours' | 'not ours' | 'park'> {
+    const command = { kind: 'submit', transaction: record.id, contract } as const;
+    const answer = await this.#options.engine.send(record.account, command);
+    if (answer.kind === 'quarantined') return 'park';
+    const isOurs = answer.kind === 'applied' && (await this.#options.isOurs(claim, askedAt));
+    return isOurs ? 'ours' : 'not ours';
+  }
+
+  async #submit(
+    due: PayoutDue,
+    record: TransactionRecord,
+    contract: PayoutContract,
+    isFirst: boolean,
+  ): Promise<Outcome> {
+    const { bank, later, now, onTrouble } = this.#options;
+    try {
+      const { messages = [], bankId = null } = await bank.submit(record, contract);
+      return await this.#heard(due, record, messages, bankId === null ? {} : { bankId });
+    } catch (error) {
+      if (error instanceof BankRefused) {
+        if (isFirst) return this.#reject(due, record, error.message);
+        // Without a later question nobody knows what the order before became.
+        if (!bank.canAskAbout(record, due.order.bankId)) return later(due);
+        return later(due, { refusedAt: now() }, bank.pace.refusalMs);
+      }
+      if (!(error instanceof BankOutcomeUnknown) && !(error instanceof BankNotDone)) throw error;
+      onTrouble(error, due);
+      return later(due);
+    }
+  }
+
+  #reject(due: PayoutDue, record: TransactionRecord, reason: string): Promise<Outcome> {
+    return this.#heard(due, record, [{ id: `env:${record.id}:REJECT`, type: 'REJECT', data: { reason } }]);
+  }
+
+  /** Books what the bank says; until the transfer has ended it is asked again. */
+  async #heard(
+    due: PayoutDue,
+    record: TransactionRecord,
+    messages: Parameters<Told>[1],
+    changes: Partial<PayoutDue['order']> = {},
+  ): Promise<Outcome> {
+    if ((await this.#options.told(record, messages)) === 'park') return 'park';
+    const after = await this.#options.journal.transaction(record.id);
+    return after === null || after.final ? DONE : this.#options.later(due, changes);
+  }
+}

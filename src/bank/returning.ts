@@ -1,0 +1,95 @@
+/**
+ * Payments that can't be credited on their way back: ordered under an id of ours, and asked about until the bank says
+ * how it ended. Ops hear of one that can't be done, and of one that doesn't end.
+ */
+import { returningId, unknownOutcome } from '../engine/attention/stuck.ts';
+import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
+import type { Outcome } from '../engine/claims.ts';
+import type { Engine } from '../engine/engine.ts';
+import { type BankOrder, sha256, type TransactionRecord } from '../engine/journal.ts';
+import type { ClaimOf } from '../engine/store/due.ts';
+import { type AttentionKey, itemOf } from '../engine/store.ts';
+
+type ReturnOrder = BankOrder & { kind: 'return' };
+type ReturnDue = ClaimOf<'bank'>['due'] & { order: ReturnOrder };
+
+export interface ReturningOptions {
+  engine: Pick<Engine, 'note' | 'withdraw'>;
+  bank: Bank;
+  now(): number;
+  /** A return that has not ended for so many ms is stuck. */
+  stuckAfterMs: number;
+  /** The same order once more, later; `changes` to what is known of it. */
+  later(due: ReturnDue, changes?: Partial<ReturnOrder>, waitMs?: number): Outcome;
+  /** The order's next turn, so long after this one. */
+  next(due: ReturnDue, order: ReturnOrder, waitMs: number): Outcome;
+  onTrouble(error: unknown, due: ReturnDue): void;
+}
+
+const DONE: Outcome = { next: null };
+
+/** The item of a return that failed: the how-manieth of its payment. */
+function failedId({ endToEndId, number = 1 }: ReturnOrder): string {
+  return `returned_${sha256(endToEndId).slice(0, 24)}_${number}`;
+}
+
+/** The items of a payment's returns up to one that has come to its end. */
+function itemsUpTo(order: ReturnOrder): AttentionKey[] {
+  const orders = Array.from({ length: order.number ?? 1 }, (_, index) => ({ ...order, number: index + 1 }));
+  return orders.flatMap((each) => [
+    { kind: 'return', id: failedId(each) },
+    { kind: 'stuck', id: returningId(each) },
+  ]);
+}
+
+export class Returning {
+  readonly #options: ReturningOptions;
+
+  constructor(options: ReturningOptions) {
+    this.#options = options;
+  }
+
+  /** A return's turn. */
+  async turn(given: ReturnDue, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
+    const { bank, engine, now, later, next, onTrouble } = this.#options;
+    const due = { ...given, order: { ...given.order, since: given.order.since ?? now() } };
+    const { refusedAt: _refusedAt, ...order } = due.order;
+    try {
+      const { wakeInMs, failed } = await bank.giveBack(order, attempt);
+      if (wakeInMs !== null) {
+        await this.#noteIfStuck(due, record);
+        return next(due, { ...order, turn: attempt.turn + 1 }, wakeInMs);
+      }
+      if (failed !== undefined) await this.#noteFailed(order, record, failed);
+      else if (!bank.canRepeatSubmit) await engine.withdraw(itemsUpTo(order));
+      return DONE;
+    } catch (error) {
+      await this.#noteIfStuck(due, record);
+      if (error instanceof BankRefused) return later(due, { refusedAt: now() }, bank.pace.refusalMs);
+      onTrouble(error, due);
+      return later(due);
+    }
+  }
+
+  async #noteFailed(order: ReturnOrder, { id, account }: TransactionRecord, why: string): Promise<void> {
+    const { endToEndId, amount } = order;
+    const { engine, now } = this.#options;
+    await engine.withdraw([{ kind: 'stuck', id: returningId(order) }]);
+    const what = `payment ${endToEndId} of pix-in ${id} could not be given back: ${why}`;
+    const next = `once the cause is gone, npx pixstate bank return ${endToEndId}`;
+    const note = { kind: 'return', id: failedId(order), what, next } as const;
+    await engine.note([itemOf(note, new Date(now()).toISOString(), { account, transaction: id }, amount)]);
+  }
+
+  async #noteIfStuck({ order }: ReturnDue, { id, account }: TransactionRecord): Promise<void> {
+    const { engine, bank, now, stuckAfterMs } = this.#options;
+    const { endToEndId, amount, since = now() } = order;
+    if (bank.canRepeatSubmit || now() - since < stuckAfterMs) return;
+    const begun = new Date(since).toISOString();
+    const outcome = unknownOutcome(endToEndId, (order) => bank.says(order));
+    const what = `payment ${endToEndId} of pix-in ${id} has been on its way back since ${begun}: ${outcome}`;
+    const next = `ask the bank; npx pixstate inspect ${id} shows the payment`;
+    const note = { kind: 'stuck', id: returningId(order), what, next } as const;
+    await engine.note([itemOf(note, begun, { account, transaction: id }, amount)]);
+  }
+}

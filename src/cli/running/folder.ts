@@ -1,0 +1,166 @@
+/**
+ * Runs a command on a data folder: in this process, which holds the folder meanwhile, or in the one that holds it. It is
+ * the same work in both. Who holds the folder may change until the work is done: then it begins anew.
+ */
+import { newIncarnation, now } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import { type Core, openCore } from '../../core.ts';
+import { OperatorError, textOf } from '../../errors.ts';
+import type { Run } from '../../holder/answering.ts';
+import { askToRun, described, otherVersion } from '../../holder/asking.ts';
+import { FolderHold, Sighting } from '../../holder/hold.ts';
+import { GivenWay, type WorkKind } from '../../holder/works.ts';
+import { CannotHold, type Holder, holderOf } from '../../store/folder-lock.ts';
+import { type Access, dataFolder } from '../../store/open.ts';
+import { packageVersion } from '../../version.ts';
+import { type Later, later, pause } from '../../waiting.ts';
+import type { Outcome, Output } from '../output.ts';
+import { runOn } from './others.ts';
+import type { Work } from './shell.ts';
+
+const DRAIN_MS = 10_000;
+/** Longer than servers wait, which take precedence. */
+const POLL_MS = 50;
+/** A holder that takes nothing more is about to end; a server's end takes up to 9 s. */
+const PATIENCE_MS = 20_000;
+/** What stands there may be a dead holder's name, which the next one is about to write over. */
+const NAMELESS_MS = 1_500;
+/** Whoever the folder was given away to takes it within this time. */
+const GIVEN_MS = 250;
+
+/** A command that is to be run. */
+export interface Errand {
+  config: Config;
+  /** The command line. */
+  args: readonly string[];
+  /** The command's name. */
+  name: string;
+  kind: WorkKind;
+  work: Work;
+  output: Output;
+  /** A write to the disk failed. */
+  onFatal(error: Error): never;
+}
+
+/** Opens a core. @throws OperatorError */
+export async function openedCore(
+  { config, onFatal }: Pick<Errand, 'config' | 'onFatal'>,
+  access: Access,
+  incarnation = newIncarnation(),
+): Promise<Core> {
+  try {
+    return await openCore(config, { access, incarnation, onFatal });
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`the store can't be opened: ${textOf(error)}`);
+  }
+}
+
+class InFolder {
+  readonly #errand: Errand;
+  readonly #folder: string;
+  readonly #access: Access;
+  readonly #version = packageVersion();
+  readonly #refusals = new Sighting();
+
+  constructor(errand: Errand) {
+    this.#errand = errand;
+    this.#access = errand.kind === 'reads' ? 'look' : 'write';
+    this.#folder = dataFolder(errand.config.dataDir, this.#access);
+  }
+
+  async run(): Promise<number> {
+    for (;;) {
+      const code = (await this.#here()) ?? (await this.#there());
+      if (code !== null) return code;
+      await pause(POLL_MS);
+    }
+  }
+
+  /** In this process; null where another one holds the folder, or was given it. */
+  async #here(): Promise<number | null> {
+    const { name, output } = this.#errand;
+    const incarnation = newIncarnation();
+    const since = new Date(now()).toISOString();
+    const self = { incarnation, pid: process.pid, since, version: this.#version, what: name };
+    const run = later<Run>();
+    try {
+      const hold = await FolderHold.take(this.#folder, self, run.promise);
+      if (hold === null) return null;
+      return output.outcome(await this.#holding(hold, incarnation, run).finally(() => hold.release()));
+    } catch (error) {
+      if (error instanceof CannotHold && this.#access === 'look') return this.#reading();
+      if (!(error instanceof GivenWay)) throw error;
+      await pause(GIVEN_MS);
+      return null;
+    }
+  }
+
+  /** Does the work, and what others ask for meanwhile. All that was written is durable when this resolves. */
+  async #holding({ works }: FolderHold, incarnation: string, run: Later<Run>): Promise<Outcome> {
+    const { kind, name, work, output } = this.#errand;
+    let core: Core;
+    try {
+      core = await openedCore(this.#errand, this.#access, incarnation);
+    } catch (error) {
+      // What others asked for they do themselves, and see what is wrong.
+      run.reject(new GivenWay());
+      throw error;
+    }
+    run.resolve(runOn(core, works));
+    try {
+      return await works.run({ kind, name }, (signal) => work(core, { output, signal }));
+    } finally {
+      await works.leave();
+      await core.engine.drain(DRAIN_MS);
+      await core.close();
+    }
+  }
+
+  /** Where the folder can't be written by this process, it holds nothing, and only reads. */
+  async #reading(): Promise<number> {
+    const { work, output } = this.#errand;
+    const core = await openedCore(this.#errand, 'read');
+    try {
+      return output.outcome(await work(core, { output, signal: new AbortController().signal }));
+    } finally {
+      await core.close();
+    }
+  }
+
+  /** In the process that holds the folder; null where nothing was done. @throws OperatorError after a while of that */
+  async #there(): Promise<number | null> {
+    const { args, config, output } = this.#errand;
+    const folder = this.#folder;
+    const version = this.#version;
+    const holder = holderOf(folder);
+    if (holder === null || holder.socket === null) {
+      if (this.#refusals.of(holder) > NAMELESS_MS) throw this.#unasked(holder);
+      return null;
+    }
+    const { stuckAfterS, allowPrivateWebhooks } = config;
+    const settings = { stuckAfterS, allowPrivateWebhooks };
+    const { json, isWatched } = output;
+    const request = { args: [...args], settings, json, isWatched };
+    const answer = await askToRun({ folder, holder, version }, request, (text) => output.aside(text));
+    if (answer.kind === 'ended') {
+      for (const text of answer.out) output.given(text);
+      return answer.code;
+    }
+    if (this.#refusals.of(holder) > PATIENCE_MS) throw this.#unasked(holder);
+    return null;
+  }
+
+  #unasked(holder: Holder | null): OperatorError {
+    if (holder === null)
+      return new OperatorError(`the data folder ${this.#folder} is held by another process`);
+    if (holder.version !== this.#version)
+      return otherVersion(this.#folder, holder, holder.version, this.#version);
+    return new OperatorError(`${described(this.#folder, holder)}, which takes no commands now`);
+  }
+}
+
+/** Runs a command on the data folder of the configuration; its exit code. @throws whatever its work throws */
+export function runInFolder(errand: Errand): Promise<number> {
+  return new InFolder(errand).run();
+}

@@ -1,0 +1,40 @@
+/**
+ * What every command works in. A command reads its arguments, and says then what it does with a core; where that is
+ * done, in this process or in the one that holds the folder, is the shell's affair.
+ */
+import type { Config } from '../../config.ts';
+import type { Core } from '../../core.ts';
+import type { WorkKind } from '../../holder/works.ts';
+import type { Outcome, Output } from '../output.ts';
+
+/** What goes with a command's work. */
+export interface Bench {
+  output: Output;
+  /** Aborted where the work is to stop: with the reason, which it then rejects with. */
+  signal: AbortSignal;
+}
+
+/** What a command does, once its arguments are read. It knows neither this process's streams nor its end. */
+export type Work = (core: Core, bench: Bench) => Promise<Outcome>;
+
+export abstract class Shell {
+  readonly output: Output;
+  exitCode = 0;
+  /** The command's name, `account create` for one. */
+  command = '';
+
+  constructor(output: Output) {
+    this.output = output;
+  }
+
+  /** @throws ConfigError */
+  abstract config(): Config;
+
+  /** Does a command's work, and ends the command with what it has to say. */
+  abstract run(kind: WorkKind, work: Work): Promise<void>;
+
+  /** Ends a command with what it has to say. */
+  say(outcome: Outcome): void {
+    this.exitCode = this.output.outcome(outcome);
+  }
+}

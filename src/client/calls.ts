@@ -1,0 +1,52 @@
+/** What the endpoints' methods share: paths, keys, and creates whose answer was lost. */
+import type { Call, CallOptions, Connection } from './connection.ts';
+import { PixstateError } from './errors.ts';
+import type { DuplicateRequest } from './types.ts';
+
+/** An id as a part of a path. @throws TypeError for what would lead to another path */
+export function pathPart(id: string): string {
+  if (!/^[\w-]+$/.test(id)) throw new TypeError('the id must be one of the API: letters, digits, - and _');
+  return id;
+}
+
+export function read(path: string, query: Call['query'] = {}): Call {
+  return { method: 'GET', path, query, isRepeatable: true };
+}
+
+/** A request that creates something: only its key makes it safe to send it again. */
+export function creation(path: string, body: { idempotencyKey?: string | null | undefined }): Call {
+  const key = body.idempotencyKey ?? null;
+  return { method: 'POST', path, body, isRepeatable: key !== null };
+}
+
+export interface Creation<Made> {
+  call: Call;
+  /** Where that which has the key is found. */
+  existing(duplicate: Pick<DuplicateRequest, 'transactionId' | 'refundId'>): Call;
+  /** Whether this request made it. */
+  isSame(made: Made): boolean;
+}
+
+/**
+ * Creates. Where an answer is lost and the repeat is told that the key exists, the key's owner is what the lost request
+ * made, so it is the result; unless it is another than what was asked for.
+ *
+ * @throws PixstateError, or the signal's reason
+ */
+export async function create<Made>(
+  connection: Connection,
+  { call, existing, isSame }: Creation<Made>,
+  options: CallOptions,
+): Promise<Made> {
+  const patience = connection.patience(options);
+  try {
+    return await connection.json<Made>(call, patience);
+  } catch (error) {
+    const isOwn =
+      error instanceof PixstateError && error.code === 'DUPLICATE_REQUEST' && error.outcomeUnknown;
+    if (!isOwn) throw error;
+    const made = await connection.json<Made>(existing(error), patience);
+    if (!isSame(made)) throw error;
+    return made;
+  }
+}

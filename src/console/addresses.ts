@@ -1,0 +1,59 @@
+/**
+ * Where the consoles of the servers on one database are, for commands beside them. An address lies in one of a few
+ * marks from its server's start to its end; one that was killed leaves its own, which a later server takes over.
+ */
+import { hostname } from 'node:os';
+import type { Marks } from '../engine/store.ts';
+
+type AddressMarks = Pick<Marks, 'mark' | 'swapMark'>;
+
+/** A console's address. */
+export interface ConsoleAddress {
+  url: string;
+  /** The server's run. */
+  incarnation: string;
+  /** Ms since 1970. */
+  since: number;
+  /** The machine's name. */
+  machine: string;
+}
+
+const PLACES = 16;
+const MOST_TRIES = 100;
+
+function names(): string[] {
+  return Array.from({ length: PLACES }, (_, index) => `console:at:${String(index).padStart(2, '0')}`);
+}
+
+function parsed(text: string | null): ConsoleAddress | null {
+  return text === null || text === '' ? null : JSON.parse(text);
+}
+
+/** Says where this server's console is. */
+export async function announce(marks: AddressMarks, address: Omit<ConsoleAddress, 'machine'>): Promise<void> {
+  const text = JSON.stringify({ ...address, machine: hostname() });
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const texts = await Promise.all(names().map((name) => marks.mark(name)));
+    const since = texts.map((each) => parsed(each)?.since ?? 0);
+    const index = since.indexOf(Math.min(...since));
+    if (await marks.swapMark(names()[index] ?? '', texts[index] ?? null, text)) return;
+  }
+  throw new Error("no place for a console's address came free");
+}
+
+/** Takes a server's address away. */
+export async function withdraw(marks: AddressMarks, incarnation: string): Promise<void> {
+  for (const name of names()) {
+    const text = await marks.mark(name);
+    if (parsed(text)?.incarnation === incarnation) await marks.swapMark(name, text, '');
+  }
+}
+
+/** All addresses, the newest first. */
+export async function addresses(marks: Pick<Marks, 'mark'>): Promise<ConsoleAddress[]> {
+  const texts = await Promise.all(names().map((name) => marks.mark(name)));
+  return texts
+    .map(parsed)
+    .filter((address) => address !== null)
+    .sort((a, b) => b.since - a.since);
+}

@@ -1,0 +1,39 @@
+/** What the console's thread and the engine's say to each other. */
+
+/** What the thread is started with. */
+export interface ConsoleData {
+  host: string;
+  port: number;
+  dataDir: string;
+  mongodbUri: string | null;
+  sandbox: boolean;
+  version: string;
+  logLevel: string;
+  /** Names this run of this process. */
+  incarnation: string;
+}
+
+/** What only the engine's thread can do. */
+export type Wish =
+  /** The metrics as text. */
+  { what: 'metrics' } | { what: 'swapMark'; name: string; before: string | null; text: string };
+
+/** Metrics, and the content type that they have. */
+export interface MetricsText {
+  type: string;
+  text: string;
+}
+
+export type Granted = MetricsText | boolean;
+
+export type FromConsole =
+  | { kind: 'listening'; port: number }
+  /** The port can't be listened on: the system's name of the error. */
+  | { kind: 'refused'; code: string }
+  | { kind: 'wish'; number: number; wish: Wish }
+  | { kind: 'drained' };
+
+export type ToConsole =
+  | { kind: 'granted'; number: number; granted: Granted }
+  | { kind: 'failed'; number: number; unavailable: boolean; message: string }
+  | { kind: 'drain'; timeoutMs: number };

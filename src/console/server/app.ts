@@ -1,0 +1,210 @@
+/**
+ * The console's server: one Koa application. Order of a request: metrics; headers; host; files, or below
+ * `/console/api`: origin, kind of body, session, role, handler. Whatever goes wrong ends in the error object.
+ */
+import { Router } from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { readBody } from '../../api/body.ts';
+import type { StoreReads } from '../../engine/store.ts';
+import type { Follower } from '../../store/open.ts';
+import type { PassMarks, Session } from '../passes.ts';
+import type { MetricsText } from '../protocol.ts';
+import { listAccounts } from './accounts.ts';
+import { ConsoleError, failed } from './errors.ts';
+import { find } from './finding.ts';
+import { guardCall, guardHost, SECURITY_HEADERS } from './guard.ts';
+import { type ListWish, listTransactions } from './listing.ts';
+import type { SignIn } from './sign-in.ts';
+import { type StaticFiles, serveStatic } from './static.ts';
+import { sentPayload, transactionDocument } from './transaction.ts';
+
+const API = '/console/api';
+const MOST_BODY_BYTES = 64 * 1024;
+const MOST_TEXT = 1_024;
+const KINDS: readonly string[] = ['pix-in', 'cashout'];
+const USUAL_LIMIT = 50;
+const MOST_LIMIT = 100;
+
+/** What tells of the console's doings. */
+export interface ConsoleLog {
+  info(what: object, text: string): void;
+  error(what: object, text: string): void;
+}
+
+export interface AppOptions {
+  /** The names under which it is served. */
+  hosts(): ReadonlySet<string>;
+  follower: Pick<Follower, 'look' | 'now'>;
+  swapMark: PassMarks['swapMark'];
+  metrics(): Promise<MetricsText>;
+  signIn: SignIn;
+  files: StaticFiles;
+  log: ConsoleLog;
+}
+
+/** A request that is known to be somebody's, with what it reads from. */
+interface Call {
+  ctx: Context;
+  reads: StoreReads;
+  marks: PassMarks;
+  session: Session;
+  now: number;
+}
+
+type Answer = (call: Call) => Promise<object | null>;
+
+/** A parameter of the query that may stand once. @throws ConsoleError */
+function textOf(ctx: Context, name: string): string | null {
+  const value = ctx.query[name];
+  if (value === undefined || value === '') return null;
+  if (typeof value === 'string' && value.length <= MOST_TEXT) return value;
+  throw new ConsoleError('INVALID_REQUEST', `${name} may stand once, and have ${MOST_TEXT} characters.`);
+}
+
+/** @throws ConsoleError */
+function wholeOf(ctx: Context, name: string): number | null {
+  const text = textOf(ctx, name);
+  if (text === null) return null;
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new ConsoleError('INVALID_REQUEST', `${name} must be a whole number.`);
+}
+
+/** Whether a request wants to see what is masked. @throws ConsoleError where that isn't its to see */
+function reveals({ ctx, session }: Call, log: ConsoleLog): boolean {
+  if (textOf(ctx, 'reveal') === null) return false;
+  if (session.role !== 'operator')
+    throw new ConsoleError('OPERATORS_ONLY', 'Only operators see what is masked.');
+  log.info({ by: session.by, path: ctx.path }, 'the console shows what is masked');
+  return true;
+}
+
+/** @throws ConsoleError */
+function limitOf(ctx: Context): number {
+  const limit = wholeOf(ctx, 'limit') ?? USUAL_LIMIT;
+  if (limit > MOST_LIMIT) throw new ConsoleError('INVALID_REQUEST', `limit is at most ${MOST_LIMIT}.`);
+  return limit;
+}
+
+/** @throws ConsoleError */
+function listWish(ctx: Context): ListWish {
+  const kind = textOf(ctx, 'type');
+  if (kind !== null && !KINDS.includes(kind))
+    throw new ConsoleError('INVALID_REQUEST', `type must be ${KINDS.join(' or ')}.`);
+  const [account, type, status, after] = ['account', 'type', 'status', 'after'].map((name) =>
+    textOf(ctx, name),
+  );
+  const limit = limitOf(ctx);
+  return {
+    account: account ?? null,
+    type: type ?? null,
+    status: status ?? null,
+    after: after ?? null,
+    limit,
+  };
+}
+
+function accounts(ctx: Context, reads: StoreReads): Promise<object> {
+  return listAccounts(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'after') ?? '', limitOf(ctx));
+}
+
+function param({ ctx }: Call, name: string): string {
+  return String((ctx.params as Record<string, string | undefined>)[name] ?? '');
+}
+
+function endpoints({ signIn, log }: AppOptions): [method: 'get' | 'delete', path: string, answer: Answer][] {
+  return [
+    ['get', '/me', async ({ session }) => signIn.me(session)],
+    ['get', '/find', ({ ctx, reads }) => find(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'account'))],
+    ['get', '/accounts', ({ ctx, reads }) => accounts(ctx, reads)],
+    ['get', '/transactions', ({ ctx, reads }) => listTransactions(reads, listWish(ctx))],
+    [
+      'get',
+      '/transactions/:id',
+      (call) => {
+        const wish = { before: wholeOf(call.ctx, 'before'), reveal: reveals(call, log), now: call.now };
+        return transactionDocument(call.reads, param(call, 'id'), wish);
+      },
+    ],
+    [
+      'get',
+      '/transactions/:id/payload/:event',
+      (call) => sentPayload(call.reads, param(call, 'id'), param(call, 'event'), reveals(call, log)),
+    ],
+    [
+      'delete',
+      '/session',
+      async ({ ctx, marks, session }) => {
+        await signIn.leave(ctx, marks, session);
+        return null;
+      },
+    ],
+  ];
+}
+
+function routes(options: AppOptions): Router {
+  const router = new Router({ prefix: API, strict: true, sensitive: true });
+  const { follower, swapMark, signIn } = options;
+  // What was swapped meanwhile must be seen: a look of its own for each mark.
+  const mark = (name: string): Promise<string | null> => follower.look(({ marks }) => marks.mark(name));
+  const marks = { mark, swapMark };
+  const withBody = readBody(MOST_BODY_BYTES);
+  router.post('/session', withBody, async (ctx) => {
+    ctx.body = await signIn.enter(ctx, marks, follower.now());
+  });
+  for (const [method, path, answer] of endpoints(options)) {
+    router[method](path, async (ctx) => {
+      const now = follower.now();
+      const session = await signIn.session(ctx, marks, now);
+      const body = await follower.look((reads) => answer({ ctx, reads, marks, session, now }));
+      if (body === null) ctx.status = 204;
+      else ctx.body = body;
+    });
+  }
+  return router;
+}
+
+/** No route took the call. @throws ConsoleError */
+function unrouted(ctx: Context, router: Router): never {
+  const layers = router.match(ctx.path, 'GET').path;
+  if (layers.length === 0) throw new ConsoleError('NOT_FOUND', 'There is nothing at this path.');
+  const allow = [...new Set(layers.flatMap(({ methods }) => methods))].join(', ');
+  throw new ConsoleError('METHOD_NOT_ALLOWED', 'The method is not allowed here.', { Allow: allow });
+}
+
+async function answerMetrics(ctx: Context, { metrics }: AppOptions): Promise<void> {
+  const { type, text } = await metrics();
+  ctx.body = text;
+  ctx.set('Content-Type', type);
+}
+
+export function createConsole(options: AppOptions): Koa {
+  const app = new Koa();
+  const router = routes(options);
+  const routed = router.routes();
+  const handle = async (ctx: Context): Promise<void> => {
+    ctx.set(SECURITY_HEADERS);
+    if (ctx.path === '/metrics') return answerMetrics(ctx, options);
+    guardHost(ctx, options.hosts());
+    if (ctx.path !== API && !ctx.path.startsWith(`${API}/`)) return serveStatic(ctx, options.files);
+    ctx.set('Cache-Control', 'no-store');
+    guardCall(ctx);
+    await routed(ctx as never, async () => unrouted(ctx, router));
+  };
+  app.use(async (ctx) => {
+    try {
+      await handle(ctx);
+    } catch (error) {
+      const { status, headers, body } = failed(error);
+      if (status === 500) options.log.error({ err: error, path: ctx.path }, "a console's request failed");
+      ctx.status = status;
+      ctx.set(headers);
+      ctx.body = body;
+    }
+  });
+  // A socket that broke while it was answered is nobody's fault.
+  app.on('error', (error: Error & { code?: string }) => {
+    const isGone = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code ?? '');
+    if (!isGone) options.log.error({ err: error }, "a console's answer failed");
+  });
+  return app;
+}

@@ -1,0 +1,59 @@
+/** The console thread's line to the engine's thread: what is wished for there, and what comes of it. */
+import type { MessagePort } from 'node:worker_threads';
+import { StoreUnavailable } from '../../engine/store.ts';
+import { within } from '../../waiting.ts';
+import type { FromConsole, Granted, MetricsText, ToConsole, Wish } from '../protocol.ts';
+
+/** The engine's thread answers by then, or nobody waits for it any more. */
+const PATIENCE_MS = 10_000;
+
+interface Waiting {
+  resolve(granted: Granted): void;
+  reject(error: Error): void;
+}
+
+export class Line {
+  readonly #port: Pick<MessagePort, 'postMessage'>;
+  readonly #waiting = new Map<number, Waiting>();
+  #number = 0;
+
+  constructor(port: Pick<MessagePort, 'postMessage'>) {
+    this.#port = port;
+  }
+
+  say(message: FromConsole): void {
+    this.#port.postMessage(message);
+  }
+
+  /** Takes an answer. */
+  take(message: Exclude<ToConsole, { kind: 'drain' }>): void {
+    const waiting = this.#waiting.get(message.number);
+    if (message.kind === 'granted') waiting?.resolve(message.granted);
+    else
+      waiting?.reject(
+        message.unavailable ? new StoreUnavailable(message.message) : new Error(message.message),
+      );
+  }
+
+  async #ask(wish: Wish): Promise<Granted> {
+    this.#number += 1;
+    const number = this.#number;
+    const granted = new Promise<Granted>((resolve, reject) => {
+      this.#waiting.set(number, { resolve, reject });
+      this.say({ kind: 'wish', number, wish });
+    });
+    try {
+      return await within(PATIENCE_MS, granted, () => new StoreUnavailable('the engine takes too long'));
+    } finally {
+      this.#waiting.delete(number);
+    }
+  }
+
+  async metrics(): Promise<MetricsText> {
+    return (await this.#ask({ what: 'metrics' })) as MetricsText;
+  }
+
+  async swapMark(name: string, before: string | null, text: string): Promise<boolean> {
+    return (await this.#ask({ what: 'swapMark', name, before, text })) as boolean;
+  }
+}

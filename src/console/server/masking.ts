@@ -1,0 +1,71 @@
+/**
+ * Documents, Pix keys and ways to reach a person are shown by their last two characters. What a member's name tells is
+ * masked, and so is the same text wherever else it stands; a document in a free text is known by its form.
+ */
+import { isCnpj, isCpf } from '../../domain/document.ts';
+
+const SHOWN = 2;
+const DOTS = '•••';
+
+/** Members whose texts are masked, in all spellings that banks and merchants have. */
+const MASKED = new Set([
+  ...['document', 'documento', 'number', 'cpf', 'cnpj', 'taxid', 'tax_id'],
+  ...['pixkey', 'pix_key', 'key', 'chave', 'qrcode', 'pixcopiaecola'],
+  ...['email', 'phone', 'telefone'],
+]);
+/** Members that are ids or sentences of our own: an order's number may have a document's form. */
+const PLAIN = new Set([
+  ...['id', 'externalref', 'external_ref', 'idempotencykey', 'reference', 'endtoendid', 'end_to_end_id'],
+]);
+const DOCUMENTS =
+  /(?<![\w.])(?:\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}|[\dA-Z]{2}\.[\dA-Z]{3}\.[\dA-Z]{3}\/[\dA-Z]{4}-\d{2}|\d{14})(?!\w)/g;
+
+function masked(text: string): string {
+  return text.length <= SHOWN ? DOTS : `${DOTS}${text.slice(-SHOWN)}`;
+}
+
+function isDocument(text: string): boolean {
+  const bare = text.replace(/[./-]/g, '');
+  return isCpf(bare) || isCnpj(bare);
+}
+
+function withoutDocuments(text: string): string {
+  return text.replace(DOCUMENTS, (found) => (isDocument(found) ? masked(found) : found));
+}
+
+/** Gathers the texts of members that are masked. */
+function gather(value: unknown, name: string, secrets: Set<string>): void {
+  if (typeof value === 'string') {
+    if (MASKED.has(name.toLowerCase()) && value !== '') secrets.add(value);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [member, each] of Object.entries(value))
+      gather(each, Array.isArray(value) ? name : member, secrets);
+  }
+}
+
+/** Shorter ones stand in other texts by chance. */
+const SHORTEST = 6;
+
+function hidden(value: unknown, name: string, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') {
+    if (MASKED.has(name.toLowerCase())) return masked(value);
+    const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, masked(secret)), value);
+    return PLAIN.has(name.toLowerCase()) ? text : withoutDocuments(text);
+  }
+  // A refund's `number` counts, and tells of nobody.
+  if (typeof value === 'number' && name !== 'number' && MASKED.has(name.toLowerCase()))
+    return masked(String(value));
+  if (Array.isArray(value)) return value.map((each) => hidden(each, name, secrets));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([member, each]) => [member, hidden(each, member, secrets)]),
+  );
+}
+
+/** The same plain JSON, masked. */
+export function mask<Value>(value: Value): Value {
+  const found = new Set<string>();
+  gather(value, '', found);
+  const secrets = [...found].filter((text) => text.length >= SHORTEST).sort((a, b) => b.length - a.length);
+  return hidden(value, '', secrets) as Value;
+}

@@ -1,0 +1,55 @@
+/** The console's thread: its own reader of the store, and its own server; the engine's thread does the rest. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { now } from '../../clock.ts';
+import { codeOf } from '../../errors.ts';
+import { listen, type RunningServer } from '../../server/http.ts';
+import { openLog } from '../../server/log.ts';
+import { openFollower } from '../../store/open.ts';
+import type { ConsoleData, ToConsole } from '../protocol.ts';
+import { createConsole } from './app.ts';
+import { ownHosts } from './guard.ts';
+import { Line } from './line.ts';
+import { SignIn } from './sign-in.ts';
+import { readStatic } from './static.ts';
+
+const parent = parentPort;
+if (parent === null) throw new Error("the console's thread runs in a worker thread only");
+
+const { host, port, dataDir, mongodbUri, sandbox, version, logLevel, incarnation } =
+  workerData as ConsoleData;
+const log = openLog(logLevel);
+const line = new Line(parent);
+const follower = await openFollower({ dataDir, mongodbUri }, { incarnation, now });
+let server: RunningServer | null = null;
+let hosts: ReadonlySet<string> = new Set();
+
+const app = createConsole({
+  hosts: () => hosts,
+  follower,
+  swapMark: (name, before, text) => line.swapMark(name, before, text),
+  metrics: () => line.metrics(),
+  signIn: new SignIn({
+    ...{ sandbox, version },
+    onSignIn: (who) => log.info(who, 'somebody signed in at the console'),
+  }),
+  files: readStatic(),
+  log,
+});
+
+async function drain(timeoutMs: number): Promise<void> {
+  await server?.drain(timeoutMs);
+  await follower.close();
+  line.say({ kind: 'drained' });
+}
+
+parent.on('message', (message: ToConsole) => {
+  if (message.kind === 'drain') void drain(message.timeoutMs);
+  else line.take(message);
+});
+try {
+  server = await listen(app.callback(), host, port);
+  hosts = ownHosts(host, server.port);
+  line.say({ kind: 'listening', port: server.port });
+} catch (error) {
+  line.say({ kind: 'refused', code: codeOf(error) });
+}

@@ -1,0 +1,137 @@
+/** The console's endpoints, as a page calls them: with both halves of the session, and errors by their codes. */
+import {
+  type Found,
+  type Me,
+  type Problem,
+  SESSION_HEADER,
+  type SentPayload,
+  type SignedIn,
+  type TransactionDocument,
+  type TransactionPage,
+} from '../shapes.ts';
+import { followServer } from './state/clock.ts';
+import { store, stored } from './state/preferences.ts';
+
+const BASE = '/console/api';
+/** A server that says nothing for so long is away. */
+const PATIENCE_MS = 15_000;
+
+/** An answer that is no success; status 0: there was none. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, { error, message }: Problem) {
+    super(message);
+    this.status = status;
+    this.code = error;
+  }
+}
+
+const UNREACHABLE: Problem = { error: 'UNREACHABLE', message: '' };
+
+async function problemOf(response: Response): Promise<Problem> {
+  try {
+    const { error, message } = (await response.json()) as Partial<Problem>;
+    return { error: error ?? 'UNKNOWN', message: message ?? response.statusText };
+  } catch {
+    return { error: 'UNKNOWN', message: `${response.status} ${response.statusText}` };
+  }
+}
+
+async function answered(path: string, options: RequestInit, signal?: AbortSignal): Promise<Response> {
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    const both = signal === undefined ? patience : AbortSignal.any([signal, patience]);
+    return await fetch(BASE + path, { ...options, signal: both, credentials: 'same-origin' });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, UNREACHABLE);
+  }
+}
+
+/** @throws ApiError; what the signal throws, where it was aborted */
+async function call<Answer>(
+  method: string,
+  path: string,
+  body?: object,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  const half = stored('session');
+  if (half !== null) headers[SESSION_HEADER] = half;
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const options: RequestInit = { method, headers };
+  if (body !== undefined) options.body = JSON.stringify(body);
+  const response = await answered(path, options, signal);
+  followServer(response.headers.get('date'));
+  if (!response.ok) throw new ApiError(response.status, await problemOf(response));
+  return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+function queryOf(values: Record<string, string | number | null | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values))
+    if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+export interface TransactionQuery {
+  account?: string | null;
+  type?: string | null;
+  status?: string | null;
+  after?: string | null;
+}
+
+export function me(signal?: AbortSignal): Promise<Me> {
+  return call('GET', '/me', undefined, signal);
+}
+
+/** Exchanges a link's key for a session, whose second half stays in this browser. */
+export async function signIn(key: string): Promise<Me> {
+  const { half, ...signedIn } = await call<SignedIn>('POST', '/session', { key });
+  store('session', half);
+  return signedIn;
+}
+
+export async function signOut(): Promise<void> {
+  try {
+    await call<void>('DELETE', '/session');
+  } finally {
+    store('session', null);
+  }
+}
+
+export function find(text: string, signal?: AbortSignal): Promise<Found> {
+  return call('GET', `/find${queryOf({ q: text })}`, undefined, signal);
+}
+
+export function transactions(query: TransactionQuery, signal?: AbortSignal): Promise<TransactionPage> {
+  return call('GET', `/transactions${queryOf({ ...query })}`, undefined, signal);
+}
+
+export interface DocumentQuery {
+  /** Documents and Pix keys as they are; operators only. */
+  reveal: boolean;
+  before?: number;
+}
+
+export function transaction(
+  id: string,
+  { reveal, before }: DocumentQuery,
+  signal?: AbortSignal,
+): Promise<TransactionDocument> {
+  const query = queryOf({ reveal: reveal ? 1 : null, before });
+  return call('GET', `/transactions/${encodeURIComponent(id)}${query}`, undefined, signal);
+}
+
+export function payload(
+  id: string,
+  event: string,
+  reveal: boolean,
+  signal?: AbortSignal,
+): Promise<SentPayload> {
+  const path = `/transactions/${encodeURIComponent(id)}/payload/${encodeURIComponent(event)}`;
+  return call('GET', path + queryOf({ reveal: reveal ? 1 : null }), undefined, signal);
+}

@@ -1,0 +1,145 @@
+/** The console in a browser: who reads, in which language, and which page. */
+import { render } from 'preact';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import type { Me } from '../shapes.ts';
+import { ApiError, me as readMe, signIn, signOut } from './api.ts';
+import { pageOf, takeLinks, usePlace } from './router.ts';
+import { Nothing } from './screens/nothing.tsx';
+import { SignIn } from './screens/sign-in.tsx';
+import { Transaction } from './screens/transaction/transaction.tsx';
+import { Transactions } from './screens/transactions.tsx';
+import { Shell } from './shell/shell.tsx';
+import {
+  fill,
+  type Preferences,
+  PreferencesContext,
+  showPreferences,
+  store,
+  storedLanguage,
+  storedTheme,
+  useWords,
+} from './state/preferences.ts';
+import { SessionContext, type SignInNote, takeKey } from './state/session.ts';
+
+type Standing =
+  | { kind: 'asking' }
+  | { kind: 'away'; why: string }
+  | { kind: 'signedOut'; note: SignInNote }
+  | { kind: 'signedIn'; me: Me };
+
+/** What a failed sign-in means: a server that is away says nothing about the link. */
+function standingAfter(error: unknown, isByLink: boolean): Standing {
+  if (!(error instanceof ApiError)) return { kind: 'away', why: String(error) };
+  if (error.status === 429) return { kind: 'signedOut', note: 'tooMany' };
+  if (error.status === 0 || error.status >= 500) return { kind: 'away', why: error.message };
+  return { kind: 'signedOut', note: isByLink ? 'refused' : 'none' };
+}
+
+function useStanding() {
+  const [standing, setStanding] = useState<Standing>({ kind: 'asking' });
+  const begin = useCallback(async () => {
+    const key = takeKey();
+    try {
+      setStanding({ kind: 'signedIn', me: await (key === null ? readMe() : signIn(key)) });
+    } catch (error) {
+      setStanding(standingAfter(error, key !== null));
+    }
+  }, []);
+  useEffect(() => {
+    const linked = () => {
+      if (location.hash.startsWith('#k=')) void begin();
+    };
+    void begin();
+    // A link that is opened in a tab which shows the console already changes the fragment alone.
+    addEventListener('hashchange', linked);
+    return () => removeEventListener('hashchange', linked);
+  }, [begin]);
+  return { standing, setStanding, begin };
+}
+
+function CurrentPage() {
+  const page = pageOf(usePlace().path);
+  switch (page.name) {
+    case 'transactions':
+      return <Transactions />;
+    case 'transaction':
+      return <Transaction key={page.id} id={page.id} />;
+    case 'nothing':
+      return <Nothing />;
+  }
+}
+
+function Away({ why, again }: { why: string; again(): void }) {
+  const words = useWords();
+  return (
+    <main class="sign-in">
+      <section class="panel">
+        <h1>Pixstate</h1>
+        <p role="alert">{fill(words.failed, { why: why === '' ? words.unreachable : why })}</p>
+        <button type="button" onClick={again}>
+          {words.tryAgain}
+        </button>
+      </section>
+    </main>
+  );
+}
+
+function Reader() {
+  const words = useWords();
+  const { standing, setStanding, begin } = useStanding();
+  const session = useMemo(() => {
+    if (standing.kind !== 'signedIn') return null;
+    const leave = (note: SignInNote) => setStanding({ kind: 'signedOut', note });
+    return {
+      me: standing.me,
+      ended: () => leave('ended'),
+      signOut: () =>
+        void signOut()
+          .catch(() => {})
+          .then(() => leave('none')),
+    };
+  }, [standing, setStanding]);
+  if (standing.kind === 'asking') {
+    return (
+      <main class="sign-in">
+        <p class="loading">{words.loading}</p>
+      </main>
+    );
+  }
+  if (standing.kind === 'away') return <Away why={standing.why} again={() => void begin()} />;
+  if (session === null) return <SignIn note={standing.kind === 'signedOut' ? standing.note : 'none'} />;
+  return (
+    <SessionContext.Provider value={session}>
+      <Shell>
+        <CurrentPage />
+      </Shell>
+    </SessionContext.Provider>
+  );
+}
+
+function Console() {
+  const [chosen, setChosen] = useState(() => ({ language: storedLanguage(), theme: storedTheme() }));
+  const preferences = useMemo<Preferences>(
+    () => ({
+      ...chosen,
+      choose(change) {
+        const next = { ...chosen, ...change };
+        store('language', next.language);
+        store('theme', next.theme);
+        showPreferences(next);
+        setChosen(next);
+      },
+    }),
+    [chosen],
+  );
+  return (
+    <PreferencesContext.Provider value={preferences}>
+      <Reader />
+    </PreferencesContext.Provider>
+  );
+}
+
+showPreferences({ language: storedLanguage(), theme: storedTheme() });
+takeLinks();
+const root = document.getElementById('root');
+if (root !== null) render(<Console />, root);

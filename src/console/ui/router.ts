@@ -1,0 +1,73 @@
+/** Addresses of the pages: every view is one, filters too, so that it can be pasted into a chat. */
+import { useEffect, useState } from 'preact/hooks';
+
+export interface Place {
+  path: string;
+  query: URLSearchParams;
+}
+
+export type Page = { name: 'transactions' } | { name: 'transaction'; id: string } | { name: 'nothing' };
+
+const MOVED = 'pixstate:moved';
+
+function here(): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search) };
+}
+
+/** Goes to an address of this console; `replace`: without a way back. */
+export function go(address: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, '', address);
+  else history.pushState(null, '', address);
+  dispatchEvent(new Event(MOVED));
+}
+
+/** What a path's text was before it was put into an address; a broken one stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export function pageOf(path: string): Page {
+  if (path === '/' || path === '/transactions') return { name: 'transactions' };
+  const [, id] = /^\/transactions\/([^/]+)$/.exec(path) ?? [];
+  return id === undefined ? { name: 'nothing' } : { name: 'transaction', id: decoded(id) };
+}
+
+export function addressOf(id: string): string {
+  return `/transactions/${encodeURIComponent(id)}`;
+}
+
+export function transactionsOf(account: string): string {
+  return `/transactions?${new URLSearchParams({ account })}`;
+}
+
+/** Where the reader is. */
+export function usePlace(): Place {
+  const [place, setPlace] = useState(here);
+  useEffect(() => {
+    const moved = () => setPlace(here());
+    addEventListener('popstate', moved);
+    addEventListener(MOVED, moved);
+    return () => {
+      removeEventListener('popstate', moved);
+      removeEventListener(MOVED, moved);
+    };
+  }, []);
+  return place;
+}
+
+/** Lets links within the console change the page without loading it anew. */
+export function takeLinks(): void {
+  document.addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const link = event.target instanceof Element ? event.target.closest('a') : null;
+    if (link === null || link.origin !== location.origin || link.target !== '' || link.hash !== '') return;
+    event.preventDefault();
+    if (link.href !== location.href) go(link.pathname + link.search);
+    scrollTo(0, 0);
+  });
+}

@@ -1,0 +1,42 @@
+/** Where nobody is signed in: one sentence, since links are printed by the server's own machine. */
+import { CopyButton } from '../parts/copied.tsx';
+import { Mark } from '../parts/icon.tsx';
+import { Choices } from '../shell/shell.tsx';
+import { useWords } from '../state/preferences.ts';
+import type { SignInNote } from '../state/session.ts';
+import { useTitle } from '../state/title.ts';
+
+const COMMAND = 'npx pixstate console';
+
+export function SignIn({ note }: { note: SignInNote }) {
+  const words = useWords();
+  useTitle(words.signInTitle);
+  const notes: Record<SignInNote, string | null> = {
+    none: null,
+    refused: words.signInRefused,
+    tooMany: words.signInTooMany,
+    ended: words.sessionEnded,
+  };
+  return (
+    <main class="sign-in">
+      <div class="choices">
+        <Choices />
+      </div>
+      <section class="panel">
+        <Mark />
+        <h1>{words.signInTitle}</h1>
+        {notes[note] === null ? null : (
+          <p class="bad-text" role="alert">
+            {notes[note]}
+          </p>
+        )}
+        <p>{words.signInHow}</p>
+        <p class="command">
+          <code>{COMMAND}</code>
+          <CopyButton text={COMMAND} what={COMMAND} />
+        </p>
+        <p class="weak">{words.signInNote}</p>
+      </section>
+    </main>
+  );
+}

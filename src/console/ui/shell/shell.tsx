@@ -1,0 +1,136 @@
+/** What is around every page: the search box, who reads, language and theme, and the way to the other pages. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { GlyphName } from '../parts/glyphs.ts';
+import { Icon, Mark } from '../parts/icon.tsx';
+import { timeText } from '../parts/time.tsx';
+import { go } from '../router.ts';
+import { fill, nextTheme, type Theme, usePreferences, useWords } from '../state/preferences.ts';
+import { useSession } from '../state/session.ts';
+import { Find } from './find.tsx';
+import { Keys } from './keys.tsx';
+import { moveAmongRows, useShortcuts } from './shortcuts.ts';
+
+const THEME_ICONS: Record<Theme, GlyphName> = { auto: 'half', light: 'sun', dark: 'moon' };
+
+/** Language and theme: on the sign-in page, too. */
+export function Choices() {
+  const words = useWords();
+  const { language, theme, choose } = usePreferences();
+  return (
+    <>
+      <button
+        type="button"
+        class="quiet square"
+        aria-label={words.switchLanguage}
+        title={words.switchLanguage}
+        onClick={() => choose({ language: language === 'pt' ? 'en' : 'pt' })}
+      >
+        {language.toUpperCase()}
+      </button>
+      <button
+        type="button"
+        class="quiet square"
+        aria-label={words.theme[theme]}
+        title={words.theme[theme]}
+        onClick={() => choose({ theme: nextTheme(theme) })}
+      >
+        <Icon name={THEME_ICONS[theme]} />
+      </button>
+    </>
+  );
+}
+
+function Who() {
+  const words = useWords();
+  const { language } = usePreferences();
+  const { me, signOut } = useSession();
+  const until = timeText(language, me.until, 'full');
+  return (
+    <>
+      <span class="who" title={fill(words.roleHint, { by: me.by, until })}>
+        {words.role[me.role]}
+      </span>
+      <Choices />
+      <button
+        type="button"
+        class="quiet square"
+        aria-label={words.signOut}
+        title={words.signOut}
+        onClick={signOut}
+      >
+        <Icon name="leave" />
+      </button>
+    </>
+  );
+}
+
+/** Puts the cursor into the search box in the key's own turn, so that what is typed next arrives in it. */
+function useFindKeys() {
+  const box = useRef<HTMLInputElement>(null);
+  const focus = () => {
+    box.current?.focus();
+    box.current?.select();
+  };
+  useShortcuts({ '/': focus });
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return;
+      event.preventDefault();
+      box.current?.focus();
+      box.current?.select();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, []);
+  return box;
+}
+
+export function Shell({ children }: { children: ComponentChildren }) {
+  const words = useWords();
+  const { me } = useSession();
+  const box = useFindKeys();
+  const keys = useRef<HTMLDialogElement>(null);
+  useShortcuts({
+    'g t': () => go('/transactions'),
+    j: () => moveAmongRows(1),
+    k: () => moveAmongRows(-1),
+    '?': () => keys.current?.showModal(),
+  });
+  return (
+    <>
+      <a class="skip" href="#content">
+        {words.skip}
+      </a>
+      <header class="top">
+        <a class="brand" href="/" aria-label={words.appName}>
+          <Mark />
+          <span>pixstate</span>
+        </a>
+        {me.sandbox ? (
+          <span class="environment" title={words.sandboxHint}>
+            {words.sandbox}
+          </span>
+        ) : null}
+        <Find box={box} />
+        <div class="choices">
+          <Who />
+        </div>
+      </header>
+      <nav class="rail" aria-label={words.main}>
+        <a href="/transactions" aria-current="page">
+          <Icon name="swap" />
+          {words.transactions}
+        </a>
+        <button type="button" class="quiet" onClick={() => keys.current?.showModal()}>
+          <Icon name="keys" />
+          {words.keysTitle}
+        </button>
+      </nav>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+      <Keys dialog={keys} />
+    </>
+  );
+}

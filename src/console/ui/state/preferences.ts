@@ -1,0 +1,78 @@
+/** What a reader chose: language and theme, kept in this browser. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Language } from '../../shapes.ts';
+import { en } from '../words.en.ts';
+import { pt, type Words } from '../words.pt.ts';
+
+export type Theme = 'auto' | 'light' | 'dark';
+
+const WORDS: Record<Language, Words> = { pt, en };
+const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
+
+export interface Preferences {
+  language: Language;
+  theme: Theme;
+  choose(change: Partial<Pick<Preferences, 'language' | 'theme'>>): void;
+}
+
+/** A browser may have its storage shut: then a choice holds as long as the page. */
+export function stored(name: string): string | null {
+  try {
+    return localStorage.getItem(`pixstate.${name}`);
+  } catch {
+    return null;
+  }
+}
+
+export function store(name: string, value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(`pixstate.${name}`);
+    else localStorage.setItem(`pixstate.${name}`, value);
+  } catch {
+    // The choice holds as long as the page.
+  }
+}
+
+export function storedLanguage(): Language {
+  const chosen = stored('language');
+  if (chosen === 'pt' || chosen === 'en') return chosen;
+  return navigator.language.toLowerCase().startsWith('pt') ? 'pt' : 'en';
+}
+
+export function storedTheme(): Theme {
+  const chosen = stored('theme');
+  return THEMES.find((theme) => theme === chosen) ?? 'auto';
+}
+
+/** The theme after this one, in a circle. */
+export function nextTheme(theme: Theme): Theme {
+  return THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'auto';
+}
+
+/** Marks the page, so that the style sheet and screen readers know. */
+export function showPreferences({ language, theme }: Pick<Preferences, 'language' | 'theme'>): void {
+  const { documentElement } = document;
+  documentElement.lang = language === 'pt' ? 'pt-BR' : 'en';
+  if (theme === 'auto') delete documentElement.dataset.theme;
+  else documentElement.dataset.theme = theme;
+}
+
+export const PreferencesContext = createContext<Preferences>({
+  language: 'pt',
+  theme: 'auto',
+  choose: () => {},
+});
+
+export function usePreferences(): Preferences {
+  return useContext(PreferencesContext);
+}
+
+export function useWords(): Words {
+  return WORDS[usePreferences().language];
+}
+
+/** A sentence with its places filled in: `{name}` stands for `values.name`. */
+export function fill(sentence: string, values: Record<string, string | number>): string {
+  return sentence.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
+}

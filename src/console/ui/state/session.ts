@@ -1,0 +1,31 @@
+/** Who reads: the session of this browser, and the link that begins one. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Me } from '../../shapes.ts';
+
+/** Why the sign-in page stands there. */
+export type SignInNote = 'none' | 'refused' | 'tooMany' | 'ended';
+
+export interface Session {
+  me: Me;
+  /** An answer said that the session is over. */
+  ended(): void;
+  signOut(): void;
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+/** @throws where nobody is signed in */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (session === null) throw new Error('nobody is signed in');
+  return session;
+}
+
+/** The key of the link that the page was opened by. It is taken out of the address at once: it is a secret. */
+export function takeKey(): string | null {
+  const [, key] = /^#k=(.+)$/.exec(location.hash) ?? [];
+  if (key === undefined) return null;
+  history.replaceState(null, '', location.pathname + location.search);
+  return key;
+}

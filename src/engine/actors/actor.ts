@@ -1,0 +1,266 @@
+/**
+ * Owns an account's head and mailbox. Only the engine calls `post`.
+ *
+ * Group commit: while one batch is being written, the next one gathers; a hot account gets larger batches.
+ *
+ * I2 A cashout is decided on the balance that includes all batches before it and all commands before it.
+ * I3 Batches are appended in order, each on the hash of the one before.
+ * I5 Nobody is answered before all that the answer was decided on is durable; a refusal neither.
+ * I10 The mailbox, a batch and the number of tries are bounded.
+ */
+
+import type { Account } from '../../domain/account.ts';
+import { asError } from '../../errors.ts';
+import { pause, type Soon } from '../../waiting.ts';
+import type { Answer } from '../commands.ts';
+import { decide } from '../decide.ts';
+import type { Head, TransactionRecord } from '../journal.ts';
+import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
+import { Workspace, wantsOfAll } from '../workspace.ts';
+import { type ActorHost, type Committed, Overloaded, type Quarantined, type Ticket } from './host.ts';
+import type { InTurn } from './rounds.ts';
+
+export const MAILBOX_SIZE = 8192;
+const BATCH_COMMANDS = 512;
+const BATCH_WEIGHT = 2 * 1024 * 1024;
+const STALE_TRIES = 12;
+/** An account's time that is so far ahead of the clock is a person's case. */
+const FAR_AHEAD_MS = 60_000;
+const NOTHING_READ: Reads = { transactions: [], lookups: [] };
+
+function isQuarantined(answer: Answer | Error): answer is Quarantined {
+  return !(answer instanceof Error) && answer.kind === 'quarantined';
+}
+
+/** What commands are decided on, besides the time. */
+interface Ground {
+  head: Head;
+  reads: Reads;
+  settings: Account | null;
+}
+
+interface Decided {
+  /** On which it was decided. */
+  head: Head;
+  /** The clock, ms since 1970. */
+  clock: number;
+  append: Append | null;
+  taken: Committed['taken'];
+  answers: (Answer | Error)[];
+  unrecorded: TransactionRecord[];
+}
+
+export class AccountActor implements InTurn {
+  lastUsed = 0;
+  readonly #account: string;
+  readonly #host: ActorHost;
+  #mailbox: Ticket[] = [];
+  #inHand: Ticket[] = [];
+  #head: Head | null = null;
+  #running = false;
+
+  constructor(account: string, host: ActorHost) {
+    this.#account = account;
+    this.#host = host;
+  }
+
+  /** Commands in the mailbox. */
+  get waiting(): number {
+    return this.#mailbox.length;
+  }
+
+  get idle(): boolean {
+    return !this.#running && this.#mailbox.length === 0;
+  }
+
+  /** Puts a command in the mailbox; a full one rejects it at once. */
+  post(ticket: Ticket): void {
+    if (this.#mailbox.length >= MAILBOX_SIZE) {
+      ticket.reject(new Overloaded('the mailbox of the account is full'));
+      return;
+    }
+    this.#mailbox.push(ticket);
+    if (!this.#running) {
+      this.#running = true;
+      this.#host.ready(this);
+    }
+  }
+
+  /** A provisional look at the balance, in cents; read again where what is known would not do. */
+  async available(atLeast: number): Promise<number> {
+    if (this.#head !== null && this.#head.balances.available >= atLeast) return this.#head.balances.available;
+    return (await this.#host.journal.head(this.#account)).balances.available;
+  }
+
+  /** Looks whether the last entry, as far as it is known here, lies far ahead of the clock. */
+  checkClock(): void {
+    if (this.#head === null || this.#head.seq === 0) return;
+    const isAhead = Date.parse(this.#head.at) - this.#host.now() > FAR_AHEAD_MS;
+    if (isAhead) this.#host.ahead(this.#account, this.#head.at);
+  }
+
+  begin(): number {
+    this.#inHand = this.#nextTickets();
+    const count = this.#inHand.length;
+    if (count > 0) void this.#carryOut(this.#inHand);
+    else this.#end();
+    return count;
+  }
+
+  async #carryOut(tickets: Ticket[]): Promise<void> {
+    try {
+      await this.#commit(tickets);
+    } catch (error) {
+      this.#head = null;
+      this.#fail(tickets, asError(error));
+    }
+    this.#end();
+  }
+
+  #end(): void {
+    this.#inHand = [];
+    if (this.#mailbox.length > 0) this.#host.ready(this);
+    else this.#running = false;
+  }
+
+  #nextTickets(): Ticket[] {
+    const tickets: Ticket[] = [];
+    let weight = 0;
+    let taken = 0;
+    for (const ticket of this.#mailbox) {
+      if (tickets.length >= BATCH_COMMANDS || (tickets.length > 0 && weight + ticket.weight > BATCH_WEIGHT))
+        break;
+      taken += 1;
+      if (ticket.abandoned()) continue;
+      weight += ticket.weight;
+      tickets.push(ticket);
+    }
+    this.#mailbox = taken === this.#mailbox.length ? [] : this.#mailbox.slice(taken);
+    return tickets;
+  }
+
+  #fail(tickets: readonly Ticket[], error: Error): void {
+    for (const ticket of tickets) ticket.reject(error);
+  }
+
+  async #commit(tickets: Ticket[]): Promise<void> {
+    for (let attempt = 0; attempt < STALE_TRIES; attempt++) {
+      // Another process was first: wait a little, longer each time, so that one of the racers gets through.
+      if (attempt > 1) await pause(2 ** Math.min(attempt, 6));
+      const soon = this.#decided(tickets);
+      const decided = soon instanceof Promise ? await soon : soon;
+      const { head } = decided;
+      if (decided.append === null) {
+        if ((await this.#host.journal.head(this.#account)).seq !== head.seq) {
+          this.#head = null;
+          continue;
+        }
+        this.#head = head;
+        this.#answer(tickets, decided);
+        return;
+      }
+      const fresh = decided.append.due.filter(({ at }) => at <= decided.clock);
+      const isReserved = this.#host.reserve(fresh);
+      if (isReserved) decided.append.claimUntil = decided.clock;
+      let result: AppendResult;
+      try {
+        result = await this.#append(decided.append);
+      } finally {
+        // In one turn with the hand-over: what is claimed takes the room that was kept for it.
+        if (isReserved) this.#host.release(fresh);
+      }
+      if (result.outcome === 'stale') {
+        this.#head = null;
+        continue;
+      }
+      const { seq, at, balances, hash } = decided.append.batch;
+      this.#head = { seq, at, balances, hash };
+      this.#answer(tickets, decided);
+      this.#host.committed({ account: this.#account, taken: decided.taken, claims: result.claims });
+      return;
+    }
+    throw new Overloaded('other processes write to the account all the time');
+  }
+
+  /** Decides on the account as it is; in the turn in which it is asked for, where the store answers at once. */
+  #decided(tickets: readonly Ticket[]): Soon<Decided> {
+    const head = this.#head ?? this.#host.journal.head(this.#account);
+    return head instanceof Promise
+      ? head.then((present) => this.#decidedOn(present, tickets))
+      : this.#decidedOn(head, tickets);
+  }
+
+  /** What is read must not be older than the head: else a batch follows the head that was decided on less. */
+  #decidedOn(head: Head, tickets: readonly Ticket[]): Soon<Decided> {
+    const wants = wantsOfAll(tickets.map((ticket) => ticket.command));
+    const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
+    const settings = this.#host.settings(this.#account);
+    const reads = nothing ? NOTHING_READ : this.#host.journal.read(this.#account, wants);
+    return settings instanceof Promise || reads instanceof Promise
+      ? Promise.all([reads, settings]).then(([reads, settings]) =>
+          this.#decide({ head, reads, settings }, wants, tickets),
+        )
+      : this.#decide({ head, reads, settings }, wants, tickets);
+  }
+
+  #decide({ head, reads, settings }: Ground, wants: Wants, tickets: readonly Ticket[]): Decided {
+    const { everyDoorSpeaks } = this.#host;
+    // Times of an account's entries never go back, whichever clock wrote the one before.
+    const clock = this.#host.now();
+    const now = Math.max(clock, head.seq === 0 ? 0 : Date.parse(head.at));
+    if (now - clock > FAR_AHEAD_MS) this.#host.ahead(this.#account, head.at);
+    const at = new Date(now).toISOString();
+    const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
+    const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
+    const decided: Decided = { head, clock, append: null, taken: [], answers: [], unrecorded: [] };
+    for (const { command } of tickets) {
+      try {
+        const { answer, taken, unrecorded } = decide(workspace, command, circumstances);
+        decided.answers.push(answer);
+        if (taken !== null) decided.taken.push(taken);
+        if (unrecorded !== undefined) decided.unrecorded.push(unrecorded);
+      } catch (error) {
+        decided.answers.push(asError(error));
+      }
+    }
+    if (decided.taken.length > 0)
+      decided.append = workspace.append(decided.taken, {
+        head,
+        id: this.#host.newBatchId(),
+        at,
+        clock,
+        stuckAfterMs: this.#host.stuckAfterMs,
+      });
+    return decided;
+  }
+
+  async #append(append: Append): Promise<AppendResult> {
+    let stalled = false;
+    const end = this.#host.stalls.follow(() => {
+      stalled = true;
+      this.#host.stalled(this.#account, true);
+      const error = new StoreUnavailable('a write has waited too long; it may still take effect');
+      // The write goes on: nothing else is decided before its outcome is known.
+      this.#fail(this.#inHand, error);
+      this.#fail(this.#mailbox, new Overloaded('the store does not take writes'));
+      this.#mailbox = [];
+    });
+    try {
+      return await this.#host.journal.append(append);
+    } finally {
+      this.#host.appended(end(), append.batch.entries.length);
+      if (stalled) this.#host.stalled(this.#account, false);
+    }
+  }
+
+  #answer(tickets: readonly Ticket[], { answers, unrecorded }: Decided): void {
+    const quarantined = answers.filter(isQuarantined);
+    if (quarantined.length > 0) this.#host.quarantined(this.#account, quarantined);
+    if (unrecorded.length > 0) this.#host.unrecorded(this.#account, unrecorded);
+    tickets.forEach((ticket, index) => {
+      const answer = answers[index];
+      if (answer instanceof Error) ticket.reject(answer);
+      else if (answer !== undefined) ticket.resolve(answer);
+    });
+  }
+}

@@ -1,0 +1,85 @@
+/** What waits for the bank too long: what each such transaction is told of to ops. */
+import { refundsOf, reversalsOf } from '../../domain/reversals/sums.ts';
+import { type BankOrder, type ChargeRecord, sha256, type TransactionRecord } from '../journal.ts';
+import { type AttentionItem, type AttentionKey, type BankWait, itemOf } from '../store.ts';
+
+/** Precautionary blocks of payments last as long: 72 hours. */
+const ANALYSIS_MS = 72 * 3_600_000;
+const RETURNING = 'returning_';
+
+export const BANK_WAITS: readonly BankWait[] = ['cashout', 'analysis', 'refund'];
+
+/** What a transaction waits for at the bank; null: nothing. */
+export function waitOf({ type, final, snapshot }: TransactionRecord): BankWait | null {
+  if (type === 'cashout') return final ? null : 'cashout';
+  if (snapshot.value === 'in_analysis') return 'analysis';
+  return reversalsOf(snapshot.context).pending > 0 ? 'refund' : null;
+}
+
+/** How long a wait may last, in ms, before it counts as stuck. */
+export function stuckAfter(wait: BankWait, stuckAfterMs: number): number {
+  return wait === 'analysis' ? Math.max(stuckAfterMs, ANALYSIS_MS) : stuckAfterMs;
+}
+
+/** The id under which ops are done with what is stuck: once its transaction has changed, it is another case. */
+export function stuckMark({ id, since }: Pick<AttentionItem, 'id' | 'since'>): string {
+  return `${id}@${since}`;
+}
+
+/** The item of a return that hasn't ended: no record tells of one, so that it is noted by whoever asks the bank. */
+export function returningId({ endToEndId, number = 1 }: BankOrder & { kind: 'return' }): string {
+  return `${RETURNING}${sha256(endToEndId).slice(0, 24)}_${number}`;
+}
+
+/** Whether an item is made anew of records whenever the list is read, whatever is stored of it. */
+export function isMadeAnew({ kind, id }: AttentionKey): boolean {
+  return kind === 'stuck' && !id.startsWith(RETURNING);
+}
+
+/** The items about a stuck transaction that go with its next change. */
+export function stuckKeys(record: TransactionRecord): AttentionKey[] {
+  return stuckItems(record)
+    .flatMap((item) => [item.id, stuckMark(item)])
+    .map((id) => ({ kind: 'stuck', id }));
+}
+
+/** The bank's own word for where an order stands, by its id; null where nobody has heard one. */
+export type Says = (id: string) => string | null;
+
+/** That an order hasn't ended, in the bank's own word where somebody has heard one. */
+export function unknownOutcome(id: string, says: Says): string {
+  const word = says(id);
+  return word === null ? 'its outcome is not known' : `its outcome is not known; the bank says ${word}`;
+}
+
+function stuckRefund(record: ChargeRecord, id: string, amount: number, says: Says): AttentionItem {
+  const { account, updatedAt } = record;
+  const what = `refund ${id} of pix-in ${record.id} has been pending since ${updatedAt}: ${unknownOutcome(id, says)}`;
+  const answers = `REFUND_DONE or REFUND_FAILED --data '{"refundId":"${id}"}'`;
+  const next = `ask the bank, then npx pixstate send ${record.id} ${answers}; npx pixstate inspect ${record.id} shows it`;
+  const about = { account, transaction: record.id };
+  return itemOf({ kind: 'stuck', id, what, next }, updatedAt, about, amount);
+}
+
+/** The items about a transaction whose wait has lasted too long: one, or one for each pending refund. */
+export function stuckItems(record: TransactionRecord, says: Says = () => null): AttentionItem[] {
+  if (record.type === 'pix-in' && waitOf(record) === 'refund') {
+    return refundsOf(record.snapshot.context)
+      .filter(({ refund }) => refund.status === 'pending')
+      .map(({ id, refund }) => stuckRefund(record, id, refund.amount, says));
+  }
+  const { id, account, type, snapshot, updatedAt } = record;
+  const answers = type === 'cashout' ? 'SETTLE or FAIL' : 'APPROVE or REFUSE';
+  const what = `${type} ${id} has been ${snapshot.value} since ${updatedAt}: ${unknownOutcome(id, says)}`;
+  const next = `ask the bank, then npx pixstate send ${id} ${answers}; npx pixstate inspect ${id} shows it`;
+  const about = { account, transaction: id };
+  return [itemOf({ kind: 'stuck', id, what, next }, updatedAt, about, snapshot.context.amount)];
+}
+
+/** When a transaction is stuck: it waits for the bank and has not changed for so many ms. */
+export interface StuckRule {
+  now: number;
+  stuckAfterMs: number;
+  /** What the bank says of an order, as far as whoever asks has heard. */
+  says: Says;
+}

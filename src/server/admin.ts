@@ -1,0 +1,128 @@
+/** The port for operators: the console and the metrics, or the metrics alone. */
+import { isIPv4 } from 'node:net';
+import type { pino } from 'pino';
+import type { Config } from '../config.ts';
+import { announce, withdraw } from '../console/addresses.ts';
+import { ConsoleBridge } from '../console/bridge.ts';
+import { makeLink } from '../console/passes.ts';
+import { systemUser } from '../console/user.ts';
+import type { Core } from '../core.ts';
+import { codeOf, textOf } from '../errors.ts';
+import { packageVersion } from '../version.ts';
+import { bind, type RunningServer, tryPort } from './http.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface AdminOptions {
+  core: Core;
+  log: pino.Logger;
+  metrics: Metrics;
+}
+
+/** Whether only this machine reaches an address. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+/** Why the console isn't served, where it isn't. */
+function whyNot({ console: isWanted, adminPort, adminHost, bank }: Config): string | null {
+  if (!isWanted) return 'CONSOLE is off';
+  if (adminPort === null)
+    return bank === 'sandbox' ? 'it has no port' : 'with a real bank it needs ADMIN_PORT';
+  if (isLoopback(adminHost)) return null;
+  return `ADMIN_HOST ${adminHost} is no loopback address, where anybody could come in`;
+}
+
+function openConsole({ core, log, metrics }: AdminOptions, port: number): ConsoleBridge {
+  const { adminHost: host, dataDir, mongodbUri, bank, logLevel } = core.config;
+  const { incarnation, store } = core;
+  return new ConsoleBridge({
+    data: {
+      ...{ host, port, dataDir, mongodbUri, logLevel, incarnation },
+      sandbox: bank === 'sandbox',
+      version: packageVersion(),
+    },
+    marks: store.marks,
+    metrics: async () => ({ type: metrics.registry.contentType, text: await metrics.registry.metrics() }),
+    onFailure: (error) => log.error({ err: error }, "the console's thread failed and is started again"),
+  });
+}
+
+/** The address by which this machine reaches itself. */
+function urlOf(host: string, port: number): string {
+  const name = host === '::1' ? '[::1]' : host === 'localhost' ? host : isIPv4(host) ? host : '127.0.0.1';
+  return `http://${name}:${port}`;
+}
+
+/** Starts the console, which listens soon: a start doesn't wait for it. */
+async function startConsole(options: AdminOptions, port: number, place: string): Promise<RunningServer> {
+  const { core, log } = options;
+  const { adminHost } = core.config;
+  const free = { port, drain: async () => {} };
+  // A port that is taken is told at once. One that goes to somebody else after that is told in the log.
+  if (port !== 0) await bind(place, async () => ({ ...free, port: await tryPort(adminHost, port) }));
+  const bridge = openConsole(options, port);
+  core.consoleAt = bridge.listening.then(
+    () => {
+      const url = urlOf(adminHost, bridge.port);
+      log.info({ url }, 'the console: npx pixstate console prints a link');
+      return { url };
+    },
+    (error: unknown) => {
+      const why = `${place} can't be listened on: ${codeOf(error)}`;
+      log.error({ port }, `the console is not served: ${why}`);
+      return { why };
+    },
+  );
+  return bridge;
+}
+
+/**
+ * Opens the port, where there is to be one. Says in the core where the console is, or why it isn't.
+ * @throws OperatorError where the port was named, and can't be listened on
+ */
+export async function openAdmin(options: AdminOptions): Promise<RunningServer | null> {
+  const { core, log, metrics } = options;
+  const { adminHost, adminPort, adminPortIsDefault, console: isWanted } = core.config;
+  const why = whyNot(core.config);
+  if (why !== null) core.consoleAt = Promise.resolve({ why });
+  if (adminPort === null) return null;
+  if (why !== null && isWanted) log.warn({ host: adminHost }, `the console is not served: ${why}`);
+  const place = `ADMIN_PORT ${adminPort} on ${adminHost}`;
+  try {
+    if (why === null) return await startConsole(options, adminPort, place);
+    return await bind(place, () => metrics.serve(adminHost, adminPort));
+  } catch (error) {
+    if (!adminPortIsDefault) throw error;
+    core.consoleAt = Promise.resolve({ why: textOf(error) });
+    log.warn({ port: adminPort }, `the console is not served: ${textOf(error)}`);
+    return null;
+  }
+}
+
+/** The console's address, where it has one. */
+async function consoleUrl({ consoleAt }: Core): Promise<string | null> {
+  const at = await consoleAt;
+  return at === null || 'why' in at ? null : at.url;
+}
+
+/** Says where the console is: others on the database find it, and with the sandbox a link is shown. */
+export async function tellOfConsole(core: Core, show: (text: string) => void): Promise<void> {
+  const { store, config, incarnation, database } = core;
+  const url = await consoleUrl(core);
+  if (url === null) return;
+  if (database !== null) await announce(store.marks, { url, incarnation, since: core.now() });
+  if (config.bank !== 'sandbox') return;
+  const key = await makeLink(store.marks, { by: systemUser(), role: 'operator' }, core.now());
+  show(`console: ${url}/#k=${key}  (once, within 5 minutes; npx pixstate console prints another)\n`);
+}
+
+/** The console is about to end: nobody is sent there any more. */
+export async function forgetConsole(
+  { consoleAt, store, incarnation, database }: Core,
+  log: pino.Logger,
+): Promise<void> {
+  if (database === null || consoleAt === null) return;
+  await withdraw(store.marks, incarnation).catch((error: unknown) =>
+    log.warn({ error: codeOf(error) }, "the console's address stays in the store"),
+  );
+}

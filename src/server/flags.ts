@@ -1,0 +1,33 @@
+/** The steps of a server's end, in memory that its threads share: all see one at once, and without a message. */
+
+const CLOSING = 0;
+const DRAINING = 1;
+
+/** The flags of a server; each thread has one of these on the same memory. */
+export class Flags {
+  readonly memory: SharedArrayBuffer;
+  readonly #flags: Int32Array;
+
+  constructor(memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)) {
+    this.memory = memory;
+    this.#flags = new Int32Array(memory);
+  }
+
+  /** The end has begun: requests are still served, and connections end with their answers. */
+  get closing(): boolean {
+    return Atomics.load(this.#flags, CLOSING) === 1;
+  }
+
+  close(): void {
+    Atomics.store(this.#flags, CLOSING, 1);
+  }
+
+  /** Nothing is begun any more. */
+  get draining(): boolean {
+    return Atomics.load(this.#flags, DRAINING) === 1;
+  }
+
+  drain(): void {
+    Atomics.store(this.#flags, DRAINING, 1);
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * The engine's end of an HTTP thread's line: carries out what the thread asks for.
+ *
+ * 1. A command that isn't decided at its deadline is dropped here and nowhere else, and the thread is told so.
+ * 2. A command whose caller has left, or whose thread is gone, is dropped if it isn't decided yet.
+ * 3. What is answered in one turn of the event loop travels in one message.
+ */
+import type { AccountReads, Directory } from '../../accounts/directory.ts';
+import type { Answered, ServerState } from '../../api/app.ts';
+import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
+import type { BucketPlaces } from '../../api/rate-limit.ts';
+import { type StatementReads, statementsOf } from '../../engine/statement/page.ts';
+import { onceATurn } from '../../waiting.ts';
+import { pack, unpack } from './errors.ts';
+import type {
+  Account,
+  Call,
+  Command,
+  CommandName,
+  Commands,
+  FromThread,
+  Known,
+  Question,
+  QuestionName,
+  Questions,
+  Reply,
+} from './protocol.ts';
+
+/** What an HTTP thread reaches by its line. */
+export interface EnginePorts {
+  journal: ApiReads & StatementReads;
+  payments: Acts;
+  /** The store's own table. */
+  accounts: AccountReads;
+  directory: Pick<Directory, 'account'>;
+  places: BucketPlaces;
+  state: Pick<ServerState, 'notReady'>;
+  /** Milliseconds of the clock that deadlines go by. */
+  elapsed(): number;
+  /** Times of answers, for metrics. */
+  onObserved(answered: Omit<Answered, 'requestId'>): void;
+  /** Each answer, where the log tells of them. */
+  onAnswered(answered: Answered): void;
+  /** A 5xx with its cause, for the log. */
+  onFailure(error: unknown, requestId: string, path: string): void;
+}
+
+type QuestionHandlers = {
+  [Name in QuestionName]: (...args: Questions[Name]['args']) => Promise<Questions[Name]['result']>;
+};
+type CommandHandlers = {
+  [Name in CommandName]: (
+    options: CommandOptions,
+    ...args: Commands[Name]['args']
+  ) => Promise<Commands[Name]['result']>;
+};
+
+function questionsTo({ journal, payments, accounts, places, state }: EnginePorts): QuestionHandlers {
+  const known = (account: Account | null): Known | null =>
+    account === null ? null : { account, place: places.of(account.id) };
+  return {
+    head: async (account) => journal.head(account),
+    read: async (account, wants) => journal.read(account, wants),
+    transaction: (id) => journal.transaction(id),
+    entries: (account, transaction, seqs) => journal.entries(account, transaction, seqs),
+    deliveries: (transaction) => journal.deliveries(transaction),
+    statement: statementsOf(journal),
+    account: async (id) => known(await accounts.get(id)),
+    client: async (clientId) => known(await accounts.byClientId(clientId)),
+    noteUnknown: (message) => payments.noteUnknown(message),
+    noteUndecided: (message, reason) => payments.noteUndecided(message, reason),
+    notReady: () => state.notReady(),
+  };
+}
+
+function commandsTo({ payments, directory }: EnginePorts): CommandHandlers {
+  const settings = async (id: string): Promise<Account> => {
+    const account = await directory.account(id);
+    if (account === null) throw new Error(`there is no account ${id}`);
+    return account;
+  };
+  return {
+    createCharge: async (options, id, request) => payments.createCharge(await settings(id), request, options),
+    createTransfer: async (options, id, request) =>
+      payments.createTransfer(await settings(id), request, options),
+    refund: async (options, id, request) => payments.refund(await settings(id), request, options),
+    cancel: async (options, id, request) => payments.cancel(await settings(id), request, options),
+    tell: (options, record, incoming, door) => payments.tell(record, incoming, door, options),
+    recordInvalid: (options, record, incoming, problem) =>
+      payments.recordInvalid(record, incoming, problem, options),
+  };
+}
+
+async function answerTo<Name extends QuestionName>(
+  handlers: QuestionHandlers,
+  { name, args }: Question<Name>,
+): Promise<unknown> {
+  return handlers[name](...args);
+}
+
+async function carryOut<Name extends CommandName>(
+  handlers: CommandHandlers,
+  { name, args }: Command<Name>,
+  options: CommandOptions,
+): Promise<unknown> {
+  return handlers[name](options, ...args);
+}
+
+interface Open {
+  deadline: number;
+  isDropped: boolean;
+}
+
+/** So many calls of a message begin together: were it all, all clients would travel as one, and each thread wait for the other. */
+const AT_ONCE = 16;
+
+/** One thread's end; a thread that takes the place of a dead one gets another. */
+export class Answering {
+  readonly #ports: EnginePorts;
+  readonly #post: (replies: string) => void;
+  readonly #questions: QuestionHandlers;
+  readonly #commands: CommandHandlers;
+  /** Commands without an answer. */
+  readonly #open = new Map<number, Open>();
+  #replies: Reply[] = [];
+  /** Calls that have not begun. */
+  #calls: Call[] = [];
+  #isTaking = false;
+  readonly #schedule = onceATurn(() => this.#flush());
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #ended = false;
+
+  constructor(ports: EnginePorts, post: (replies: string) => void) {
+    this.#ports = ports;
+    this.#post = post;
+    this.#questions = questionsTo(ports);
+    this.#commands = commandsTo(ports);
+  }
+
+  /** Takes what the thread says. */
+  take({ calls, foreign, left, observed, answered, failed }: FromThread): void {
+    if (calls !== undefined) this.#calls.push(...(JSON.parse(calls) as Call[]));
+    if (foreign !== undefined) this.#calls.push(...foreign);
+    if (!this.#isTaking && this.#calls.length > 0) this.#takeSome();
+    for (const n of left ?? []) this.#drop(n);
+    for (const { ms, ...series } of observed ?? [])
+      for (const one of ms) this.#ports.onObserved({ ...series, ms: one });
+    for (const answer of answered ?? []) this.#ports.onAnswered(answer);
+    for (const { error, requestId, path } of failed ?? [])
+      this.#ports.onFailure(unpack(error), requestId, path);
+  }
+
+  /** Begins some of the calls; the others' turn comes after that of what the first ones gave. */
+  #takeSome(): void {
+    for (const call of this.#calls.splice(0, AT_ONCE)) this.#begin(call);
+    this.#isTaking = this.#calls.length > 0;
+    if (this.#isTaking) setImmediate(() => this.#takeSome());
+  }
+
+  /** The thread is gone: what it waited for is dropped. */
+  end(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    for (const n of this.#open.keys()) this.#drop(n);
+  }
+
+  #drop(n: number): void {
+    const open = this.#open.get(n);
+    if (open === undefined) return;
+    open.isDropped = true;
+    this.#open.delete(n);
+  }
+
+  #begin(call: Call): void {
+    if ('deadline' in call) this.#beginCommand(call);
+    else this.#beginQuestion(call);
+  }
+
+  #beginQuestion(question: Question): void {
+    const { n } = question;
+    answerTo(this.#questions, question).then(
+      (value) => this.#reply({ n, value }),
+      (error: unknown) => this.#reply({ n, error: pack(error) }),
+    );
+  }
+
+  #beginCommand(command: Command): void {
+    const { n, weight, deadline } = command;
+    const open: Open = { deadline, isDropped: false };
+    this.#open.set(n, open);
+    this.#wakeAt(deadline);
+    const abandoned = (): boolean => open.isDropped || this.#ports.elapsed() >= deadline;
+    carryOut(this.#commands, command, { weight, deadline, abandoned, onDropped: () => {} }).then(
+      (value) => this.#replyTo(n, { n, value }),
+      (error: unknown) => this.#replyTo(n, { n, error: pack(error) }),
+    );
+  }
+
+  /** What was dropped gets no answer. */
+  #replyTo(n: number, reply: Reply): void {
+    if (this.#open.delete(n)) this.#reply(reply);
+  }
+
+  #reply(reply: Reply): void {
+    this.#replies.push(reply);
+    this.#schedule();
+  }
+
+  #flush(): void {
+    const replies = this.#replies;
+    this.#replies = [];
+    if (!this.#ended) this.#post(JSON.stringify(replies));
+  }
+
+  /** One timer for all: set for the earliest deadline of when it is set, and mostly nobody waits any more then. */
+  #wakeAt(deadline: number): void {
+    if (deadline >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = deadline;
+    this.#timer = setTimeout(() => this.#dropLate(), Math.max(1, deadline - this.#ports.elapsed()));
+  }
+
+  #dropLate(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.#ports.elapsed();
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const [n, { deadline }] of this.#open) {
+      if (deadline > now) earliest = Math.min(earliest, deadline);
+      else {
+        this.#drop(n);
+        this.#reply({ n, dropped: true });
+      }
+    }
+    if (earliest !== Number.POSITIVE_INFINITY) this.#wakeAt(earliest);
+  }
+}

@@ -1,0 +1,25 @@
+/** Brings back what a clock that was ahead made due for later: it is due after as long from now. */
+import { FAR_MS } from '../../../engine/store/backlog.ts';
+import { SET_MS } from '../../../engine/store/due.ts';
+import type { Projections } from '../projections/projections.ts';
+import { revise } from './revise.ts';
+import type { Thing } from './rows.ts';
+
+/** By how many ms the clock was ahead by which a thing was made. */
+function aheadBy({ due, made }: Pick<Thing, 'due' | 'made'>, now: number): number {
+  if (made > now + SET_MS) return made - now;
+  return due.kind === 'bank' && due.at > now + FAR_MS ? due.at - now : 0;
+}
+
+/** How many things were brought back. What is made due by the right clock while others are looked at is let be. */
+export function rewindSchedule(projections: Projections, now: () => number): Promise<number> {
+  return revise(projections, {
+    revision: (thing) => {
+      const ms = aheadBy(thing, now());
+      const { due } = thing;
+      return ms === 0 ? due : { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms };
+    },
+    now,
+    all: true,
+  });
+}

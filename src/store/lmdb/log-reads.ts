@@ -1,0 +1,78 @@
+/** The log of the embedded store, read once for all accounts. */
+import { sha256 } from '../../engine/journal.ts';
+import type { LoggedBatch, LogPage, LogReads, NewestPage } from '../../engine/store/log.ts';
+import { textOf } from '../../errors.ts';
+import type { Environment } from './environment.ts';
+import { contentIn, parseBatch } from './log/batch-value.ts';
+import { batchText } from './log/rows.ts';
+
+/** A page has no more rows than these, whatever they hold. */
+const MOST_ROWS = 1_000;
+
+export class LmdbLogReads implements LogReads {
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  *pages(wanted: number): Generator<LogPage> {
+    // Behind the mark there may be rows whose projections aren't there yet.
+    const { mark } = this.#environment.opened.projections;
+    let page: LogPage = { batches: [], unreadable: [] };
+    let entries = 0;
+    let rows = 0;
+    for (const { number, text } of this.#environment.log.after(0)) {
+      if (number > mark) break;
+      const value = batchText(text);
+      rows += 1;
+      if (value !== null) entries += this.#add(page, number, value);
+      if (entries < wanted && rows < MOST_ROWS) continue;
+      yield page;
+      this.#environment.expectOpen();
+      page = { batches: [], unreadable: [] };
+      entries = 0;
+      rows = 0;
+    }
+    yield page;
+  }
+
+  /** Batches from a row on backwards, that one first. */
+  newest(from: string | null, limit: number): NewestPage {
+    const page: NewestPage = { batches: [], next: null };
+    if (from !== null && !/^\d{1,15}$/.test(from)) return page;
+    let rows = 0;
+    // Behind the mark there may be rows whose projections aren't there yet.
+    const { mark } = this.#environment.opened.projections;
+    for (const { number, text } of this.#environment.log.before(from === null ? mark : Number(from))) {
+      if (rows === MOST_ROWS || page.batches.length === limit) return { ...page, next: String(number) };
+      rows += 1;
+      const value = batchText(text);
+      if (value !== null) page.batches.push({ place: String(number), batch: parseBatch(value) });
+    }
+    return page;
+  }
+
+  /** Adds a batch to a page; how many entries it has. */
+  #add({ batches, unreadable }: LogPage, number: number, value: string): number {
+    try {
+      const logged = this.#logged(number, value);
+      batches.push(logged);
+      return logged.batch.entries.length;
+    } catch (error) {
+      unreadable.push({ number, fault: textOf(error) });
+      return 0;
+    }
+  }
+
+  #logged(number: number, value: string): LoggedBatch {
+    const batch = parseBatch(value);
+    const { account, seq, hash } = batch;
+    const isFound = this.#environment.projections.places.of(account, seq) === number;
+    return { number, batch, isAsHashed: sha256(contentIn(value)) === hash, isFound };
+  }
+
+  countRecords(): number {
+    return this.#environment.opened.projections.records.count();
+  }
+}

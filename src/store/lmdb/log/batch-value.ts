@@ -1,0 +1,116 @@
+/**
+ * A batch as the journal's table holds it: its hash, then its canonical text as UTF-8. What is asked for is found in
+ * the bytes, and nothing else of a batch of hundreds of entries is parsed.
+ */
+import {
+  type Batch,
+  type BatchContent,
+  batchFrom,
+  type Entry,
+  entryFrom,
+  type Head,
+  type StoredEntry,
+} from '../../../engine/journal.ts';
+import type { Append } from '../../../engine/store.ts';
+
+const HASH_LENGTH = 64;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+/** What stands before the entries in the canonical order is an account's id, a time and numbers. */
+const ENTRIES = Buffer.from(',"entries":[');
+const SEQ = Buffer.from(',"seq":');
+
+export function batchValue({ batch, content }: Append): string {
+  return batch.hash + content;
+}
+
+/** The canonical text that the hash covers. */
+export function contentIn(value: string): string {
+  return value.slice(HASH_LENGTH);
+}
+
+/** @throws Error where the value is no batch. */
+export function parseBatch(value: string): Batch {
+  const content: BatchContent = JSON.parse(contentIn(value));
+  return batchFrom(content, value.slice(0, HASH_LENGTH));
+}
+
+type BeforeEntries = Pick<Batch, 'account' | 'at' | 'balances'>;
+
+function parseBeforeEntries(value: Buffer): BeforeEntries {
+  return JSON.parse(`${value.toString('utf8', HASH_LENGTH, value.indexOf(ENTRIES))}}`);
+}
+
+/**
+ * Whose batch it is, and its number.
+ * @throws Error where the value is no batch.
+ */
+export function parseNumber(value: Buffer): Pick<Batch, 'account' | 'seq'> {
+  // The number is the last member in the canonical order.
+  const seq = Number(value.toString('utf8', value.lastIndexOf(SEQ) + SEQ.length, value.length - 1));
+  if (!Number.isSafeInteger(seq)) throw new Error('the batch has no number');
+  return { account: parseBeforeEntries(value).account, seq };
+}
+
+/**
+ * The head after a batch.
+ * @throws Error where the value is no batch.
+ */
+export function parseHead(seq: number, value: Buffer): Head {
+  const { at, balances } = parseBeforeEntries(value);
+  return { seq, at, balances, hash: value.toString('utf8', 0, HASH_LENGTH) };
+}
+
+/** The place behind the text that begins with the quote at `start`. */
+function endOfText(value: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < value.length && value[at] !== QUOTE) at += value[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+/** The place behind the object that begins at `start`. */
+function endOfObject(value: Buffer, start: number): number {
+  let depth = 0;
+  let at = start;
+  while (at < value.length) {
+    const byte = value[at];
+    if (byte === QUOTE) {
+      at = endOfText(value, at);
+      continue;
+    }
+    at += 1;
+    if (byte === OPENING) depth += 1;
+    else if (byte === CLOSING) {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+  throw new Error('the batch ends within an entry');
+}
+
+/**
+ * The entries of one transaction.
+ * @throws Error where the value is no batch.
+ */
+export function parseEntriesOf(transaction: string, value: Buffer): Entry[] {
+  // Quotes within texts are escaped, so this can only be a member: of an entry, or of something within one.
+  const member = Buffer.from(`"transaction":${JSON.stringify(transaction)}`);
+  const found: Entry[] = [];
+  let next = value.indexOf(member);
+  if (next === -1) return found;
+  const { at: batchAt } = parseBeforeEntries(value);
+  let start = value.indexOf(ENTRIES) + ENTRIES.length;
+  while (next !== -1) {
+    const end = endOfObject(value, start);
+    if (next < end) {
+      const stored: StoredEntry = JSON.parse(value.toString('utf8', start, end));
+      if (stored.transaction === transaction) found.push(entryFrom(stored, batchAt));
+      next = value.indexOf(member, end);
+    }
+    // A comma stands between two entries.
+    start = end + 1;
+  }
+  return found;
+}

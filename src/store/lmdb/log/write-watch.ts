@@ -1,0 +1,61 @@
+/**
+ * Knows of every write that is under way. A write may wait for long (another process can be frozen inside a
+ * transaction), and its caller must not wait with it: the write goes on, the caller is told.
+ */
+import { StoreUnavailable } from '../../../engine/store.ts';
+
+const WRITE_TIMEOUT_MS = 5_000;
+
+function waited(): StoreUnavailable {
+  return new StoreUnavailable('a write has waited too long; it may still take effect');
+}
+
+export class WriteWatch {
+  /** In the order of their starts. */
+  readonly #underWay = new Set<{ startedAt: number }>();
+
+  /** Knows of a write until its end; its caller waits for its real outcome. */
+  follow<Result>(write: Promise<Result>): Promise<Result> {
+    const entry = { startedAt: performance.now() };
+    this.#underWay.add(entry);
+    const end = (): void => {
+      this.#underWay.delete(entry);
+    };
+    write.then(end, end);
+    return write;
+  }
+
+  /**
+   * As `follow`, but after 5 s the caller gets StoreUnavailable. A result that comes later reaches no caller:
+   * it goes to `undo`.
+   */
+  bound<Result>(write: Promise<Result>, undo: (result: Result) => void = () => {}): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        reject(waited());
+      }, WRITE_TIMEOUT_MS);
+      this.follow(write).then(
+        (result) => {
+          clearTimeout(timer);
+          if (late) undo(result);
+          else resolve(result);
+        },
+        (error: unknown) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** @throws StoreUnavailable while a write has been waiting for too long. */
+  check(): void {
+    for (const { startedAt } of this.#underWay) {
+      if (performance.now() - startedAt > WRITE_TIMEOUT_MS) throw waited();
+      // The first is the oldest.
+      return;
+    }
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * What a row of the log changes in the projections: the same for a batch that was just written, whose projections the
+ * engine has made, and for one that is read again.
+ */
+import type { Account } from '../../../domain/account.ts';
+import { stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';
+import type { Batch, Entry, TransactionRecord } from '../../../engine/journal.ts';
+import { lookupsOf } from '../../../engine/lookups.ts';
+import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
+import type { Claim, Due } from '../../../engine/store/due.ts';
+import type { LookupRow } from '../../../engine/store/lookups.ts';
+import type { Append, AttentionItem, DeliveryRecord } from '../../../engine/store.ts';
+import type { FactsPlace } from '../log/group.ts';
+import type { Fact } from '../log/rows.ts';
+import { dismiss, noteAnew, noteUnlessKnown, withdraw } from './attention.ts';
+import { keyOf, ordered } from './keys.ts';
+import type { Projections } from './projections.ts';
+
+/** A batch and what follows from it, with the number of its row. */
+export interface Projected extends Pick<Append, 'records' | 'lookups' | 'due' | 'attention' | 'withdrawn'> {
+  number: number;
+  account: string;
+  seq: number;
+  entries: readonly Pick<Entry, 'transaction' | 'refusal'>[];
+  /** The clock by which it was decided, ms. */
+  made: number;
+}
+
+/** The name of a due thing that a row gives: the same whenever the row is read. */
+export function dueId(number: number, index: number): string {
+  return `${number}.${index}`;
+}
+
+/** The key by which a record that waits for the bank is found; null where it doesn't wait. */
+export function waitKey(record: TransactionRecord): string | null {
+  const wait = waitOf(record);
+  return wait === null ? null : keyOf(wait, ordered(Date.parse(record.updatedAt)), record.id);
+}
+
+/** Puts a record in the place of the one before. */
+function putRecord({ records, waits }: Projections, record: TransactionRecord, number: number): void {
+  const after = waitKey(record);
+  // A record of a single batch has none before it.
+  const before = record.seqs.length > 1 ? records.get(record.id) : null;
+  const waited = before === null ? null : waitKey(before);
+  if (waited !== after) {
+    if (waited !== null) waits.remove(waited);
+    if (after !== null) waits.put(after, '');
+  }
+  records.put(record, number);
+}
+
+/** Applies a batch but for what it makes due. */
+function applyBatch(projections: Projections, batch: Projected): void {
+  const { number, account, seq, records, lookups, entries, attention, withdrawn } = batch;
+  projections.places.add(account, seq, number);
+  for (const record of records) putRecord(projections, record, number);
+  for (const { name, key, value } of lookups) projections.lookups.put(keyOf(account, name, key), value);
+  for (const { transaction, refusal } of entries)
+    if (transaction !== null && refusal !== null)
+      projections.refusals.put(keyOf(transaction, ordered(seq)), '');
+  for (const item of attention) noteUnlessKnown(projections, item);
+  for (const key of withdrawn) withdraw(projections, key);
+}
+
+/** Makes due what a batch does; the claims on what is due by `claimUntil` (ms). */
+function makeDue({ schedule }: Projections, { number, due, made }: Projected, claimUntil: number): Claim[] {
+  const claims: Claim[] = [];
+  for (const [index, each] of due.entries()) {
+    const id = dueId(number, index);
+    if (each.at <= claimUntil) claims.push(schedule.addHeld(id, each, made));
+    else schedule.add(id, each, made);
+  }
+  return claims;
+}
+
+/** Applies a batch that was just written; gives the claims on what it made due by `claimUntil`. */
+export function applyAppended(projections: Projections, batch: Projected, claimUntil: number): Claim[] {
+  applyBatch(projections, batch);
+  return makeDue(projections, batch, claimUntil);
+}
+
+/** A batch that is read again, with what follows from it as the projections are now. */
+export function projected(projections: Projections, number: number, batch: Batch, ahead: number): Projected {
+  const { account, seq, entries } = batch;
+  const changed = new Map<string, TransactionRecord>();
+  const lookups: LookupRow[] = [];
+  const due: Due[] = [];
+  const attention: AttentionItem[] = [];
+  const waited: TransactionRecord[] = [];
+  for (const entry of entries) {
+    const id = entry.transaction;
+    let record: TransactionRecord | null = null;
+    if (id !== null) {
+      const before = changed.get(id) ?? projections.records.get(id);
+      if (before !== null && !changed.has(id) && waitOf(before) !== null) waited.push(before);
+      record = project(before, account, seq, entry);
+      changed.set(id, record);
+    }
+    lookups.push(...lookupsOf(entry));
+    due.push(...dueOf(account, entry).map((each) => byClock(each, ahead)));
+    attention.push(...attentionItems(account, entry, record));
+  }
+  const made = Date.parse(batch.at) - ahead;
+  // A refused message leaves a transaction where it was, and as stuck as it was.
+  const moved = waited.filter(({ id, seqs }) => changed.get(id)?.seqs.at(-1) !== seqs.at(-1));
+  const withdrawn = moved.flatMap(stuckKeys);
+  const derived = { records: [...changed.values()], lookups, due, attention, withdrawn };
+  return { number, account, seq, entries, made, ...derived };
+}
+
+/** Applies a batch that is read again; `isDue`: what it makes due counts still. */
+export function applyAgain(projections: Projections, batch: Projected, isDue: boolean): void {
+  applyBatch(projections, batch);
+  if (isDue) makeDue(projections, batch, Number.NEGATIVE_INFINITY);
+}
+
+function putDelivery({ deliveries }: Projections, record: DeliveryRecord): void {
+  const known = deliveries.get(record.transaction) ?? [];
+  const others = known.filter(({ id }) => id !== record.id);
+  const sorted = [...others, record].sort((a, b) => (a.id < b.id ? -1 : 1));
+  deliveries.put(record.transaction, sorted);
+}
+
+function putAccount({ accounts, clients }: Projections, account: Account): void {
+  const before = accounts.get(account.id);
+  if (before !== null && before.clientId !== account.clientId) clients.remove(before.clientId);
+  clients.put(account.clientId, account.id);
+  accounts.put(account.id, account);
+}
+
+/** Applies one fact of a row. */
+export function applyFact(projections: Projections, fact: Fact, number: number, index: number): void {
+  switch (fact.kind) {
+    case 'delivery':
+      putDelivery(projections, fact.record);
+      break;
+    case 'due':
+      projections.schedule.add(dueId(number, index), fact.due, fact.made);
+      break;
+    case 'ended':
+      projections.schedule.forget(fact.at, fact.id);
+      break;
+    case 'noted':
+      if (fact.anew === true) noteAnew(projections, fact.item);
+      else noteUnlessKnown(projections, fact.item);
+      if (fact.done === true) dismiss(projections, fact.item);
+      break;
+    case 'dismissed':
+      dismiss(projections, fact.key);
+      break;
+    case 'withdrawn':
+      withdraw(projections, fact.key);
+      break;
+    case 'account':
+      putAccount(projections, fact.account);
+      break;
+    case 'mark':
+      projections.marks.put(fact.name, fact.text);
+  }
+}
+
+/** Applies facts that were written, from a place in their row on. */
+export function applyFacts(
+  projections: Projections,
+  facts: readonly Fact[],
+  { number, from }: FactsPlace,
+): void {
+  for (const [index, fact] of facts.entries()) applyFact(projections, fact, number, from + index);
+}

@@ -1,0 +1,61 @@
+/**
+ * Items for a person to look at, as they are kept. Each known item has a row; what is on the list has another one, in
+ * the order of the list, and is counted by kind.
+ */
+import type { AttentionKey } from '../../../engine/store.ts';
+import type { KeptItem } from '../log/rows.ts';
+import { keyOf } from './keys.ts';
+import type { Noted, Projections } from './projections.ts';
+
+type Kept = Pick<Projections, 'attention' | 'listed' | 'counts'>;
+
+export function known({ attention }: Kept, { id, kind }: AttentionKey): Noted | null {
+  return attention.get(keyOf(kind, id));
+}
+
+function count({ counts }: Kept, kind: AttentionKey['kind'], change: number): void {
+  counts.put(kind, (counts.get(kind) ?? 0) + change);
+}
+
+function list(kept: Kept, { kind, since, id }: KeptItem): void {
+  kept.listed.put(keyOf(kind, since, id), '');
+  count(kept, kind, 1);
+}
+
+function unlist(kept: Kept, { item: { kind, since, id }, done }: Noted): void {
+  if (done) return;
+  kept.listed.remove(keyOf(kind, since, id));
+  count(kept, kind, -1);
+}
+
+function put(kept: Kept, item: KeptItem): void {
+  kept.attention.put(keyOf(item.kind, item.id), { item, done: false });
+  list(kept, item);
+}
+
+export function noteUnlessKnown(kept: Kept, item: KeptItem): void {
+  if (known(kept, item) === null) put(kept, item);
+}
+
+/** Puts an item in the place of the one before, done or not: what happens again is news again. */
+export function noteAnew(kept: Kept, item: KeptItem): void {
+  const before = known(kept, item);
+  if (before !== null) unlist(kept, before);
+  put(kept, item);
+}
+
+/** Takes an item off the list; it stays known. */
+export function dismiss(kept: Kept, key: AttentionKey): void {
+  const noted = known(kept, key);
+  if (noted === null || noted.done) return;
+  unlist(kept, noted);
+  kept.attention.put(keyOf(key.kind, key.id), { item: noted.item, done: true });
+}
+
+/** Forgets an item. */
+export function withdraw(kept: Kept, key: AttentionKey): void {
+  const noted = known(kept, key);
+  if (noted === null) return;
+  unlist(kept, noted);
+  kept.attention.remove(keyOf(key.kind, key.id));
+}

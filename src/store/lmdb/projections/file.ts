@@ -1,0 +1,211 @@
+/**
+ * The environment of the projections: written without a flush, since all of it follows from the log. A process that is
+ * killed leaves it whole; after a power cut it may be torn, and nothing of it is believed then.
+ */
+import { readFileSync, rmSync } from 'node:fs';
+import type { Database, RootDatabase, Transaction } from 'lmdb';
+import { flushToDisk, inOneTransaction, openRoot, sizeOf } from '../lmdb.ts';
+import type { Log, LogState } from '../log/log.ts';
+import { Room } from '../room.ts';
+import { type Table, tableOf } from './table.ts';
+
+/** What the environment says of itself. */
+interface FileState {
+  /** The log's `generation`. */
+  generation: string;
+  /** The last row of the log that is in the tables. */
+  mark: number;
+}
+
+/** All tables, by what lies in them. */
+const TABLES = [
+  ...(['records', 'lookups', 'refusals', 'places', 'deliveries', 'attention', 'listed', 'counts'] as const),
+  ...(['waits', 'accounts', 'clients', 'marks', 'parked', 'backlog', 'targets', 'due'] as const),
+];
+
+export type TableName = (typeof TABLES)[number];
+
+const STATE = 'state';
+/** Pages that a write changes are written to new places: all of them, but hardly ever more than this. */
+const MOST_COPIED = 16_777_216;
+
+export function projectionsIn(folder: string): string {
+  return `${folder}/pixstate.projections`;
+}
+
+/** Names the present boot of the machine; null where the system doesn't tell. */
+export function bootId(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+/** Whether what the log says of the projections lets them be believed. */
+function areTrusted({ boot, clean }: LogState, present: string | null): boolean {
+  return clean || (boot !== null && boot === present);
+}
+
+function open(path: string, readOnly: boolean): RootDatabase {
+  return openRoot({ path, readOnly, maxDbs: 32, noSync: true });
+}
+
+export class ProjectionsFile {
+  readonly #path: string;
+  readonly #root: RootDatabase;
+  readonly #state: Database<string, string>;
+  readonly #generation: string;
+  readonly #databases: ReadonlyMap<TableName, Database<string, string>>;
+  /** Where nothing is written: the tables are as they were when this was opened. */
+  readonly #pinned: Transaction | null;
+  /** Null where nothing is written. */
+  readonly #room: Room | null;
+  /** The log that is told of a clean end. */
+  #log: Log | null = null;
+
+  private constructor(
+    path: string,
+    root: RootDatabase,
+    generation: string,
+    readOnly: boolean,
+    former: ProjectionsFile | null = null,
+  ) {
+    this.#path = path;
+    this.#root = root;
+    this.#state = former === null ? root.openDB({ name: STATE, encoding: 'string' }) : former.#state;
+    this.#generation = generation;
+    // lmdb can't open a database any more beside a transaction that is kept.
+    this.#databases =
+      former === null
+        ? new Map(TABLES.map((name) => [name, root.openDB({ name, encoding: 'string' })]))
+        : former.#databases;
+    this.#pinned = readOnly ? root.useReadTransaction() : null;
+    this.#room = readOnly ? null : new Room(root, path);
+  }
+
+  get isWritable(): boolean {
+    return this.#pinned === null;
+  }
+
+  /**
+   * Opens the projections of a log to write them; those that can't be believed go, and are empty then, and of the
+   * given generation: a name that none had before.
+   */
+  static async open(path: string, log: Log, generation: string, boot = bootId()): Promise<ProjectionsFile> {
+    const known = log.state();
+    const file =
+      (await ProjectionsFile.#trusted(path, known, boot, false)) ??
+      (await ProjectionsFile.fresh(path, generation));
+    file.#log = log;
+    const { dueFrom = 0 } = known ?? {};
+    await log.keepState({ format: 1, generation: file.#generation, boot, clean: false, dueFrom });
+    return file;
+  }
+
+  /** Empty projections, which belong to no log yet; `generation` is a name that none had before. */
+  static async fresh(path: string, generation: string): Promise<ProjectionsFile> {
+    rmSync(path, { force: true });
+    rmSync(`${path}-lock`, { force: true });
+    const file = new ProjectionsFile(path, open(path, false), generation, false);
+    await file.#keep(0);
+    return file;
+  }
+
+  /** Opens the projections of a log to read; null where they can't be believed. */
+  static toRead(path: string, log: Log, boot = bootId()): Promise<ProjectionsFile | null> {
+    return ProjectionsFile.#trusted(path, log.state(), boot, true);
+  }
+
+  /**
+   * Opens the projections of a log to read them, again and again, beside the one who writes them in this process; null
+   * where they aren't the log's.
+   */
+  static beside(path: string, log: Log): Promise<ProjectionsFile | null> {
+    return ProjectionsFile.#ofLog(path, log.state(), true);
+  }
+
+  /** The same file as it is now, until `leave`. */
+  asOfNow(): ProjectionsFile {
+    this.#root.resetReadTxn();
+    return new ProjectionsFile(this.#path, this.#root, this.#generation, true, this);
+  }
+
+  /** Lets go of what was kept as it was; the file stays open. */
+  leave(): void {
+    this.#pinned?.done();
+  }
+
+  static async #trusted(
+    path: string,
+    known: LogState | null,
+    boot: string | null,
+    readOnly: boolean,
+  ): Promise<ProjectionsFile | null> {
+    return known !== null && areTrusted(known, boot) ? ProjectionsFile.#ofLog(path, known, readOnly) : null;
+  }
+
+  static async #ofLog(
+    path: string,
+    known: LogState | null,
+    readOnly: boolean,
+  ): Promise<ProjectionsFile | null> {
+    if (known === null || sizeOf(path) === null) return null;
+    const root = open(path, readOnly);
+    const file = new ProjectionsFile(path, root, known.generation, readOnly);
+    if (file.#read()?.generation === known.generation) return file;
+    file.#pinned?.done();
+    await root.close();
+    file.#room?.close();
+    return null;
+  }
+
+  #read(): FileState | null {
+    // lmdb gives no database, against its types, where there is none.
+    if ((this.#state as Database<string, string> | undefined) === undefined) return null;
+    const text = tableOf(this.#state, { pinned: this.#pinned }).get(STATE);
+    return text === undefined ? null : JSON.parse(text);
+  }
+
+  /** The last row of the log that is in the tables. */
+  get mark(): number {
+    return this.#read()?.mark ?? 0;
+  }
+
+  table(name: TableName): Table {
+    const database = this.#databases.get(name);
+    if (database === undefined) throw new Error(`there is no table ${name}`);
+    return tableOf(database, { pinned: this.#pinned, room: this.#room });
+  }
+
+  /** Writes what `issue` puts, and the mark, in one transaction. */
+  async write(mark: number, issue: () => Promise<unknown>[]): Promise<void> {
+    const room = this.#room;
+    if (room === null) throw new Error('the projections are only read');
+    await inOneTransaction(this.#root, room, () => {
+      room.take(Math.min(room.used, MOST_COPIED));
+      return [...issue(), this.#keep(mark)];
+    });
+  }
+
+  #keep(mark: number): Promise<unknown> {
+    const state = { generation: this.#generation, mark } satisfies FileState;
+    return this.#state.put(STATE, JSON.stringify(state));
+  }
+
+  /** Closes what was opened by `beside`, once nobody reads. */
+  async closeRead(): Promise<void> {
+    await this.#root.close();
+  }
+
+  /** Closes the projections; those of a log, in which all of it is, are on the disk then, and the log says so. */
+  async close(): Promise<void> {
+    this.#pinned?.done();
+    await this.#root.close();
+    this.#room?.close();
+    if (this.#log === null) return;
+    flushToDisk(this.#path);
+    const state = this.#log.state();
+    if (state !== null) await this.#log.keepState({ ...state, clean: true });
+  }
+}

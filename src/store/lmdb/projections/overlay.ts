@@ -1,0 +1,184 @@
+/**
+ * A table of the projections with what isn't written to it yet. What was put is found at once; it is written later, in
+ * the order of its keys and together with all else that changed meanwhile.
+ *
+ * 1. What is put is newer than what is under way to the table, and that is newer than the table.
+ * 2. A value that was put is handed out again as it is: it is frozen, and nobody changes it.
+ */
+import { frozen } from './frozen.ts';
+import { ALL, compareKeys } from './keys.ts';
+import type { Table } from './table.ts';
+
+/** How values are kept as texts. */
+export interface Coding<Value> {
+  encode(value: Value): string;
+  decode(text: string, key: string): Value;
+}
+
+export const TEXT: Coding<string> = { encode: (text) => text, decode: (text) => text };
+
+/** Values that are plain JSON. */
+export function json<Value>(): Coding<Value> {
+  return { encode: (value) => JSON.stringify(value), decode: (text) => JSON.parse(text) };
+}
+
+/** Null: taken out. */
+type Change<Value> = Value | null;
+
+export interface OverlayOptions<Value> {
+  table: Table;
+  coding: Coding<Value>;
+  /** How many values that were written or read are kept in memory: the process that has the folder alone writes. */
+  recent?: number;
+}
+
+const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
+
+export class Overlay<Value> {
+  readonly #table: Table;
+  readonly #coding: Coding<Value>;
+  readonly #mostRecent: number;
+  #fresh = new Map<string, Change<Value>>();
+  #underWay: ReadonlyMap<string, Change<Value>> = NOTHING;
+  /** The longest kept first. */
+  readonly #recent = new Map<string, Value>();
+
+  constructor({ table, coding, recent = 0 }: OverlayOptions<Value>) {
+    this.#table = table;
+    this.#coding = coding;
+    this.#mostRecent = recent;
+  }
+
+  /** How many changes wait to be written. */
+  get waiting(): number {
+    return this.#fresh.size;
+  }
+
+  get(key: string): Value | null {
+    const fresh = this.#fresh.get(key);
+    if (fresh !== undefined) return fresh;
+    const underWay = this.#underWay.get(key);
+    if (underWay !== undefined) return underWay;
+    const recent = this.#recent.get(key);
+    if (recent !== undefined) return recent;
+    const text = this.#table.get(key);
+    if (text === undefined) return null;
+    const value = this.#coding.decode(text, key);
+    if (this.#mostRecent > 0) this.#keepAlone(key, frozen(value));
+    return value;
+  }
+
+  /** Whether there is a value, be it one that can't be read. */
+  has(key: string): boolean {
+    const change = this.#fresh.get(key) ?? this.#underWay.get(key);
+    if (this.#fresh.get(key) === null) return false;
+    return change === null ? false : change !== undefined || this.#table.has(key);
+  }
+
+  /** How many values there are, be they such that can't be read; goes through all keys. */
+  count(): number {
+    let count = 0;
+    for (const _key of this.#table.keys({ start: ALL[0] })) count += 1;
+    for (const [key, change] of new Map([...this.#underWay, ...this.#fresh])) {
+      const isStored = this.#table.has(key);
+      if (change === null) count -= isStored ? 1 : 0;
+      else count += isStored ? 0 : 1;
+    }
+    return count;
+  }
+
+  put(key: string, value: Value): void {
+    this.#fresh.set(key, frozen(value));
+  }
+
+  remove(key: string): void {
+    this.#fresh.set(key, null);
+  }
+
+  /** The keys behind one, in their order; no value is read. */
+  *keysBehind(after: string): Generator<string> {
+    const changes = this.#changesIn(after, ALL[1]);
+    const changed = new Map(changes);
+    const added = changes.flatMap(([key, value]) => (value === null ? [] : [key]));
+    let next = 0;
+    for (const key of this.#table.keys({ start: after })) {
+      if (key === after || changed.has(key)) continue;
+      for (let each = added[next]; each !== undefined && compareKeys(each, key) < 0; each = added[next]) {
+        next += 1;
+        if (each !== after) yield each;
+      }
+      yield key;
+    }
+    for (const key of added.slice(next)) if (key !== after) yield key;
+  }
+
+  /** What lies between two keys, the second one left out, in their order. */
+  *range(start: string, end: string): Generator<[key: string, value: Value]> {
+    const changes = this.#changesIn(start, end);
+    let next = 0;
+    for (const { key, value } of this.#table.rows({ start, end })) {
+      for (
+        let change = changes[next];
+        change !== undefined && compareKeys(change[0], key) < 0;
+        change = changes[next]
+      ) {
+        next += 1;
+        if (change[1] !== null) yield [change[0], change[1]];
+      }
+      const change = changes[next];
+      if (change === undefined || change[0] !== key) {
+        yield [key, this.#coding.decode(value, key)];
+        continue;
+      }
+      next += 1;
+      if (change[1] !== null) yield [key, change[1]];
+    }
+    for (const [key, value] of changes.slice(next)) if (value !== null) yield [key, value];
+  }
+
+  #changesIn(start: string, end: string): [string, Change<Value>][] {
+    const changes = new Map<string, Change<Value>>();
+    for (const some of [this.#underWay, this.#fresh])
+      for (const [key, value] of some)
+        if (compareKeys(key, start) >= 0 && compareKeys(key, end) < 0) changes.set(key, value);
+    return [...changes].sort(([a], [b]) => compareKeys(a, b));
+  }
+
+  /** Issues what waits, within a transaction; `written` follows once that has come to its end. */
+  issue(): Promise<unknown>[] {
+    const changes = this.#fresh;
+    this.#underWay = changes;
+    this.#fresh = new Map();
+    return [...changes]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, value]) =>
+        value === null ? this.#table.remove(key) : this.#table.put(key, this.#coding.encode(value)),
+      );
+  }
+
+  /** What was issued lies in the table. */
+  written(): void {
+    if (this.#mostRecent > 0) this.#keep(this.#underWay);
+    this.#underWay = NOTHING;
+  }
+
+  #keepAlone(key: string, value: Value): void {
+    this.#recent.set(key, value);
+    this.#dropOldest();
+  }
+
+  #keep(changes: ReadonlyMap<string, Change<Value>>): void {
+    for (const [key, value] of changes) {
+      this.#recent.delete(key);
+      if (value !== null) this.#recent.set(key, value);
+    }
+    this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    for (const key of this.#recent.keys()) {
+      if (this.#recent.size <= this.#mostRecent) return;
+      this.#recent.delete(key);
+    }
+  }
+}

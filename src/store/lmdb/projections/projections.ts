@@ -1,0 +1,213 @@
+/**
+ * All that follows from the log: records, what they are found by, progress of deliveries, items for ops, settings, what
+ * is due. It is served from memory until it is written, in larger transactions behind a mark; who opens the store takes
+ * up the log from the mark on.
+ */
+import type { Account } from '../../../domain/account.ts';
+import type { DeliveryRecord } from '../../../engine/store.ts';
+import { asError } from '../../../errors.ts';
+import { Schedule } from '../due/schedule.ts';
+import type { Log } from '../log/log.ts';
+import type { KeptItem } from '../log/rows.ts';
+import type { ProjectionsFile, TableName } from './file.ts';
+import { json, Overlay, TEXT } from './overlay.ts';
+import { Places } from './places.ts';
+import { Records } from './records.ts';
+
+/** An item for ops that is known. */
+export interface Noted {
+  item: KeptItem;
+  done: boolean;
+}
+
+/** One of an account's URLs behind which deliveries wait. */
+export interface TargetRow {
+  account: string;
+  url: string;
+  /** When to look after it, ms. */
+  look: number;
+  waiting: number;
+}
+
+export interface ProjectionsOptions {
+  file: ProjectionsFile;
+  /** What the projections follow from. */
+  log: Log;
+  incarnation: string;
+  now(): number;
+  /** The projections can't be written: the process must stop. */
+  onFatal(error: Error): void;
+}
+
+/** So many changes are written together at the least, unless they have waited for `WAIT_MS`. */
+const TOGETHER = 2_000;
+const WAIT_MS = 500;
+/** Settings that are kept in memory: those of accounts in use are asked for several times a second. */
+const ACCOUNTS = 4_000;
+
+export class Projections {
+  /** By id. */
+  readonly records: Records;
+  /** [account, name, key] to a transaction's id or another value. */
+  readonly lookups: Overlay<string>;
+  /** [transaction, seq] of batches that hold refused messages to it. */
+  readonly refusals: Overlay<string>;
+  readonly places: Places;
+  /** By transaction: the progress of its deliveries. */
+  readonly deliveries: Overlay<DeliveryRecord[]>;
+  /** [kind, id] of items for ops that are known, on the list or done with. */
+  readonly attention: Overlay<Noted>;
+  /** [kind, since, id] of those on the list. */
+  readonly listed: Overlay<string>;
+  /** [what is waited for, time of the last change in ms, transaction]. */
+  readonly waits: Overlay<string>;
+  readonly accounts: Overlay<Account>;
+  /** Client id to account. */
+  readonly clients: Overlay<string>;
+  readonly marks: Overlay<string>;
+  /** What is due again only once it is unparked, by id. */
+  readonly parked: Overlay<string>;
+  /** [target's id, due time in ms, delivery] of what waits behind targets. */
+  readonly backlog: Overlay<string>;
+  readonly #storedTargets: Overlay<TargetRow>;
+  /** Targets behind which something waits, by id: as many as there are URLs that don't keep up. */
+  readonly targets = new Map<string, TargetRow>();
+  readonly schedule: Schedule;
+  /** By kind: how many items are on the list. */
+  readonly counts: Overlay<number>;
+  readonly #file: ProjectionsFile;
+  readonly #onFatal: (error: Error) => void;
+  readonly #all: { readonly waiting: number; issue(): Promise<unknown>[]; written(): void }[];
+  /** The last row of the log that is in here. */
+  #mark: number;
+  #writing: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+
+  constructor({ file, log, incarnation, now, onFatal }: ProjectionsOptions) {
+    const texts = (name: TableName): Overlay<string> =>
+      new Overlay({ table: file.table(name), coding: TEXT });
+    this.#file = file;
+    this.#onFatal = onFatal;
+    this.#mark = file.mark;
+    this.records = new Records(file.table('records'), log);
+    this.lookups = texts('lookups');
+    this.refusals = texts('refusals');
+    this.places = new Places(file.table('places'));
+    this.deliveries = new Overlay({ table: file.table('deliveries'), coding: json<DeliveryRecord[]>() });
+    this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
+    this.listed = texts('listed');
+    this.waits = texts('waits');
+    this.accounts = new Overlay({ table: file.table('accounts'), coding: json<Account>(), recent: ACCOUNTS });
+    this.clients = texts('clients');
+    this.marks = texts('marks');
+    this.parked = texts('parked');
+    this.backlog = texts('backlog');
+    this.counts = new Overlay({ table: file.table('counts'), coding: json<number>() });
+    this.#storedTargets = new Overlay({ table: file.table('targets'), coding: json<TargetRow>() });
+    this.schedule = new Schedule(file.table('due'), incarnation, now);
+    this.#all = [
+      this.records,
+      this.lookups,
+      this.refusals,
+      this.places,
+      this.deliveries,
+      this.attention,
+      this.listed,
+      this.counts,
+      this.waits,
+      this.accounts,
+      this.clients,
+      this.marks,
+      this.parked,
+      this.backlog,
+      this.#storedTargets,
+      this.schedule,
+    ];
+    for (const [id, row] of this.#storedTargets.range('', '~')) this.targets.set(id, row);
+  }
+
+  /** The last row of the log that is in here. */
+  get mark(): number {
+    return this.#mark;
+  }
+
+  putTarget(id: string, row: TargetRow): void {
+    this.targets.set(id, row);
+    this.#storedTargets.put(id, row);
+  }
+
+  removeTarget(id: string): void {
+    this.targets.delete(id);
+    this.#storedTargets.remove(id);
+  }
+
+  /** All rows of the log up to this one are in here: what they changed is written soon. */
+  upTo(mark: number): void {
+    this.#mark = mark;
+    this.changed();
+  }
+
+  /** How many changes wait to be written. */
+  get waiting(): number {
+    return this.#all.reduce((sum, { waiting }) => sum + waiting, 0);
+  }
+
+  /** Whether what is changed is ever written. */
+  get isWritable(): boolean {
+    return this.#file.isWritable;
+  }
+
+  /** Something was changed: it is written soon. */
+  changed(): void {
+    if (this.#writing !== null || this.#hasEnded || !this.isWritable) return;
+    if (this.waiting >= TOGETHER) void this.#write();
+    else this.#timer ??= setTimeout(() => void this.#write(), WAIT_MS);
+  }
+
+  #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing ??= this.#written(
+      this.#file.write(this.#mark, () => this.#all.flatMap((table) => table.issue())),
+    );
+    return this.#writing;
+  }
+
+  async #written(writing: Promise<void>): Promise<void> {
+    try {
+      await writing;
+    } catch (error) {
+      // Nothing is written any more; what the log has is taken up at the next start.
+      this.#hasEnded = true;
+      this.#onFatal(asError(error));
+      return;
+    }
+    for (const table of this.#all) table.written();
+    this.#writing = null;
+    if (this.waiting > 0) this.changed();
+  }
+
+  /** Writes all that has changed until now. */
+  async write(): Promise<void> {
+    if (this.#writing !== null) await this.#writing;
+    if (!this.#hasEnded) await this.#write();
+  }
+
+  /** Writes nothing more: what isn't written is taken up from the log again. */
+  async leave(): Promise<void> {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    await this.#writing;
+  }
+
+  /** Writes all, and takes no more. */
+  async close(): Promise<void> {
+    while (this.isWritable && !this.#hasEnded) {
+      await this.write();
+      if (this.waiting === 0) break;
+    }
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Takes up the log behind the projections' mark: what was written to it, and not to them. What has ended meanwhile of
+ * what the rows make due is sifted out where it is at hand: the rest are hints, and turn out to be no more true.
+ */
+import type { Due } from '../../../engine/store/due.ts';
+import { OperatorError, textOf } from '../../../errors.ts';
+import { revise } from '../due/revise.ts';
+import type { Revision } from '../due/schedule.ts';
+import { parseBatch } from '../log/batch-value.ts';
+import type { Log } from '../log/log.ts';
+import { parseRow } from '../log/rows.ts';
+import { applyAgain, applyFact, projected } from './apply.ts';
+import type { Projections } from './projections.ts';
+
+/** So many changes wait at the most before they are written, where they may be. */
+const MOST_WAITING = 50_000;
+
+/** Applies one row. @throws Error where it can't be read */
+function applyRow(projections: Projections, number: number, text: string, dueFrom: number): void {
+  const row = parseRow(text);
+  if (row.kind === 'facts') {
+    for (const [index, fact] of row.facts.entries()) {
+      const isOfDue = fact.kind === 'due' || fact.kind === 'ended';
+      if (!isOfDue || number >= dueFrom) applyFact(projections, fact, number, index);
+    }
+    return;
+  }
+  const batch = projected(projections, number, parseBatch(row.value), row.ahead);
+  applyAgain(projections, batch, number >= dueFrom);
+}
+
+/** Whether what a row made due is still to come, as far as the records tell. */
+function isToCome({ records, deliveries }: Projections, due: Due): boolean {
+  if (due.kind === 'bank') return true;
+  if (due.kind === 'timer')
+    return records.get(due.transaction)?.timers.some(({ name }) => name === due.name) === true;
+  const record = deliveries.get(due.transaction)?.find(({ id }) => id === due.delivery);
+  if (record === undefined || record.status === 'pending') return true;
+  // What comes after a failed attempt is due by itself.
+  return record.status === 'retrying' && (due.tries > 0 || record.failures === 0);
+}
+
+/**
+ * Takes up what was written since, but for what it makes due: for those who only read, beside the one who writes.
+ * @throws Error where a row can't be read
+ */
+export function follow(log: Log, projections: Projections): void {
+  log.renew();
+  for (const { number, text } of log.after(projections.mark)) {
+    applyRow(projections, number, text, Number.POSITIVE_INFINITY);
+    projections.upTo(number);
+  }
+}
+
+export interface ReplayOptions {
+  log: Log;
+  projections: Projections;
+  /** Ms since 1970. */
+  now(): number;
+  /** Hears now and then how many rows were taken up, of how many. */
+  onProgress(rows: number, of: number): void;
+}
+
+export async function replay({ log, projections, now, onProgress }: ReplayOptions): Promise<void> {
+  const { mark } = projections;
+  const of = log.last - mark;
+  const dueFrom = log.state()?.dueFrom ?? 0;
+  let rows = 0;
+  let hasWritten = false;
+  for (const { number, text } of log.after(mark)) {
+    try {
+      applyRow(projections, number, text, dueFrom);
+    } catch (error) {
+      throw new OperatorError(`row ${number} of the log can't be read: ${textOf(error)}`);
+    }
+    projections.upTo(number);
+    rows += 1;
+    if (projections.waiting < MOST_WAITING || !projections.isWritable) continue;
+    onProgress(rows, of);
+    await projections.write();
+    hasWritten = true;
+  }
+  const revision: Revision = ({ due }) => (isToCome(projections, due) ? due : null);
+  if (rows > 0) await revise(projections, { revision, now, all: hasWritten });
+}

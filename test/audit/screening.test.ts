@@ -1,0 +1,203 @@
+/** The log of all accounts, read once: what is in order is found to be, whatever is held; what isn't is told as ever. */
+
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Scratch } from '../../src/audit/scratch.ts';
+import { Screening } from '../../src/audit/screening.ts';
+import { type Difference, verifyStore } from '../../src/audit/verify.ts';
+import type { Core } from '../../src/core.ts';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
+import { accountsIn } from '../../src/engine/store/walks.ts';
+import { StoreUnavailable } from '../../src/engine/store.ts';
+import { openTemporaryTable } from '../../src/store/scratch.ts';
+import { cashoutCreated, grow } from '../store/contract/builders.ts';
+import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
+import { close, type Life, live, openOn } from './scene.ts';
+
+const test = suite('screening');
+const LIVES = 3;
+const AT = Date.UTC(2040, 0, 1);
+
+let folder = '';
+let lives: Life[] = [];
+
+test.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pixstate-screening-'));
+  const core = await openOn({ DATA_DIR: folder });
+  lives = await Promise.all(Array.from({ length: LIVES }, () => live(core)));
+  await close(core);
+});
+
+test.after(() => rm(folder, { recursive: true, force: true }));
+
+/** Works on a copy of the store in which something was changed. */
+async function withCopy(change: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
+  const copy = await mkdtemp(join(tmpdir(), 'pixstate-screened-'));
+  try {
+    await cp(folder, copy, { recursive: true });
+    await withStoredTables(copy, change);
+    const core = await openOn({ DATA_DIR: copy });
+    try {
+      await work(core);
+    } finally {
+      await close(core);
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+interface Screened {
+  /** Accounts that aren't in order. */
+  others: string[];
+  entries: number;
+  /** The most transactions that were in hand between two pages. */
+  held: number;
+  explainsRecords: boolean;
+  told: string[];
+}
+
+interface Bounds {
+  mostHeld?: number;
+  entriesAPage?: number;
+  scratch?: Scratch;
+}
+
+async function screened({ store: { journal } }: Core, bounds: Bounds = {}): Promise<Screened> {
+  const { log } = journal;
+  assert.ok(log !== undefined);
+  const told: string[] = [];
+  let [entries, held] = [0, 0];
+  const screening = new Screening({
+    ...{ journal, log, decide: true, everyDoorSpeaks: true, ...bounds },
+    report: (_account, _seq, what) => told.push(what),
+    onPage: (some, _accounts, now) => {
+      entries += some;
+      held = Math.max(held, now);
+    },
+  });
+  await screening.run();
+  const others: string[] = [];
+  for await (const account of accountsIn(journal))
+    if ((await screening.sound(account)) === null) others.push(account);
+  return { others, entries, held, explainsRecords: screening.explainsRecords(), told };
+}
+
+const nothing = (): void => {};
+
+async function differencesOf({ store }: Core, decide = false): Promise<Difference[]> {
+  return (await verifyStore(store.journal, { heads: false, decide, everyDoorSpeaks: true })).differences;
+}
+
+test('all accounts of a sound store are in order, however few transactions are held', async () => {
+  await withCopy(nothing, async (core) => {
+    const all = await screened(core);
+    assert.equal([all.others, all.explainsRecords, all.told], [[], true, []]);
+    assert.ok(all.entries > LIVES * 20, `${all.entries} entries`);
+    const scratch = await openTemporaryTable();
+    for (const bounds of [{}, { scratch }]) {
+      const few = await screened(core, { mostHeld: 2, entriesAPage: 1, ...bounds });
+      assert.equal([few.others, few.explainsRecords, few.told], [[], true, []]);
+      assert.is(few.entries, all.entries);
+      assert.is(few.held, 2);
+    }
+    await scratch.close();
+  });
+});
+
+test('an account that is off is left to its own replay, and no other', async () => {
+  const [first, ...rest] = lives;
+  assert.ok(first !== undefined);
+  const faults: ((tables: StoredTables) => unknown)[] = [
+    ({ records }) => records.remove(first.charge),
+    ({ lookups }) => lookups.put([first.account, 'externalRef', 'other'], first.charge),
+    ({ lookups }) => lookups.put([first.account, 'externalRef', 'same'], first.charge),
+    ({ lookups }) => lookups.remove(first.account, 'adjustment', 'opening'),
+    ({ journal }) => journal.remove([first.account, 3]),
+  ];
+  for (const fault of faults)
+    await withCopy(fault, async (core) => {
+      for (const bounds of [{}, { mostHeld: 2, entriesAPage: 1 }])
+        assert.equal((await screened(core, bounds)).others, [first.account]);
+      const differences = await differencesOf(core);
+      assert.ok(differences.length > 0);
+      assert.ok(differences.every(({ account }) => account === first.account));
+    });
+  assert.is(rest.length, LIVES - 1);
+});
+
+test('a record that stands where it stood before its last entries is found', async () => {
+  const [{ account, charge }] = lives as [Life];
+  const older = ({ records }: StoredTables): void => {
+    const record: TransactionRecord = JSON.parse(records.get(charge) ?? '');
+    const [first = 0] = record.seqs;
+    records.put([charge], JSON.stringify({ ...record, seqs: [first] }));
+  };
+  await withCopy(older, async (core) => {
+    for (const mostHeld of [2, 100])
+      assert.equal((await screened(core, { mostHeld, entriesAPage: 1 })).others, [account]);
+    assert.ok((await differencesOf(core)).some(({ what }) => what.includes(charge)));
+  });
+});
+
+test('a record too many is found, though every account is in order', async () => {
+  const stranger = '00000000-0000-4000-8000-000000000000';
+  const [{ account, charge }] = lives as [Life];
+  const extra = ({ records }: StoredTables): void =>
+    records.put([stranger], JSON.stringify({ ...JSON.parse(records.get(charge) ?? ''), id: stranger }));
+  await withCopy(extra, async (core) => {
+    const { others, explainsRecords } = await screened(core);
+    assert.equal([others, explainsRecords], [[], false]);
+    const what = `no journal tells of the record ${stranger}`;
+    assert.equal(await differencesOf(core), [{ account, seq: 0, what }]);
+  });
+});
+
+test('a batch that nothing leads to, and a row that is none, are told', async () => {
+  const [{ account }] = lives as [Life];
+  const lost = ({ places }: StoredTables): void => {
+    for (const { key } of places.rows(account)) places.remove(...key.split(' '));
+  };
+  await withCopy(lost, async (core) => {
+    const differences = await differencesOf(core);
+    assert.ok(differences.every((difference) => difference.account === account));
+    assert.match(differences[0]?.what ?? '', /^nothing leads to the batch in row \d+ of the log$/);
+  });
+  await withCopy(
+    ({ journal }) => journal.put([account, 2], 'rotten'),
+    async (core) => {
+      const differences = await differencesOf(core);
+      assert.match(differences[0]?.what ?? '', /^row \d+ of the log can't be read: /);
+      assert.ok(differences.some(({ seq, what }) => seq === 2 && /^the batch can't be read/.test(what)));
+    },
+  );
+});
+
+test('two cashouts under one idempotency key are found by deciding again', async () => {
+  const [{ account }] = lives as [Life];
+  await withCopy(nothing, async (core) => {
+    for (let n = 0; n < 2; n++)
+      await grow(core.store, account, [cashoutCreated(AT, { idempotencyKey: 'twice' })]);
+    assert.ok((await differencesOf(core, true)).some(({ what }) => /decided again/.test(what)));
+  });
+});
+
+test('the log of a closed store is unavailable', async () => {
+  const core = await openOn({ DATA_DIR: folder });
+  const { log } = core.store.journal;
+  assert.ok(log !== undefined);
+  await close(core);
+  assert.throws(
+    () => log.countRecords(),
+    (error: unknown) => error instanceof StoreUnavailable,
+  );
+  assert.throws(
+    () => [...log.pages(1)],
+    (error: unknown) => error instanceof StoreUnavailable,
+  );
+});
+
+test.run();

@@ -1,0 +1,207 @@
+/** The variables of a real bank: what they give, and every mistake in them. */
+import { writeFileSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { validity } from '../../../src/bank/api-pix/wire/identity.ts';
+import { ConfigError, readBankConfig, readConfig } from '../../../src/config.ts';
+import { Certificates, type Pair } from '../../support/bank/certificates.ts';
+
+const test = suite('settings of a bank');
+const certificates = new Certificates();
+let authority: Pair;
+let customer: Pair;
+let other: Pair;
+let sound: Record<string, string>;
+
+test.before(() => {
+  authority = certificates.authority('authority');
+  customer = certificates.certificate('customer', { authority });
+  other = certificates.certificate('other', { authority });
+  sound = {
+    ...{ BANK: 'api-pix', BANK_URL: 'https://api.bank.example/pix/v2/', BANK_CLIENT_ID: 'me' },
+    ...{ BANK_TOKEN_URL: 'https://auth.bank.example/token', BANK_CLIENT_SECRET: 'hush-hush' },
+    ...{ BANK_CERT_FILE: customer.certFile, BANK_KEY_FILE: customer.keyFile },
+  };
+});
+test.after(() => certificates.remove());
+
+type Env = Record<string, string>;
+
+/** The mistakes, which never show a secret. */
+function mistakesOf(env: Env): readonly string[] {
+  try {
+    readBankConfig({ ...sound, ...env });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    assert.not.match(error.mistakes.join(), /hush-hush|passphrase-1/);
+    return error.mistakes;
+  }
+}
+
+function only(env: Env, expected: RegExp): void {
+  const mistakes = mistakesOf(env);
+  assert.is(mistakes.length, 1, mistakes.join('\n'));
+  assert.match(mistakes[0] ?? '', expected);
+}
+
+test('the console waits for a port of its own', () => {
+  const portOf = (env: Env): [port: number | null, isDefault: boolean] => {
+    const { adminPort, adminPortIsDefault } = readConfig(env);
+    return [adminPort, adminPortIsDefault];
+  };
+  assert.equal(portOf(sound), [null, true]);
+  assert.equal(portOf({ ...sound, ADMIN_PORT: '4000' }), [4000, false]);
+  assert.equal(portOf({}), [3001, true], 'the sandbox has one');
+  assert.equal(portOf({ CONSOLE: 'off' }), [null, true]);
+  assert.equal(portOf({ CONSOLE: 'off', ADMIN_PORT: '0' }), [0, false]);
+});
+
+test('with the sandbox there are none', () => {
+  assert.is(readBankConfig({}), null);
+  assert.is(readBankConfig({ BANK: 'sandbox' }), null);
+});
+
+test('the server’s own configuration has them, and a real bank’s defaults', () => {
+  const { bank, bankSettings, host, allowPrivateWebhooks, bankCallbackSecret } = readConfig(sound);
+  assert.is(bankSettings?.credentials.clientId, 'me');
+  assert.equal([bank, host, allowPrivateWebhooks, bankCallbackSecret], ['api-pix', '0.0.0.0', false, null]);
+  const secret = `whsec_${Buffer.alloc(32).toString('base64')}`;
+  assert.throws(
+    () => readConfig({ ...sound, BANK_CALLBACK_SECRET: secret }),
+    (error: unknown) => error instanceof ConfigError && /BANK_CALLBACK_SECRET/.test(error.mistakes.join()),
+  );
+});
+
+test('what is left out has its default', () => {
+  const settings = readBankConfig(sound);
+  assert.equal(
+    { ...settings, identity: null },
+    {
+      ...{ profile: 'standard', url: 'https://api.bank.example/pix/v2', identity: null, ca: null },
+      tokenUrl: 'https://auth.bank.example/token',
+      credentials: { clientId: 'me', clientSecret: 'hush-hush' },
+      ...{ pixKey: null, callback: null, webhookUrl: null, reconcileS: 300, expiryGraceS: 60, retryScale: 1 },
+    },
+  );
+  assert.match(settings?.identity.certificate.subject ?? '', /CN=customer/);
+});
+
+test('everything that can be set is read', () => {
+  const settings = readBankConfig({
+    ...sound,
+    ...{ BANK_CA_FILE: authority.certFile, BANK_PIX_KEY: 'Shop@Example.com', BANK_CALLBACK_PORT: '8443' },
+    ...{ BANK_CALLBACK_CERT_FILE: other.certFile, BANK_CALLBACK_KEY_FILE: other.keyFile },
+    ...{ BANK_CALLBACK_CA_FILE: authority.certFile, BANK_CALLBACK_NAMES: 'pix.bank.example, other' },
+    ...{ BANK_WEBHOOK_URL: 'https://shop.example/bank/pix', BANK_RECONCILE_S: '60' },
+    ...{ BANK_EXPIRY_GRACE_S: '0', BANK_RETRY_SCALE: '0.001' },
+  });
+  assert.equal(
+    [settings?.ca, settings?.pixKey, settings?.webhookUrl],
+    [authority.cert, 'shop@example.com', 'https://shop.example/bank/pix'],
+  );
+  assert.equal([settings?.reconcileS, settings?.expiryGraceS, settings?.retryScale], [60, 0, 0.001]);
+  assert.equal(settings?.callback, {
+    ...{ port: 8443, path: '/bank/pix', host: '0.0.0.0', names: ['pix.bank.example', 'other'] },
+    tls: { cert: other.cert, key: other.key, ca: authority.cert },
+  });
+});
+
+test('Efí and Inter say themselves where tokens are given', () => {
+  for (const BANK_PROFILE of ['efi', 'inter']) {
+    assert.is(readBankConfig({ ...sound, BANK_PROFILE, BANK_TOKEN_URL: '' })?.tokenUrl, null);
+  }
+  only({ BANK_TOKEN_URL: '' }, /^BANK_TOKEN_URL must be set with BANK_PROFILE=standard/);
+  only({ BANK_PROFILE: 'asaas' }, /^BANK_PROFILE must be standard or efi or inter/);
+});
+
+test('mistakes are listed together', () => {
+  const nothing = Object.fromEntries(Object.keys(sound).map((name) => [name, '']));
+  const names = mistakesOf({ ...nothing, BANK: 'api-pix' }).map((mistake) => mistake.split(' ')[0]);
+  assert.equal(names, [
+    'BANK_URL',
+    'BANK_TOKEN_URL',
+    'BANK_CLIENT_ID',
+    'BANK_CLIENT_SECRET',
+    'BANK_CERT_FILE',
+  ]);
+});
+
+test('URLs are https, and carry nothing that must not be logged', () => {
+  for (const url of [
+    'http://bank.example',
+    'bank.example',
+    'https://me:pw@bank.example',
+    'https://b.example?a=1',
+  ])
+    only({ BANK_URL: url }, /^BANK_URL must be an https URL/);
+  only({ BANK_WEBHOOK_URL: 'http://shop.example' }, /^BANK_WEBHOOK_URL must be/);
+});
+
+test('files that are missing, unreadable, or don’t fit', () => {
+  const empty = certificates.file('empty');
+  writeFileSync(empty, '');
+  only({ BANK_KEY_FILE: '' }, /^BANK_KEY_FILE must be set with BANK_CERT_FILE/);
+  only({ BANK_CERT_FILE: '' }, /^BANK_CERT_FILE must be set with BANK_KEY_FILE/);
+  only({ BANK_CERT_FILE: '/nowhere.crt' }, /^BANK_CERT_FILE can't be read \(ENOENT\): \/nowhere.crt/);
+  only({ BANK_CERT_FILE: empty }, /^BANK_CERT_FILE holds no certificate/);
+  only({ BANK_KEY_FILE: empty }, /^BANK_KEY_FILE holds no private key/);
+  only({ BANK_KEY_FILE: other.keyFile }, /^BANK_KEY_FILE isn't the key of the certificate/);
+  only({ BANK_CA_FILE: empty }, /^BANK_CA_FILE holds no certificate/);
+});
+
+test('a certificate that has expired is read all the same: the server says so, and serves', async () => {
+  const expired = certificates.certificate('expired', { authority, days: 0 });
+  const settings = readBankConfig({
+    ...sound,
+    BANK_CERT_FILE: expired.certFile,
+    BANK_KEY_FILE: expired.keyFile,
+  });
+  assert.ok(settings !== null && validity(settings.identity).to <= Date.now() + 1_000);
+});
+
+test('a PKCS #12 file instead', () => {
+  const p12 = { BANK_CERT_FILE: '', BANK_KEY_FILE: '', BANK_P12_PASSPHRASE: 'passphrase-1' };
+  const file = certificates.p12(customer, 'passphrase-1');
+  const settings = readBankConfig({ ...sound, ...p12, BANK_P12_FILE: file });
+  assert.match(settings?.identity.certificate.subject ?? '', /CN=customer/);
+  const empty = certificates.p12(customer, '');
+  readBankConfig({ ...sound, ...p12, BANK_P12_PASSPHRASE: '', BANK_P12_FILE: empty });
+  only({ ...p12, BANK_P12_FILE: empty }, /^BANK_P12_FILE doesn't open with BANK_P12_PASSPHRASE/);
+  const old = certificates.p12(customer, 'passphrase-1', { old: true });
+  only({ ...p12, BANK_P12_FILE: old }, /^BANK_P12_FILE is encrypted in an old way: convert it with openssl/);
+  only({ ...p12, BANK_P12_FILE: customer.certFile }, /^BANK_P12_FILE is no PKCS #12 file/);
+  only({ ...p12, BANK_P12_FILE: '/nowhere.p12' }, /^BANK_P12_FILE can't be read/);
+  only({ BANK_P12_FILE: file }, /^BANK_P12_FILE is one way/);
+  only({ BANK_P12_PASSPHRASE: 'x' }, /^BANK_P12_FILE must be set with BANK_P12_PASSPHRASE/);
+});
+
+test('the door for callbacks: all of its files, or a proxy in front', () => {
+  const port = { BANK_CALLBACK_PORT: '8443' };
+  const plain = { ...port, BANK_CALLBACK_HOST: '127.0.0.1', BANK_CALLBACK_PATH: '/s3cret/pix' };
+  assert.equal(readBankConfig({ ...sound, ...plain })?.callback, {
+    ...{ port: 8443, path: '/s3cret/pix', host: '127.0.0.1', tls: null, names: null },
+  });
+  const names = mistakesOf(port).map((mistake) => mistake.split(' ')[0]);
+  assert.equal(names, ['BANK_CALLBACK_HOST', 'BANK_CALLBACK_PATH']);
+  const files = { ...port, BANK_CALLBACK_CERT_FILE: other.certFile, BANK_CALLBACK_KEY_FILE: other.keyFile };
+  only(files, /^BANK_CALLBACK_CA_FILE must be set with/);
+  const unfit = {
+    ...files,
+    BANK_CALLBACK_CA_FILE: authority.certFile,
+    BANK_CALLBACK_KEY_FILE: customer.keyFile,
+  };
+  only(unfit, /^BANK_CALLBACK_KEY_FILE isn't the key/);
+  only({ BANK_CALLBACK_HOST: '0.0.0.0' }, /^BANK_CALLBACK_PORT must be set with BANK_CALLBACK_HOST/);
+  only({ ...plain, BANK_CALLBACK_PATH: 'pix/' }, /^BANK_CALLBACK_PATH must be a path/);
+  only({ BANK_CALLBACK_SECRET: 'whsec_x' }, /^BANK_CALLBACK_SECRET is the sandbox's/);
+});
+
+test('numbers and keys keep to their bounds', () => {
+  only({ BANK_RETRY_SCALE: '0.0001' }, /^BANK_RETRY_SCALE/);
+  only({ BANK_RETRY_SCALE: '2' }, /^BANK_RETRY_SCALE/);
+  only({ BANK_RECONCILE_S: '0' }, /^BANK_RECONCILE_S/);
+  only({ BANK_PIX_KEY: 'no key' }, /^BANK_PIX_KEY must be a Pix key$/);
+});
+
+test.run();

@@ -1,0 +1,155 @@
+/** The console's thread beside the engine's: it dies and is replaced, and reads what is written while it reads. */
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { newIncarnation, now } from '../../src/clock.ts';
+import { ConsoleBridge } from '../../src/console/bridge.ts';
+import { makeLink } from '../../src/console/passes.ts';
+import { type OpenStore, openFolderStore } from '../../src/store/open.ts';
+import { chargeCreated, grow } from '../store/contract/builders.ts';
+import { cli } from '../support/cli.ts';
+import { endWithin, spawnNode, temporaryFolder } from '../support/process.ts';
+import { startServer } from '../support/server.ts';
+import { until } from '../support/wait.ts';
+import { startConsole } from './visitor.ts';
+
+const test = suite<{ folder: string; opened: OpenStore; bridge: ConsoleBridge; failures: string[] }>(
+  'bridge',
+);
+
+test.before.each(async (context) => {
+  context.folder = await temporaryFolder();
+  const incarnation = newIncarnation();
+  const onFatal = (error: Error): never => {
+    throw error;
+  };
+  context.opened = await openFolderStore(context.folder, { incarnation, now, access: 'write', onFatal });
+  context.failures = [];
+  context.bridge = new ConsoleBridge({
+    data: {
+      ...{ host: '127.0.0.1', port: 0, dataDir: context.folder, mongodbUri: null, incarnation },
+      ...{ sandbox: true, version: '0', logLevel: 'silent' },
+    },
+    marks: context.opened.store.marks,
+    metrics: async () => ({ type: 'text/plain', text: 'a metric' }),
+    onFailure: (error) => void context.failures.push(error.message),
+  });
+  await context.bridge.listening;
+});
+test.after.each(async ({ folder, opened, bridge }) => {
+  await bridge.drain(1_000);
+  await opened.close();
+  await rm(folder, { recursive: true });
+});
+
+async function answers(bridge: ConsoleBridge): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${bridge.port}/metrics`)).ok;
+  } catch {
+    return false;
+  }
+}
+
+test('a thread that dies is replaced at its port', async ({ bridge, failures }) => {
+  const { port } = bridge;
+  assert.ok(await answers(bridge));
+  const before = bridge.worker;
+  await before?.terminate();
+  await until(() => answers(bridge), 10_000, 'another thread answers');
+  assert.is(bridge.port, port);
+  assert.is.not(bridge.worker, before);
+  assert.is(failures.length, 1);
+});
+
+test('a key that was just made signs in, one after the other', async ({ bridge, opened }) => {
+  const origin = `http://127.0.0.1:${bridge.port}`;
+  for (let count = 0; count < 30; count++) {
+    const key = await makeLink(opened.store.marks, { by: 'Eva', role: 'viewer' }, now());
+    const headers = { 'content-type': 'application/json', origin };
+    const body = JSON.stringify({ key });
+    const signedIn = await fetch(`${origin}/console/api/session`, { method: 'POST', headers, body });
+    const { half } = (await signedIn.json()) as { half: string };
+    const [cookie = ''] = signedIn.headers.getSetCookie();
+    const own = { cookie: cookie.split(';')[0] ?? '', 'x-pixstate-session': half };
+    assert.is((await fetch(`${origin}/console/api/me`, { headers: own })).status, 200);
+  }
+});
+
+test('what is written is seen while the files grow', async ({ bridge, opened }) => {
+  const { store } = opened;
+  const origin = `http://127.0.0.1:${bridge.port}`;
+  const key = await makeLink(store.marks, { by: 'Eva', role: 'viewer' }, now());
+  const headers = { 'content-type': 'application/json', origin };
+  const body = JSON.stringify({ key });
+  const signedIn = await fetch(`${origin}/console/api/session`, { method: 'POST', headers, body });
+  const { half } = (await signedIn.json()) as { half: string };
+  const own = { cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '', 'x-pixstate-session': half };
+  for (let round = 0; round < 25; round++) {
+    const charges = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const made = Array.from({ length: 100 }, () =>
+          chargeCreated(now(), { externalRef: 'x'.repeat(200) }),
+        );
+        await grow(store, `acc_${index}`, made);
+        return made[0]?.transaction ?? '';
+      }),
+    );
+    for (const id of charges) {
+      const { status } = await fetch(`${origin}/console/api/transactions/${id}`, { headers: own });
+      assert.is(status, 200, `round ${round}`);
+    }
+  }
+});
+
+test("metrics come from the engine, and are everybody's", async ({ bridge }) => {
+  assert.is(await (await fetch(`http://127.0.0.1:${bridge.port}/metrics`)).text(), 'a metric');
+  assert.is((await fetch(`http://127.0.0.1:${bridge.port}/none.css`)).status, 404);
+});
+
+/** Something that listens where the console would. */
+async function occupied(port: number): Promise<{ close(): Promise<void> }> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen(port, '127.0.0.1', resolve),
+  );
+  return { close: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+test('a named port that is taken ends the start; port 0 takes any', async () => {
+  const server = await startConsole({ env: { ADMIN_PORT: '0' } });
+  const other = await startServer();
+  try {
+    await until(async () => /console: http:\/\/127\.0\.0\.1:\d+\/#k=/.test(server.stdout()), 5_000, 'a link');
+    const env = {
+      ...other.env,
+      CONSOLE: 'on',
+      PORT: '0',
+      DATA_DIR: `${other.dataDir}/none`,
+      MONGODB_URI: '',
+    };
+    const refused = await endWithin(spawnNode(['dist/src/main.js'], env), 20_000);
+    assert.is(refused.code, 1);
+    assert.match(refused.stderr, /ADMIN_PORT \d+ on 127\.0\.0\.1 is in use/);
+  } finally {
+    await server.stop();
+    await other.stop();
+  }
+});
+
+test('where the usual port is taken, the API is served all the same', async () => {
+  // Somebody else of this machine may have it already.
+  const place = await occupied(3001).catch(() => null);
+  const server = await startServer({ env: { ADMIN_PORT: '', CONSOLE: 'on' } });
+  try {
+    assert.match(server.stderr(), /the console is not served: ADMIN_PORT 3001 on 127\.0\.0\.1 is in use/);
+    const { code, stderr } = await cli(server, ['console']);
+    assert.is(code, 1);
+    assert.match(stderr, /no console is served: ADMIN_PORT 3001/);
+  } finally {
+    await server.stop();
+    await place?.close();
+  }
+});
+
+test.run();

@@ -1,0 +1,174 @@
+/** Every page in both themes and languages, wide and at 320 px: nothing runs over, and axe finds nothing. By keys alone. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { charge, told, transfer } from '../../support/flows.ts';
+import { text } from '../../support/json.ts';
+import { origin } from '../visitor.ts';
+import { browserSuite, forgive, type Look, type Stage } from './stage.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+/** A folder for pictures of all pages, where somebody wants to look at them. */
+const PICTURES = process.env.PICTURES;
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const options = JSON.stringify({ runOnly: { type: 'tag', values: LEVELS } });
+  const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+function runsOver(page: Page): Promise<boolean> {
+  return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+}
+
+/** Transactions that show most of what a page can have. */
+async function prepare({ shop }: Stage): Promise<{ protested: string; waiting: string; sent: string }> {
+  const protested = text(
+    await charge(shop, 18_900, {
+      externalRef: 'pedido-20610',
+      description: 'Pedido 10',
+      customer: { name: 'Marina Lopes' },
+    }),
+    'id',
+  );
+  await told(shop, protested, 'PAY');
+  await told(shop, protested, 'PROTEST');
+  const waiting = text(await charge(shop, 12_300), 'id');
+  const sent = text(await transfer(shop, 5_207), 'id');
+  return { protested, waiting, sent };
+}
+
+async function check(watched: { page: Page }, name: string): Promise<void> {
+  const { page } = watched;
+  if (PICTURES !== undefined)
+    await page.screenshot({ path: join(PICTURES, `${name.replace(/\W+/g, '-')}.png`) });
+  assert.is(await runsOver(page), false, `${name}: it runs over`);
+  assert.equal(await violations(page), [], name);
+}
+
+const LOOKS: Look[] = [
+  { width: 1280, theme: 'light', language: 'pt-BR' },
+  { width: 1280, theme: 'dark', language: 'en-GB' },
+  { width: 390, theme: 'dark', language: 'pt-BR' },
+  { width: 320, theme: 'light', language: 'en-GB' },
+];
+
+browserSuite("a browser's pages", (test) => {
+  test('axe finds nothing, and nothing runs over', async (stage) => {
+    const { protested, waiting, sent } = await prepare(stage);
+    const pages: [string, string][] = [
+      ['list', '/transactions'],
+      ['filtered', '/transactions?type=cashout&status=expired'],
+      ['protested', `/transactions/${protested}`],
+      ['waiting', `/transactions/${waiting}`],
+      ['sent', `/transactions/${sent}`],
+      ['json', `/transactions/${protested}?tab=json`],
+      ['nothing', '/nowhere'],
+    ];
+    for (const look of LOOKS) {
+      const watched = await stage.enter('/transactions', look);
+      const { page } = watched;
+      for (const [name, path] of pages) {
+        await page.goto(origin(stage.server) + path);
+        await page.locator('#content h1').waitFor();
+        await check(watched, `${name} ${Object.values(look).join(' ')}`);
+      }
+      await watched.close();
+    }
+  });
+
+  test('nor on the sign-in page, the list of keys, and what was found', async (stage) => {
+    await prepare(stage);
+    for (const look of LOOKS) {
+      const name = Object.values(look).join(' ');
+      const watched = await stage.open(look);
+      await watched.page.goto(origin(stage.server));
+      await watched.page.locator('.sign-in h1').waitFor();
+      await check(watched, `sign-in ${name}`);
+      forgive(watched, 401);
+      await watched.close();
+      const inside = await stage.enter('/transactions', look);
+      await inside.page.keyboard.press('?');
+      await inside.page.locator('dialog[open]').waitFor();
+      await check(inside, `keys ${name}`);
+      await inside.page.keyboard.press('Escape');
+      await inside.page.keyboard.press('/');
+      await inside.page.keyboard.insertText('pedido-20610');
+      await inside.page.locator('.hit').first().waitFor();
+      await check(inside, `found ${name}`);
+      await inside.close();
+    }
+  });
+
+  test('a reader by keys alone finds, opens, scrubs and goes back', async (stage) => {
+    await prepare(stage);
+    const watched = await stage.enter('/transactions');
+    const { page } = watched;
+    await page.locator('[data-row]').first().waitFor();
+    const focused = () => page.evaluate<string | null>("document.activeElement.getAttribute('href')");
+    await page.keyboard.press('j');
+    const first = await focused();
+    await page.keyboard.press('j');
+    const second = await focused();
+    assert.is.not(second, first);
+    await page.keyboard.press('k');
+    assert.is(await focused(), first);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**${first}`);
+    await page.locator('.state.lit').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.waitForURL('**/transactions');
+    // What is typed right after the key arrives in the box, letter by letter.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('pedido-20610');
+    assert.is(await page.getByRole('combobox').first().inputValue(), 'pedido-20610');
+    await watched.close();
+  });
+
+  test('an operator reveals, a viewer is told why not', async (stage) => {
+    const id = text(
+      await charge(stage.shop, 9_900, {
+        customer: { name: 'Marina', document: { type: 'CPF', number: '12345678909' } },
+      }),
+      'id',
+    );
+    const operator = await stage.enter(`/transactions/${id}`);
+    await operator.page.locator('.facts').waitFor();
+    assert.not.match((await operator.page.locator('.facts').textContent()) ?? '', /12345678909/);
+    await operator.page.getByRole('button', { name: 'Reveal data' }).click();
+    await operator.page.getByText('12345678909').first().waitFor();
+    await operator.page.getByRole('button', { name: 'Hide data' }).click();
+    await operator.page.getByText('12345678909').first().waitFor({ state: 'detached' });
+    await operator.close();
+    const viewer = await stage.enter(`/transactions/${id}`, {}, 'viewer');
+    const button = viewer.page.getByRole('button', { name: 'Reveal data' });
+    await button.waitFor();
+    assert.is(await button.getAttribute('aria-disabled'), 'true');
+    assert.match((await button.getAttribute('title')) ?? '', /Only operators/);
+    await button.click({ force: true });
+    assert.not.match((await viewer.page.locator('body').textContent()) ?? '', /12345678909/);
+    await viewer.close();
+  });
+
+  test('a theme and a language that were chosen stay', async (stage) => {
+    const watched = await stage.enter('/transactions');
+    const { page } = watched;
+    await page.getByRole('button', { name: /^Theme/ }).click();
+    await page.getByRole('button', { name: /^Theme/ }).click();
+    await page.getByRole('button', { name: /^EN/ }).click();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Transações', level: 1 }).waitFor();
+    assert.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
+    assert.is(
+      await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'),
+      'rgb(12, 16, 18)',
+    );
+    await watched.close();
+  });
+});

@@ -1,0 +1,148 @@
+/** A real browser before a real server, and what must hold on every page: no error, no report, nothing from elsewhere. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { suite, type Test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type Merchant, merchant } from '../../support/client.ts';
+import type { Server } from '../../support/server.ts';
+import { link, origin, startConsole } from '../visitor.ts';
+
+const BROWSER = process.env.BROWSER ?? '/usr/bin/chromium';
+const ARGUMENTS = [
+  ...['--no-sandbox', '--disable-gpu', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+];
+
+/** A wait that takes longer has failed. */
+const PATIENCE_MS = 15_000;
+
+export type Theme = 'light' | 'dark';
+
+export interface Look {
+  width: number;
+  theme: Theme;
+  language: 'pt-BR' | 'en-GB';
+}
+
+export const DESKTOP: Look = { width: 1280, theme: 'light', language: 'en-GB' };
+
+/** A page, with what was wrong on it so far. */
+export interface Watched {
+  page: Page;
+  /** Errors of the console and of scripts, reports of the policy, requests to other origins. */
+  wrong: string[];
+  /** Ends the browser; @throws where anything was wrong */
+  close(): Promise<void>;
+}
+
+export interface Stage {
+  server: Server;
+  shop: Merchant;
+  /** A page in a browser of its own, with nothing kept from before. */
+  open(look?: Partial<Look>): Promise<Watched>;
+  /** The same, signed in, at a path. */
+  enter(path: string, look?: Partial<Look>, role?: string): Promise<Watched>;
+}
+
+/** Runs in each page, before its own scripts. */
+const REPORTING = `document.addEventListener('securitypolicyviolation', (event) =>
+  reportViolation([event.violatedDirective, event.blockedURI, event.sourceFile].join(' ')))`;
+
+async function watch(context: BrowserContext, own: string, discard: () => Promise<void>): Promise<Watched> {
+  const wrong: string[] = [];
+  await context.exposeFunction('reportViolation', (text: string) => wrong.push(`policy: ${text}`));
+  await context.addInitScript({ content: REPORTING });
+  const page = context.pages()[0] ?? (await context.newPage());
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') wrong.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => wrong.push(`script: ${error.message}`));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${own}/`)) wrong.push(`request: ${request.url()}`);
+  });
+  return {
+    page,
+    wrong,
+    async close() {
+      await context.close();
+      await discard();
+      assert.equal(wrong, []);
+    },
+  };
+}
+
+/** Browsers that a failed test has left open. */
+const open = new Set<BrowserContext>();
+
+async function openBrowser(server: Server, look: Look): Promise<Watched> {
+  const folder = await mkdtemp(join(tmpdir(), 'pixstate-browser-'));
+  const context = await chromium.launchPersistentContext(folder, {
+    executablePath: BROWSER,
+    args: ARGUMENTS,
+    viewport: { width: look.width, height: look.width > 700 ? 860 : 844 },
+    colorScheme: look.theme,
+    locale: look.language,
+  });
+  context.setDefaultTimeout(PATIENCE_MS);
+  open.add(context);
+  context.on('close', () => open.delete(context));
+  return watch(context, origin(server), () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+}
+
+/** What failed sign-ins make a browser's console say by itself: it is no error of the page. */
+export function forgive(watched: Watched, status: number): void {
+  const kept = watched.wrong.filter((text) => !text.includes(`status of ${status}`));
+  watched.wrong.splice(0, watched.wrong.length, ...kept);
+}
+
+export async function enterBy(watched: Watched, server: Server, role: string, path: string): Promise<void> {
+  const { url } = await link(server, ['--role', role, '--by', 'maria']);
+  await watched.page.goto(url.replace('/#', `${path}#`));
+  await watched.page.locator('main#content').waitFor();
+}
+
+function stageOn(server: Server, shop: Merchant): Stage {
+  const openPage = (look: Partial<Look> = {}) => openBrowser(server, { ...DESKTOP, ...look });
+  return {
+    server,
+    shop,
+    open: openPage,
+    async enter(path, look = {}, role = 'operator') {
+      const watched = await openPage(look);
+      await enterBy(watched, server, role, path);
+      return watched;
+    },
+  };
+}
+
+/**
+ * A suite on a stage of its own. Where no browser is found it says so and runs nothing, unless `BROWSER_REQUIRED=1`:
+ * then it fails.
+ */
+export function browserSuite(name: string, fill: (test: Test<Stage>) => void): void {
+  const test = suite<Stage>(name);
+  if (!existsSync(BROWSER)) {
+    test(`no browser at ${BROWSER}`, () => {
+      assert.is.not(process.env.BROWSER_REQUIRED, '1', `${BROWSER} is required, and isn't there`);
+      console.log(`SKIPPED: ${name} needs a browser at ${BROWSER}`);
+    });
+    test.run();
+    return;
+  }
+  test.before(async (context) => {
+    const server = await startConsole();
+    Object.assign(
+      context,
+      stageOn(server, await merchant(server, ['--name', 'Loja Aurora', '--balance', '1000000'])),
+    );
+  });
+  test.after(async ({ server }) => {
+    for (const context of open) await context.close();
+    await server.stop();
+  });
+  fill(test);
+  test.run();
+}

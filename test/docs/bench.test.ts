@@ -1,0 +1,144 @@
+/** The bench's own arithmetic, and what it says where it can't do what is asked of it; its rows need a quiet machine. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { backlogOf, countAt } from '../../scripts/bench/held.ts';
+import { countsOf } from '../../scripts/bench/instructions.ts';
+import { spreadOf, summaries } from '../../scripts/bench/line.ts';
+import { optionsOf, UsageError } from '../../scripts/bench/options.ts';
+import {
+  COUNT_DIGITS,
+  creations,
+  type RequestText,
+  SERIES_DIGITS,
+  sqlTransfers,
+} from '../../scripts/bench/texts.ts';
+import { missingForSql } from '../../scripts/bench/tools.ts';
+import { endWithin, type Outcome, spawnNode } from '../support/process.ts';
+
+const test = suite('docs/bench');
+
+const empty = mkdtempSync(join(tmpdir(), 'pixstate-bench-test-'));
+test.after(() => rmSync(empty, { recursive: true }));
+
+const START_MS = 60_000;
+
+function bench(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
+  return endWithin(spawnNode(['--import', 'tsx', 'scripts/bench.ts', ...args], env), START_MS);
+}
+
+test('a command line that can not be followed ends with 2 and says why', async () => {
+  const { code, stdout, stderr } = await bench(['--rows', 'creates,craetes']);
+  assert.is(code, 2);
+  assert.is(stdout, '');
+  assert.match(stderr, /"craetes" is none of creates, /);
+});
+
+test('mistakes in options are found', () => {
+  const wrong: [string[], RegExp][] = [
+    [['--nothing'], /--nothing/],
+    [['--runs', '0'], /--runs must be a whole number above 0/],
+    [['--seconds', '1.5'], /--seconds must be a whole/],
+    [['--clients', 'many'], /--clients/],
+    [['--sql', '--mongodb'], /two runs/],
+    [['--sql', '--rows', 'reads'], /creates/],
+    [['--phases', 'none'], /--phases: "none"/],
+  ];
+  for (const [args, message] of wrong) {
+    assert.throws(
+      () => optionsOf(args),
+      (error: Error) => error instanceof UsageError && message.test(error.message),
+      args.join(' '),
+    );
+  }
+});
+
+test('options have their defaults, and rows an order of their own', () => {
+  const { sql, runs, rows } = optionsOf([]);
+  assert.equal(
+    { sql, runs, rows },
+    { sql: false, runs: 1, rows: ['creates', 'reads', 'lifecycles', 'verify'] },
+  );
+  assert.equal(optionsOf(['--rows', 'many,creates']).rows, ['creates', 'many']);
+  assert.equal(optionsOf(['--rows', 'all']).rows.length, 7);
+});
+
+test('a run with PostgreSQL names what it lacks in one line, and ends with 2', async () => {
+  const { code, stdout, stderr } = await bench(['--sql'], { PATH: empty });
+  assert.is(code, 2);
+  assert.is(stdout, '');
+  assert.match(stderr, /^--sql needs wrk( and PostgreSQL)?: scripts\/bench\/sql-setup\.sh .*\n$/);
+  const { PATH = '' } = process.env;
+  process.env.PATH = empty;
+  const missing = missingForSql(empty);
+  process.env.PATH = PATH;
+  assert.match(missing ?? '', /^--sql needs wrk and PostgreSQL: /);
+});
+
+/** A request as a generator sends it. */
+function sent([before, after]: RequestText): { head: string; body: string } {
+  const number = '7'.repeat(SERIES_DIGITS + COUNT_DIGITS);
+  const [head = '', body = ''] = (after === undefined ? before : `${before}${number}${after}`).split(
+    '\r\n\r\n',
+  );
+  return { head, body };
+}
+
+test('requests are as long as they say, and their bodies are JSON', () => {
+  const texts = [
+    ...creations('pix-in', ['a:b', 'c:d'], 1000),
+    ...creations('cashout', ['a:b'], 1007),
+    ...sqlTransfers(['a0', 'hot']),
+  ];
+  assert.is(texts.length, 5);
+  for (const text of texts) {
+    const { head, body } = sent(text);
+    assert.is(Number(/^Content-Length: (\d+)\r?$/m.exec(head)?.[1]), body.length, head);
+    assert.type(JSON.parse(body).amount, 'number');
+    assert.ok(`${head}${body}`.includes('7'.repeat(SERIES_DIGITS + COUNT_DIGITS)));
+  }
+});
+
+test('runs become medians and spreads', () => {
+  assert.equal(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3, runs: [3, 1, 2] });
+  assert.is(spreadOf([4, 1]).median, 2.5);
+  const run = (rate: number) => [{ name: 'a row', figures: { 'rate/s': rate }, notes: ['a note'] }];
+  const [row] = summaries([run(10), run(30), run(20)]);
+  assert.is(row?.figures['rate/s']?.median, 20);
+  assert.equal(row?.notes, ['a note']);
+});
+
+/** Counts that rise by so many a second, looked at four times a second for ten seconds. */
+function rising(rate: number, from = 0) {
+  return Array.from({ length: 41 }, (_, n) => ({ at: 5_000 + n * 250, count: from + (rate * n) / 4 }));
+}
+
+test('a backlog grows where less is finished than created', () => {
+  const late = rising(1000, -300);
+  assert.is(countAt(rising(1000), 5_100), 100);
+  const held = backlogOf(rising(1000), late);
+  assert.equal(held, { grew: false, first: 300, last: 300, rate: 1000 });
+  const tooMuch = backlogOf(rising(1000), rising(900));
+  assert.is(tooMuch.grew, true);
+  assert.is(tooMuch.last, 1000);
+  assert.is(Math.round(tooMuch.rate), 900);
+  assert.is(backlogOf(rising(1000), rising(990)).grew, false);
+  assert.throws(() => backlogOf([], []), /too short/);
+});
+
+test("perf's lines are summed by thread", () => {
+  const csv = [
+    '# started on Sun Nov 22 11:43:36 2026',
+    '',
+    'node-3770,1000,,instructions:u,5,100.00,,',
+    'node-3772,20,,instructions:u,5,100.00,,',
+    'V8 Worker-3773,3,,instructions:u,5,100.00,,',
+    'node-3774,<not counted>,,instructions:u,0,100.00,,',
+    'node-3775,4,,instructions:u,5,100.00,,',
+  ];
+  assert.equal(countsOf(csv.join('\n'), 3770), { main: 1000, node: 24, 'V8 Worker': 3 });
+});
+
+test.run();

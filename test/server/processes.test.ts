@@ -1,0 +1,133 @@
+/** Servers with HTTP threads as processes: their port, their configuration, and their end. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
+import { canSharePort } from '../../src/config.ts';
+import { withFolder, withServer } from '../faults/scene.ts';
+import { cliJson } from '../support/cli.ts';
+import { fetchReply, merchant, merchantOf } from '../support/client.ts';
+import { charge } from '../support/flows.ts';
+import { endWithin, spawnNode } from '../support/process.ts';
+import { serverEnv } from '../support/server.ts';
+import { until } from '../support/wait.ts';
+
+const test = suite('processes with HTTP threads');
+
+const THREADS = canSharePort() ? ['1', '2'] : ['1'];
+const ENTRY = ['dist/src/main.js'];
+
+for (const HTTP_THREADS of THREADS) {
+  test(`a second server on the port is refused, with ${HTTP_THREADS} and with none of its own`, async () => {
+    await withServer({ env: { HTTP_THREADS } }, async (server) => {
+      for (const threads of ['0', HTTP_THREADS]) {
+        await withFolder(async (folder) => {
+          const env = serverEnv(folder, server.port, await freePort(), { HTTP_THREADS: threads });
+          const { code, stderr } = await endWithin(spawnNode(ENTRY, env), 15_000);
+          assert.is(code, 1, stderr);
+          assert.is(
+            stderr.trim().split('\n').at(-1),
+            `pixstate can't start: port ${server.port} on 127.0.0.1 is in use: another process listens there`,
+          );
+        });
+      }
+      assert.is((await fetchReply('GET', `${server.root}/livez`)).status, 200);
+    });
+  });
+
+  test(`with ${HTTP_THREADS} and PORT=0 one port is chosen, and told`, async () => {
+    await withFolder(async (folder) => {
+      const env = serverEnv(folder, 0, await freePort(), { HTTP_THREADS, LOG_LEVEL: 'info' });
+      const spawned = spawnNode(ENTRY, env);
+      try {
+        const told = await until(
+          () => /"port":(\d+).*"serving"/.exec(spawned.stderr())?.[1],
+          15_000,
+          'the port',
+        );
+        for (let count = 0; count < 8; count += 1) {
+          const reply = await fetchReply('GET', `http://127.0.0.1:${told}/readyz`, null, {
+            connection: 'close',
+          });
+          assert.is(reply.status, 200);
+        }
+      } finally {
+        spawned.child.kill('SIGTERM');
+        assert.is((await endWithin(spawned, 15_000)).code, 0);
+      }
+    });
+  });
+
+  test(`metrics count what ${HTTP_THREADS} of them answered, and the log tells of each answer`, async () => {
+    await withServer({ env: { HTTP_THREADS, LOG_LEVEL: 'debug' } }, async (server) => {
+      const client = await merchant(server);
+      for (let count = 0; count < 20; count += 1) await charge(client);
+      const reply = await client.get('/balance', { 'x-request-id': 'asked for' });
+      assert.is(reply.headers['x-request-id'], 'asked for');
+      const metrics = async (): Promise<string> =>
+        (await fetchReply('GET', `http://127.0.0.1:${server.adminPort}/metrics`)).text;
+      const counted = 'pixstate_http_request_seconds_count{method="POST",route="/v1/pix-in",status="201"} 20';
+      await until(async () => (await metrics()).includes(counted), 5_000, '20 charges');
+      const line =
+        /"requestId":"asked for","method":"GET","route":"\/v1\/balance","status":200,"ms":[\d.]+,"msg":"answered"/;
+      await until(() => line.test(server.stderr()), 5_000, 'the line');
+    });
+  });
+}
+
+test('an account made a moment ago gets in, and what is taken away ends within a second', async () => {
+  await withServer({ env: { HTTP_THREADS: THREADS.at(-1) ?? '1' } }, async (server) => {
+    // Nobody was here before: the threads know no account.
+    const one = merchantOf(server, await cliJson(server, ['account', 'create']));
+    await until(async () => (await one.get('/balance')).status === 200, 1_000, 'the new account');
+    const changes: [string[], number][] = [
+      [['account', 'set', one.accountId, '--status', 'inactive'], 403],
+      [['account', 'set', one.accountId, '--status', 'active'], 200],
+      [['account', 'set', one.accountId, '--allow-ip', '192.0.2.1'], 403],
+      [['account', 'set', one.accountId, '--allow-ip', '127.0.0.1'], 200],
+      [['account', 'rotate-secret', one.accountId], 401],
+    ];
+    for (const [command, status] of changes) {
+      await cliJson(server, command);
+      const settled = Date.now() + 1_000;
+      // Every connection, whichever thread has it.
+      await until(async () => (await one.get('/balance')).status === status, 1_000, command.join(' '));
+      while (Date.now() < settled) await one.get('/balance');
+      for (let count = 0; count < 16; count += 1)
+        assert.is((await one.get('/balance', { connection: 'close' })).status, status);
+    }
+  });
+});
+
+const CAUSES: [string, string][] = [
+  ['error', 'broken on purpose'],
+  ['memory', 'Worker terminated due to reaching memory limit: JS heap out of memory'],
+];
+for (const [FAIL_BY, cause] of CAUSES) {
+  test(`threads that die again and again end the process, with a line (${FAIL_BY})`, async () => {
+    await withFolder(async (folder) => {
+      const entry = ['--max-old-space-size=128', '--import', './test/server/fragile-threads.js', ...ENTRY];
+      const env = serverEnv(folder, await freePort(), await freePort(), { HTTP_THREADS: '1', FAIL_BY });
+      const { code, stderr } = await endWithin(spawnNode(entry, env), 40_000);
+      assert.is(code, 1, stderr);
+      const last = `pixstate stops: HTTP threads have died 3 times within 60 s, the last one of: ${cause}\n`;
+      assert.ok(stderr.includes(last), stderr);
+      assert.is(stderr.split('an HTTP thread failed and is started again').length, 3);
+    });
+  });
+}
+
+test('what the configuration does not allow is told with all other mistakes', async () => {
+  const wrong = ['17', '-1', 'x', ...(canSharePort() ? [] : ['2'])];
+  for (const HTTP_THREADS of wrong) {
+    const spawned = spawnNode(ENTRY, { HTTP_THREADS, PORT: 'x' });
+    const { code, stderr } = await endWithin(spawned, 10_000);
+    assert.is(code, 2, stderr);
+    assert.match(stderr, 'the configuration has 2 mistakes');
+    assert.match(
+      stderr,
+      HTTP_THREADS === '2' ? /HTTP_THREADS above 1 needs Node 22\.12/ : /HTTP_THREADS must be a whole number/,
+    );
+  }
+});
+
+test.run();

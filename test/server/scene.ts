@@ -1,0 +1,106 @@
+/** HTTP threads in front of an engine in this process, whose store is in memory and can be made to hang. */
+import { BroadcastChannel } from 'node:worker_threads';
+import { Directory } from '../../src/accounts/directory.ts';
+import { Accounts, type IssuedAccount, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
+import { BucketPlaces } from '../../src/api/rate-limit.ts';
+import { elapsed, now } from '../../src/clock.ts';
+import { adjust } from '../../src/engine/payments.ts';
+import { Flags } from '../../src/server/flags.ts';
+import type { EnginePorts } from '../../src/server/threads/answering.ts';
+import { HttpThreads } from '../../src/server/threads/pool.ts';
+import { openProcess, type Process, seal, TestBank } from '../faults/in-process.ts';
+import { MemoryState } from '../support/memory-store/state.ts';
+import type { Order, Word } from './mortal-worker.ts';
+
+export interface ThreadScene {
+  threads: HttpThreads;
+  ports: EnginePorts;
+  process: Process;
+  flags: Flags;
+  account: IssuedAccount;
+  /** What requests failed with. */
+  failures: unknown[];
+  /** What threads died of. */
+  deaths: Error[];
+  /** What would have ended the process. */
+  fatal: Error[];
+  observed: Parameters<EnginePorts['onObserved']>[0][];
+  /** Ids of the threads that have begun, in that order. */
+  began: number[];
+  /** Has a thread fail, or all. */
+  kill(id?: number): void;
+}
+
+const BALANCE = 1_000_000;
+
+/** Has writes wait until they are released; `begun` resolves with the first. */
+export function hang({ process }: ThreadScene): { begun: Promise<void>; release(): void } {
+  const { journal } = process.store;
+  const append = journal.append.bind(journal);
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const begun = new Promise<void>((resolve) => {
+    journal.append = async (batch) => {
+      resolve();
+      await released;
+      return append(batch);
+    };
+  });
+  return { begun, release };
+}
+
+/** Serves while the body runs. */
+export async function withThreads(count: number, body: (scene: ThreadScene) => Promise<void>): Promise<void> {
+  const clock = { ms: now() };
+  const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank() });
+  const { store, payments, engine } = process;
+  const accounts = new Accounts(store.accounts, seal(), now);
+  const account = await accounts.create({ ...PLAIN_ACCOUNT, name: 'Merchant' });
+  const opening = { id: 'opening', amount: BALANCE, reason: 'a test', allowNegative: false };
+  await adjust(engine, account.accountId, opening);
+  const places = new BucketPlaces(elapsed);
+  const flags = new Flags();
+  const [failures, deaths, fatal]: [unknown[], Error[], Error[]] = [[], [], []];
+  const observed: ThreadScene['observed'] = [];
+  const ports: EnginePorts = {
+    journal: store.journal,
+    payments,
+    accounts: store.accounts,
+    directory: new Directory(store.accounts, seal(), now),
+    places,
+    state: { notReady: async () => null },
+    elapsed,
+    onObserved: (answered) => observed.push(answered),
+    onAnswered: () => {},
+    onFailure: (error) => failures.push(error),
+  };
+  const channel = new BroadcastChannel('mortal');
+  const began: number[] = [];
+  channel.onmessage = (event) => began.push((event as { data: Word }).data.began);
+  const kill = (id: number | null = null): void => channel.postMessage({ fail: id } satisfies Order);
+  const threads = await HttpThreads.open({
+    threads: count,
+    data: {
+      host: '127.0.0.1',
+      port: 0,
+      flags: flags.memory,
+      buckets: places.memory,
+      trustedProxyHops: 0,
+      sandbox: false,
+      bankCallbackSecret: null,
+      verbose: false,
+    },
+    ports,
+    onFailure: (error) => deaths.push(error),
+    onFatal: (error) => fatal.push(error),
+    entry: new URL('mortal-worker.ts', import.meta.url),
+  });
+  try {
+    await body({ threads, ports, process, flags, account, failures, deaths, fatal, observed, began, kill });
+  } finally {
+    channel.close();
+    await threads.drain(1_000);
+  }
+}

@@ -1,0 +1,68 @@
+/** What is due: however many at once, none of their rows gets long; what the right clock made is not brought back. */
+import { randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { intoRows, readRow, rowText, type Thing } from '../../../src/store/lmdb/due/rows.ts';
+
+import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
+import { withFolder } from '../../faults/scene.ts';
+import { chargeCreated, grow, iso } from '../contract/builders.ts';
+
+const test = suite('rows of the due index');
+
+const AT = Date.UTC(2026, 0, 5, 12);
+const COUNT = 200_000;
+const PAGE_BYTES = 4_096;
+
+function thing(index: number): Thing {
+  const id = `1.${index}`;
+  const due = {
+    kind: 'timer' as const,
+    at: AT,
+    account: 'acc_8fb599c9b982adc5549f',
+    transaction: '6d69e7d2-4d0c-4a5e-9d0b-0f6f3c1f2a77',
+    name: 'EXPIRE',
+    tries: 0,
+  };
+  const rest = { made: AT, order: index, row: null, claim: 0, hasEnded: false, isNear: false };
+  return { id, due, ...rest };
+}
+
+test('a second in which very much is due takes many rows, each about a page, and loses nothing', () => {
+  let ids = 0;
+  const rows = intoRows(
+    Array.from({ length: COUNT }, (_, index) => thing(index)),
+    () => `row.${++ids}`,
+  );
+  assert.is(new Set(rows.map(({ key }) => key)).size, rows.length);
+  const seen = new Set<string>();
+  for (const row of rows) {
+    const text = rowText(row);
+    assert.ok(text.length < 1.5 * PAGE_BYTES, `${text.length} characters`);
+    for (const { id } of readRow('timer', row.key, text, () => 0).things) seen.add(id);
+  }
+  assert.is(seen.size, COUNT);
+});
+
+test('what became due while things were being brought back is let be', async () => {
+  await withFolder(async (folder) => {
+    let now = AT;
+    const onFatal = (error: Error): void => {
+      throw error;
+    };
+    const store = await openLmdbStore({ folder, incarnation: 'a', now: () => now, onFatal });
+    try {
+      const asked = now;
+      now += 5_000;
+      const due = now + 600_000;
+      await grow(store, randomUUID(), [chargeCreated(now, { timers: [{ name: 'EXPIRE', at: iso(due) }] })]);
+      assert.is(await store.due.rewind(asked), 0);
+      assert.equal(await store.due.claim('timer', due - 1, 10), []);
+      assert.is((await store.due.claim('timer', due, 10)).length, 1);
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+test.run();

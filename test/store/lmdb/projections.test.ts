@@ -1,0 +1,295 @@
+/**
+ * Whatever is left of the projections, the store says the same: as much as was written, nothing, or what a power cut
+ * made of it. A copy of the folder beside an open store is what a kill leaves.
+ */
+import { randomUUID } from 'node:crypto';
+import { cp, open, readdir, readlink, rm, stat } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { canonicalJson } from '../../../src/domain/canonical-json.ts';
+import type { TransactionRecord } from '../../../src/engine/journal.ts';
+import { type ClaimOf, DUE_KINDS, type Due } from '../../../src/engine/store/due.ts';
+import { itemOf, type Store } from '../../../src/engine/store.ts';
+import { Log, logIn } from '../../../src/store/lmdb/log/log.ts';
+import { type LmdbStoreOptions, openLmdbStore, openLmdbToRead } from '../../../src/store/lmdb/store.ts';
+import { withFolder } from '../../faults/scene.ts';
+import { sleep } from '../../support/wait.ts';
+import {
+  cashoutCreated,
+  chargeCreated,
+  chargePaid,
+  deliveryRecord,
+  grow,
+  iso,
+  settings,
+} from '../contract/builders.ts';
+import { drain, first, lookupsOf } from '../contract/harness.ts';
+
+const test = suite('projections');
+
+const AT = Date.UTC(2026, 0, 5, 12);
+const URLS = ['https://a.example/hook', 'https://b.example/hook'];
+/** Longer than the store waits before it writes what has changed. */
+const WRITTEN_MS = 900;
+
+function optionsFor(folder: string, more: Partial<LmdbStoreOptions> = {}): LmdbStoreOptions {
+  const onFatal = (error: Error): void => {
+    throw error;
+  };
+  return { folder, incarnation: randomUUID().slice(0, 8), now: () => AT, onFatal, ...more };
+}
+
+/** Some of everything that a store keeps. */
+async function work(store: Store, accounts: readonly string[]): Promise<void> {
+  for (const account of accounts) {
+    const timers = [{ name: 'EXPIRE', at: iso(AT + 3_600_000) }];
+    const orders = [{ kind: 'wake' as const, step: 0, at: iso(AT) }];
+    const externalRef = randomUUID();
+    const charges = [1, 2, 3].map(() => chargeCreated(AT, { timers, orders, externalRef, urls: URLS }));
+    const created = await grow(store, account, charges, { claimUntil: AT });
+    const known: TransactionRecord[] = created.append.records;
+    await grow(store, account, [chargePaid(AT, first(charges).transaction, randomUUID())], { known });
+    await grow(store, account, [cashoutCreated(AT, { orders: [{ kind: 'payout' }] })]);
+    const [delivered, retried, behind, ...others] = created.claims.filter(
+      (claim): claim is ClaimOf<'delivery'> => claim.due.kind === 'delivery',
+    );
+    const [order, again] = created.claims.filter(({ due }) => due.kind === 'bank');
+    if (!delivered || !retried || !behind || !order || !again) throw new Error('things are due at once');
+    const record = deliveryRecord(account, delivered.due.transaction, AT);
+    const item = itemOf({ kind: 'dead', id: randomUUID(), what: 'w', next: 'n' }, iso(AT), { account });
+    await store.due.settle([
+      {
+        claim: delivered,
+        next: null,
+        record: { ...record, id: delivered.due.delivery, status: 'delivered' },
+      },
+      {
+        claim: retried,
+        next: { ...retried.due, at: AT + 60_000, tries: 1 },
+        record: { ...record, id: retried.due.delivery },
+        attention: item,
+      },
+      { claim: order, next: null },
+      { claim: again, next: { ...again.due, at: AT + 90_000, tries: 2 } },
+    ]);
+    await store.backlog.put([
+      { target: { account, url: first(URLS) }, claims: [behind], lookAt: AT + 1_000 },
+    ]);
+    await store.due.park(others.slice(0, 1));
+    // Nothing is left in our hands: who takes the folder up has nothing in them.
+    const left = created.claims.filter(
+      (claim) => ![delivered, retried, behind, order, again].includes(claim as never),
+    );
+    await store.due.settle(left.slice(1).map((claim) => ({ claim, next: claim.due })));
+    await store.attention.note([
+      { ...item, id: `${item.id}-2` },
+      { ...item, id: `${item.id}-3` },
+    ]);
+    await store.attention.dismiss([{ kind: 'dead', id: `${item.id}-2` }]);
+    await store.attention.withdraw([{ kind: 'dead', id: `${item.id}-3` }]);
+    await store.accounts.put({ ...settings(), id: account });
+    await store.marks.putMark(account, item.id);
+  }
+}
+
+/** All that a store says; what is due is taken out of it. */
+async function said(store: Store, accounts: readonly string[]): Promise<string> {
+  const records = await store.journal.records('', 10_000);
+  const due: Due[] = [];
+  await store.due.unpark(AT);
+  for (const target of await store.backlog.targets('', 1_000)) {
+    const { claims } = await store.backlog.take(target, AT, 1_000);
+    due.push(...claims.map((claim) => claim.due));
+  }
+  for (const kind of DUE_KINDS)
+    for (const claim of await drain(store, kind, AT + 86_400_000, 1_000)) due.push(claim.due);
+  // A timer that its transaction no longer has is a hint that may be there still, or not.
+  const timed = new Set(records.filter(({ timers }) => timers.length > 0).map(({ id }) => id));
+  const toCome = due.filter((each) => each.kind !== 'timer' || timed.has(each.transaction));
+  const rest = await Promise.all([
+    store.journal.accountIds('', 1_000),
+    ...accounts.map((account) => store.journal.head(account)),
+    ...accounts.map((account) => store.journal.batchesFrom(account, 1, 1_000)),
+    ...accounts.map((account) => lookupsOf(store, account)),
+    ...accounts.map((account) => store.accounts.get(account)),
+    ...accounts.map((account) => store.marks.mark(account)),
+    ...records.map(({ id }) => store.journal.deliveries(id)),
+    store.attention.page({}, null, 1_000),
+    store.attention.counts(),
+    store.journal.waiting('cashout', null, iso(AT + 1_000), 1_000),
+    store.journal.failedDeliveries(null, 1_000),
+  ]);
+  return canonicalJson([records, toCome.map(canonicalJson).sort(), rest]);
+}
+
+/** Texts of megabytes: a difference is shown where it begins. */
+function sameText(actual: string, expected: string): void {
+  let at = 0;
+  while (at < actual.length && actual[at] === expected[at]) at += 1;
+  const part = (text: string): string => text.slice(Math.max(0, at - 100), at + 200);
+  assert.is(part(actual), part(expected));
+}
+
+/** Does something with what a kill would leave of the folder now. */
+async function withRemains(folder: string, body: (remains: string) => Promise<void>): Promise<void> {
+  await withFolder(async (remains) => {
+    // A kill stops all at once: the projections aren't written while they are copied, nor ahead of the log.
+    const written = async (): Promise<number> => (await stat(`${folder}/pixstate.projections`)).mtimeMs;
+    for (let before = 0; before !== (await written()); ) {
+      before = await written();
+      for (const name of ['pixstate.projections', 'pixstate.log'])
+        await cp(`${folder}/${name}`, `${remains}/${name}`);
+    }
+    await body(remains);
+  });
+}
+
+async function saidBy(options: LmdbStoreOptions, accounts: readonly string[]): Promise<string> {
+  const store = await openLmdbStore(options);
+  try {
+    return await said(store, accounts);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A store with two parts of work, of which the first is written to the projections, and the second isn't. */
+async function withWork(
+  body: (folder: string, accounts: readonly string[], store: Store) => Promise<void>,
+): Promise<void> {
+  await withFolder(async (folder) => {
+    const store = await openLmdbStore(optionsFor(folder));
+    try {
+      const accounts = Array.from({ length: 6 }, () => randomUUID());
+      await work(store, accounts.slice(0, 4));
+      await sleep(WRITTEN_MS);
+      await work(store, accounts.slice(2));
+      await body(folder, accounts, store);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+test('a kill between the log and the projections takes nothing away', async () => {
+  await withWork(async (folder, accounts, store) => {
+    await withRemains(folder, async (remains) => {
+      const after = await saidBy(optionsFor(remains), accounts);
+      sameText(after, await said(store, accounts));
+    });
+  });
+});
+
+test('neighbours of one batch are read as each of them alone', async () => {
+  await withFolder(async (folder) => {
+    const account = randomUUID();
+    const store = await openLmdbStore(optionsFor(folder));
+    const [one, other] = [1, 2].map((n) => [1, 2, 3].map(() => chargeCreated(AT + n, { urls: URLS })));
+    const made = [await grow(store, account, one ?? []), await grow(store, account, other ?? [])];
+    await store.close();
+    const [a, b, c, ...rest] = made.flatMap(({ append }) => append.records);
+    const again = await openLmdbStore(optionsFor(folder));
+    for (const record of [a, b, a, c, ...rest, b, c])
+      assert.equal(await again.journal.transaction(record?.id ?? ''), record);
+    await again.close();
+  });
+});
+
+/** Files below a folder that this process has open; none where the system doesn't tell. */
+async function openIn(folder: string): Promise<string[]> {
+  const names = await readdir('/proc/self/fd').catch(() => []);
+  const files = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));
+  return files.filter((file) => file.startsWith(folder));
+}
+
+test('a log that can not be taken up leaves nothing open', async () => {
+  await withWork(async (folder) => {
+    await withRemains(folder, async (remains) => {
+      const log = new Log(logIn(remains));
+      const group = log.begin();
+      await log.write(group, () => void group.batch('rotten'));
+      assert.is((await openIn(remains)).length > 0, process.platform === 'linux');
+      await log.close();
+      for (const open of [openLmdbStore, openLmdbToRead]) {
+        const error = await open(optionsFor(remains)).catch((thrown: unknown) => thrown);
+        assert.match(String(error), new RegExp(`row ${group.last} of the log can't be read`));
+        assert.equal(await openIn(remains), []);
+      }
+      await sleep(WRITTEN_MS);
+    });
+  });
+});
+
+test('a clean end and another start say the same', async () => {
+  await withWork(async (folder, accounts, store) => {
+    await withRemains(folder, async (remains) => {
+      await (await openLmdbStore(optionsFor(remains))).close();
+      const after = await saidBy(optionsFor(remains, { boot: 'another' }), accounts);
+      sameText(after, await said(store, accounts));
+    });
+  });
+});
+
+test('without projections all of it follows from the log', async () => {
+  await withWork(async (folder, accounts, store) => {
+    await withRemains(folder, async (remains) => {
+      await rm(`${remains}/pixstate.projections`);
+      const rows: number[] = [];
+      const options = optionsFor(remains, { onProgress: (count) => rows.push(count) });
+      const after = await saidBy(options, accounts);
+      sameText(after, await said(store, accounts));
+    });
+  });
+});
+
+test('what a clock brings near before it is written, and what it does not, both come at their times', async () => {
+  await withFolder(async (folder) => {
+    let now = AT;
+    const store = await openLmdbStore(optionsFor(folder, { now: () => now }));
+    try {
+      // Both lie too far ahead to be kept in memory, and share a row.
+      const times = [AT + 10_100, AT + 10_900];
+      const charges = times.map((at) => chargeCreated(AT, { timers: [{ name: 'EXPIRE', at: iso(at) }] }));
+      await grow(store, randomUUID(), charges);
+      now = AT + 10_500;
+      const [first, none] = [
+        await store.due.claim('timer', now, 10),
+        await store.due.claim('timer', now, 10),
+      ];
+      assert.equal([first.map(({ due }) => due.at), none], [[times[0]], []]);
+      await sleep(WRITTEN_MS);
+      now = AT + 10_899;
+      assert.equal(await store.due.claim('timer', now, 10), []);
+      now = AT + 10_900;
+      assert.equal(
+        (await store.due.claim('timer', now, 10)).map(({ due }) => due.at),
+        [times[1]],
+      );
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+/** Writes over pages in the middle of a file. */
+async function mangle(path: string): Promise<void> {
+  const { size } = await stat(path);
+  const file = await open(path, 'r+');
+  try {
+    for (let at = 8_192; at < size; at += 8_192) await file.write(Buffer.alloc(4_096, 0xa5), 0, 4_096, at);
+  } finally {
+    await file.close();
+  }
+}
+
+test('after a power cut, which may have torn them, they are made anew', async () => {
+  await withWork(async (folder, accounts, store) => {
+    await withRemains(folder, async (remains) => {
+      await mangle(`${remains}/pixstate.projections`);
+      const after = await saidBy(optionsFor(remains, { boot: 'after the power cut' }), accounts);
+      sameText(after, await said(store, accounts));
+    });
+  });
+});
+
+test.run();

@@ -1,0 +1,127 @@
+/**
+ * The tables of an embedded store that nobody has open, to look into and to damage: as lmdb has them, past the store's
+ * own code. Keys are given in their parts.
+ */
+import { type Database, open, type RootDatabase } from 'lmdb';
+
+const DIGITS = 16;
+
+/** A table of the projections. */
+export class StoredTable {
+  readonly #database: Database<string, string>;
+
+  constructor(database: Database<string, string>) {
+    this.#database = database;
+  }
+
+  get(...parts: (string | number)[]): string | undefined {
+    return this.#database.get(keyOf(parts));
+  }
+
+  put(parts: (string | number)[], value: string): void {
+    void this.#database.put(keyOf(parts), value);
+  }
+
+  remove(...parts: (string | number)[]): void {
+    void this.#database.remove(keyOf(parts));
+  }
+
+  /** Rows whose keys begin with these parts. */
+  rows(...parts: (string | number)[]): { key: string; value: string }[] {
+    const start = keyOf(parts);
+    return [...this.#database.getRange({ start })].filter(({ key }) => key.startsWith(start));
+  }
+
+  clear(): void {
+    for (const key of [...this.#database.getKeys()]) void this.#database.remove(key);
+  }
+}
+
+function keyOf(parts: readonly (string | number)[]): string {
+  return parts
+    .map((part) => (typeof part === 'number' ? String(part).padStart(DIGITS, '0') : part))
+    .join(' ');
+}
+
+/** An account's batches, wherever they lie in the log. */
+class StoredJournal {
+  readonly #rows: Database<string, number>;
+  readonly #places: Database<string, string>;
+
+  constructor(rows: Database<string, number>, places: Database<string, string>) {
+    this.#rows = rows;
+    this.#places = places;
+  }
+
+  #number(account: string, seq: number): number | null {
+    const range = { start: keyOf([account, seq]), end: keyOf([account, 0]), reverse: true, limit: 1 };
+    for (const { key, value } of this.#places.getRange(range)) {
+      const first = Number(key.slice(account.length + 1));
+      return (JSON.parse(value) as number[])[seq - first] ?? null;
+    }
+    return null;
+  }
+
+  get([account, seq]: [string, number]): string | undefined {
+    const number = this.#number(account, seq);
+    return number === null ? undefined : this.#rows.get(number);
+  }
+
+  put([account, seq]: [string, number], value: string): void {
+    let number = this.#number(account, seq);
+    if (number === null) {
+      // Before the first row: what comes after the last one is taken up by the next start.
+      number = 0.5;
+      void this.#places.put(keyOf([account, seq]), JSON.stringify([number]));
+    }
+    void this.#rows.put(number, value);
+  }
+
+  remove([account, seq]: [string, number]): void {
+    const number = this.#number(account, seq);
+    if (number !== null) void this.#rows.remove(number);
+  }
+}
+
+export interface StoredTables {
+  journal: StoredJournal;
+  records: StoredTable;
+  lookups: StoredTable;
+  refusals: StoredTable;
+  waits: StoredTable;
+  deliveries: StoredTable;
+  places: StoredTable;
+}
+
+const OPTIONS = { noSubdir: true, maxDbs: 32, overlappingSync: false };
+
+function opened(path: string): RootDatabase {
+  return open({ path, ...OPTIONS });
+}
+
+/** Does something with the tables of a store that nobody has open; what it changes is there afterwards. */
+export async function withStoredTables<Result>(
+  folder: string,
+  work: (tables: StoredTables) => Result,
+): Promise<Result> {
+  const log = opened(`${folder}/pixstate.log`);
+  const projections = opened(`${folder}/pixstate.projections`);
+  const table = (name: string): Database<string, string> => projections.openDB({ name, encoding: 'string' });
+  const rows: Database<string, number> = log.openDB({ name: 'rows', encoding: 'string' });
+  const stored = (name: string): StoredTable => new StoredTable(table(name));
+  const tables = {
+    journal: new StoredJournal(rows, table('places')),
+    records: stored('records'),
+    lookups: stored('lookups'),
+    refusals: stored('refusals'),
+    waits: stored('waits'),
+    deliveries: stored('deliveries'),
+    places: stored('places'),
+  };
+  try {
+    return log.transactionSync(() => projections.transactionSync(() => work(tables)));
+  } finally {
+    await projections.close();
+    await log.close();
+  }
+}
