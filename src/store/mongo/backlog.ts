@@ -4,7 +4,9 @@
  *
  * 1. A target's document is there before anything lies behind it, and goes after all of it: a process that dies in
  *    between leaves a look that finds nothing.
- * 2. What lies behind a target is told by the deliveries; `waiting` is counted beside them, and begins anew with the
+ * 2. A look that finds nothing marks the document `empty` before it makes sure; whoever put something there meanwhile
+ *    sees the mark, or is seen. What comes behind an empty target gives it a look of its own.
+ * 3. What lies behind a target is told by the deliveries; `waiting` is counted beside them, and begins anew with the
  *    target's document, so that an answer that was lost doesn't put it wrong for ever.
  */
 
@@ -39,6 +41,8 @@ interface TargetDocument extends Plain {
   /** It isn't forgotten before: whoever put something behind it may not have come to that yet. */
   keptUntil: Date;
   waiting: number;
+  /** Its last look found nothing behind it, so that it has none before `keptUntil`. */
+  empty?: true;
 }
 
 /** For so long after its look a target's document is kept. */
@@ -110,7 +114,7 @@ export class MongoBacklog implements Backlog {
     const found = await reads.find<TargetDocument>('targets', { lookAt }, { sort: { lookAt: 1 }, limit });
     const claimed: Target[] = [];
     for (const { _id, account, url } of found) {
-      const u = { $set: { lookAt: new Date(now + LOOK_MS) } };
+      const u = { $set: { lookAt: new Date(now + LOOK_MS) }, $unset: { empty: '' } };
       const { changed } = await this.#update('targets', [{ q: { _id, lookAt }, u }]);
       if (changed === 1) claimed.push({ account, url });
     }
@@ -158,19 +162,24 @@ export class MongoBacklog implements Backlog {
   }
 
   async lookAgain(target: Target, at: number): Promise<void> {
-    const { connection, reads } = this.#parts;
+    const { connection } = this.#parts;
     connection.check();
     const _id = targetId(target);
-    const behind = { limit: 1, projection: { _id: 1 } };
-    const isEmpty = (await reads.find<WaitingDocument>('deliveries', { behind: _id }, behind)).length === 0;
-    const now = new Date(at);
-    if (isEmpty) {
-      const deletes = [{ q: { _id, keptUntil: { $lte: now } }, limit: 1 }];
+    if (await this.#isEmpty(_id)) {
+      const deletes = [{ q: { _id, keptUntil: { $lte: new Date(at) } }, limit: 1 }];
       await connection.command({ delete: 'targets', deletes, writeConcern: MAJORITY });
+      // One that is kept, since something may be on its way behind it, is looked after once more.
+      const u = [{ $set: { lookAt: '$keptUntil', empty: true } }];
+      await this.#update('targets', [{ q: { _id }, u }]);
+      if (await this.#isEmpty(_id)) return;
     }
-    // One that is kept, since something may be on its way behind it, is looked after once more.
-    const lookAt = isEmpty ? '$keptUntil' : now;
-    await this.#update('targets', [{ q: { _id }, u: [{ $set: { lookAt } }] }]);
+    const u = { $set: { lookAt: new Date(at) }, $unset: { empty: '' } };
+    await this.#update('targets', [{ q: { _id }, u }]);
+  }
+
+  async #isEmpty(behind: string): Promise<boolean> {
+    const options = { limit: 1, projection: { _id: 1 } };
+    return (await this.#parts.reads.find<WaitingDocument>('deliveries', { behind }, options)).length === 0;
   }
 
   async targets(after: string, limit: number): Promise<WaitingTarget[]> {
@@ -192,12 +201,15 @@ export class MongoBacklog implements Backlog {
   }
 }
 
-/** The statement that makes a target's document where there is none, and counts what came. */
+/** The statement that makes a target's document where there is none, counts what came, and gives it a look if it has none. */
 function countedIn({ target: { account, url }, lookAt }: Wait, added: number): object {
-  const u = {
-    $setOnInsert: { account, url, lookAt: new Date(lookAt) },
-    $inc: { waiting: added },
-    $max: { keptUntil: new Date(lookAt + KEPT_MS) },
+  const hasLook = { $and: [{ $ne: [{ $type: '$lookAt' }, 'missing'] }, { $ne: ['$empty', true] }] };
+  const $set = {
+    account,
+    url: { $literal: url },
+    lookAt: { $cond: [hasLook, '$lookAt', new Date(lookAt)] },
+    waiting: { $add: [{ $ifNull: ['$waiting', 0] }, added] },
+    keptUntil: { $max: ['$keptUntil', new Date(lookAt + KEPT_MS)] },
   };
-  return { q: { _id: targetId({ account, url }) }, u, upsert: true };
+  return { q: { _id: targetId({ account, url }) }, u: [{ $set }, { $unset: 'empty' }], upsert: true };
 }

@@ -145,6 +145,42 @@ export function backlogContract(context: ContractContext): void {
       }
     });
 
+    test('what comes behind a target whose last look found nothing is looked after in its time', async (harness) => {
+      const store = await harness.open('a');
+      await store.due.beat(harness.now());
+      const target = { account: randomUUID(), url: URL };
+      const claims = await claimed(store, 3, harness.now(), target.account);
+      for (const claim of claims) {
+        await store.backlog.put([{ target, claims: [claim], lookAt: harness.now() + 1_000 }]);
+        same(await store.backlog.claimLooks(harness.now(), 10), [], 'before its time');
+        harness.advance(1_000);
+        await store.due.beat(harness.now());
+        same(await store.backlog.claimLooks(harness.now(), 10), [target]);
+        same(transactionsOf(await takeAll(store, target, harness.now())), transactionsOf([claim]));
+        await store.backlog.lookAgain(target, harness.now());
+      }
+    });
+
+    test('what is put behind a target while others find nothing there is looked after in its time', async (harness) => {
+      const [a, b] = [await harness.open('a'), await harness.open('b')];
+      await Promise.all([a, b].map((store) => store.due.beat(harness.now())));
+      const target = { account: randomUUID(), url: URL };
+      const claims = await claimed(a, 30, harness.now(), target.account);
+      for (const claim of claims) {
+        let isPut = false;
+        const looks = async (): Promise<void> => {
+          while (!isPut) await b.backlog.lookAgain(target, harness.now());
+        };
+        const put = a.backlog.put([{ target, claims: [claim], lookAt: harness.now() }]).finally(() => {
+          isPut = true;
+        });
+        await Promise.all([put, looks()]);
+        same(await b.backlog.claimLooks(harness.now(), 10), [target]);
+        same(transactionsOf(await takeAll(b, target, harness.now())), transactionsOf([claim]));
+        await b.backlog.lookAgain(target, harness.now());
+      }
+    });
+
     test('what a process that dies had taken, and its looks, are found again', async (harness) => {
       const store = await harness.open('a');
       await store.due.beat(harness.now());
