@@ -1,13 +1,11 @@
 /** `verify`, `rebuild`: journals against what is stored beside them. */
 import type { Command } from 'commander';
-import { type AuditReads, patientReads } from '../audit/patience.ts';
-import { type RebuildReport, type RebuildTarget, rebuild } from '../audit/rebuild.ts';
+import { type RebuildReport, rebuild } from '../audit/rebuild.ts';
 import { BrokenJournal } from '../audit/reprojection.ts';
 import { type VerifyReport, verifyStore } from '../audit/verify.ts';
-import type { Journal, Store } from '../engine/store.ts';
-import { readApart } from '../reader/thread.ts';
+import type { Store } from '../engine/store.ts';
+import { rebuildInThread, verifyInThread } from '../reader/thread.ts';
 import { openTemporaryTable } from '../store/scratch.ts';
-import { turn } from '../waiting.ts';
 import { accountNotFound, Failure, REFUSED } from './failure.ts';
 import type { Output } from './output.ts';
 import { type Progress, withProgress } from './progress.ts';
@@ -59,7 +57,7 @@ function verify({ heads = false, decide = false, account }: VerifyOptions): Work
     const options = { heads, decide, everyDoorSpeaks, ...(account === undefined ? {} : { account }) };
     const report = await told(output, 'verify', (onPage) =>
       database === null
-        ? readApart({ name: 'verify', options }, { folder, incarnation, signal, onPage })
+        ? verifyInThread(options, { folder, incarnation, signal, onPage })
         : verifyStore(store.journal, { ...options, onPage }),
     );
     return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
@@ -67,46 +65,34 @@ function verify({ heads = false, decide = false, account }: VerifyOptions): Work
 }
 
 function rebuildStore(account: string | undefined): Work {
-  return async ({ store }, { output }) => {
+  return async (core, { output, signal }) => {
+    const { store, database, incarnation, place: folder } = core;
     if (account !== undefined) await expectAccount(store, account);
-    const report = await told(output, 'rebuild', (onPage) => rebuilt(store.journal, account, onPage));
+    const options = account === undefined ? {} : { account };
+    const report = await told(output, 'rebuild', (onPage) =>
+      database === null
+        ? rebuildInThread(options, store.journal, { folder, incarnation, signal, onPage })
+        : rebuiltHere(store, { ...options, onPage }),
+    ).catch((error: unknown) => {
+      throw error instanceof BrokenJournal ? new Failure('JOURNAL_BROKEN', error.message) : error;
+    });
     const counts = `${report.accounts} accounts, ${report.entries} entries`;
     const text = report.ok ? `rebuilt: ${counts}` : `NOT ALL rebuilt: ${counts}; ${NOT_ALL}`;
     return { document: report, text, exitCode: report.ok ? 0 : REFUSED };
   };
 }
 
-async function rebuilt(
-  journal: Journal,
-  account: string | undefined,
-  onPage: (progress: Progress) => void,
+/** A database is read from wherever: nobody is served here meanwhile. */
+async function rebuiltHere(
+  { journal }: Store,
+  options: { account?: string; onPage(progress: Progress): void },
 ): Promise<RebuildReport> {
   const scratch = await openTemporaryTable();
   try {
-    const wanted = { scratch, onPage, ...(account === undefined ? {} : { account }) };
-    return await rebuild(inTurns(journal), wanted);
-  } catch (error) {
-    throw error instanceof BrokenJournal ? new Failure('JOURNAL_BROKEN', error.message) : error;
+    return await rebuild(journal, { ...options, scratch });
   } finally {
     await scratch.close();
   }
-}
-
-/** The same journal; between two pages all else has its turn, since the process may be serving beside. */
-function inTurns(journal: Journal): AuditReads & RebuildTarget {
-  const page = async <Rows>(read: () => Promise<Rows>): Promise<Rows> => {
-    await turn();
-    return read();
-  };
-  return {
-    ...patientReads(journal),
-    batchesFrom: (...asked) => page(() => journal.batchesFrom(...asked)),
-    accountIds: (...asked) => page(() => journal.accountIds(...asked)),
-    records: (...asked) => page(() => journal.records(...asked)),
-    lookups: (...asked) => page(() => journal.lookups(...asked)),
-    restore: (restoration) => journal.restore(restoration),
-    mendPlaces: async () => (await journal.mendPlaces?.()) ?? 0,
-  };
 }
 
 /** Adds `verify` and `rebuild`. */

@@ -1,12 +1,12 @@
 /** The reader's thread: opens the folder only to be read, does one task, and ends. */
+import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { RebuildTarget } from '../audit/rebuild.ts';
 import { now } from '../clock.ts';
-import { StoreUnavailable } from '../engine/store.ts';
-import { asError, OperatorError } from '../errors.ts';
-import { openReader } from '../store/open.ts';
+import { openFollower, openReader } from '../store/open.ts';
 import { openTemporaryTable } from '../store/scratch.ts';
-import { perform } from './tasks.ts';
-import type { Given, Said } from './thread.ts';
+import { type Progress, type Report, rebuildApart, type Task, type Tools, verifyApart } from './tasks.ts';
+import { errorOf, type Given, type Heard, type Said, told } from './thread.ts';
 
 /** Of many small journals, far more pages are read than anybody wants to hear of. */
 const TOLD_EVERY_MS = 200;
@@ -21,30 +21,47 @@ function say(said: Said): void {
   parentPort?.postMessage(said);
 }
 
-/** The kind of an error that the other side tells apart. */
-function kindOf(error: Error): 'unavailable' | 'operator' | 'other' {
-  if (error instanceof StoreUnavailable) return 'unavailable';
-  return error instanceof OperatorError ? 'operator' : 'other';
+/** No message would be heard: between two pages no turn of the event loop ends. */
+function expectWanted(): void {
+  if (Atomics.load(isStopped, 0) === 1) throw new Stopped();
 }
 
 let toldAt = 0;
+
+function onPage(progress: Progress): void {
+  expectWanted();
+  if (performance.now() - toldAt < TOLD_EVERY_MS) return;
+  toldAt = performance.now();
+  say({ kind: 'progress', progress });
+}
+
+/** One at a time: the next is asked for when the one before was answered. */
+const restore: RebuildTarget['restore'] = async (restoration) => {
+  expectWanted();
+  if (parentPort === null) throw new Error('nobody started this thread');
+  const answer = once(parentPort, 'message');
+  say({ kind: 'restore', restoration });
+  const [heard] = (await answer) as [Heard];
+  if ('error' in heard) throw errorOf(heard.error);
+  return heard.restored;
+};
+
+async function perform(asked: Task, tools: Tools): Promise<Report> {
+  if (asked.name === 'verify') {
+    const reader = await openReader(folder, { incarnation, now });
+    return verifyApart(reader.journal, asked, tools).finally(() => reader.close());
+  }
+  const follower = await openFollower({ mongodbUri: null, dataDir: folder }, { incarnation, now });
+  return rebuildApart(follower, { restore }, asked, tools).finally(() => follower.close());
+}
+
 try {
-  const reader = await openReader(folder, { incarnation, now });
   const scratch = await openTemporaryTable();
   try {
-    const report = await perform(reader.journal, task, scratch, (progress) => {
-      // No message would be heard: between two pages no turn of the event loop ends.
-      if (Atomics.load(isStopped, 0) === 1) throw new Stopped();
-      if (performance.now() - toldAt < TOLD_EVERY_MS) return;
-      toldAt = performance.now();
-      say({ kind: 'progress', progress });
-    });
-    say({ kind: 'done', report });
+    say({ kind: 'done', report: await perform(task, { scratch, onPage }) });
   } finally {
     await scratch.close();
-    await reader.close();
   }
 } catch (thrown) {
-  const error = asError(thrown);
-  if (!(error instanceof Stopped)) say({ kind: 'failed', of: kindOf(error), message: error.message });
+  if (!(thrown instanceof Stopped)) say({ kind: 'failed', error: told(thrown) });
 }

@@ -169,6 +169,8 @@ export async function openReader(dataDir: string, opener: Opener): Promise<Folde
 export interface Follower {
   /** @throws StoreUnavailable, and whatever the work throws */
   look<Result>(work: (reads: StoreReads) => Promise<Result>): Promise<Result>;
+  /** The next look sees what a rebuild has put in place, too. */
+  refresh(): void;
   /** The clock of the store, ms since 1970. */
   now(): number;
   close(): Promise<void>;
@@ -182,7 +184,12 @@ async function followFolder(dataDir: string, { incarnation, now }: Opener): Prom
   const folder = dataFolder(dataDir, 'read');
   try {
     const follower = await LmdbFollower.open({ folder, incarnation, now });
-    return { look: (work) => follower.look(work), now, close: () => follower.close() };
+    return {
+      look: (work) => follower.look(work),
+      refresh: () => follower.refresh(),
+      now,
+      close: () => follower.close(),
+    };
   } catch (error) {
     throw new OperatorError(`the store in ${folder} can't be opened: ${textOf(error)}`);
   }
@@ -200,7 +207,7 @@ export async function openFollower(
   const mostConnections = FEW_CONNECTIONS;
   const database = { ...opener, access: 'read' as const, onNotice: () => {}, mostConnections };
   const { store, now, close } = await openDatabaseStore(mongodbUri, database);
-  return { look: (work) => work(store), now, close };
+  return { look: (work) => work(store), refresh: () => {}, now, close };
 }
 
 /**

@@ -11,7 +11,18 @@ import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { grow, refused } from '../store/contract/builders.ts';
 import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
-import { close, contentOf, createCharge, isSound, type Life, live, openOn, rebuilt, tell } from './scene.ts';
+import {
+  close,
+  contentOf,
+  createCharge,
+  isSound,
+  type Life,
+  live,
+  openOn,
+  rebuilt,
+  rebuiltApart,
+  tell,
+} from './scene.ts';
 
 const test = suite('rebuild');
 const FAR = Date.UTC(2040, 0, 1);
@@ -109,11 +120,17 @@ const DAMAGES: Record<string, (tables: StoredTables) => unknown> = {
   },
 };
 
-for (const [name, damage] of Object.entries(DAMAGES)) {
-  test(`${name} is cured`, async () => {
+/** What is cured by a thread that only reads, as well: what it read before must not be what it goes by. */
+const APART = ['a record that is no JSON', 'where the batches lie is not known', 'all of it'];
+
+for (const [name, by, damage] of [
+  ...Object.entries(DAMAGES).map(([each, damaged]) => [each, rebuilt, damaged] as const),
+  ...APART.map((each) => [each, rebuiltApart, DAMAGES[each] ?? (() => {})] as const),
+]) {
+  test(`${name} is cured${by === rebuilt ? '' : ' by a thread of its own'}`, async () => {
     await withDamage(damage, async (core) => {
       assert.is(await isSound(core), false, 'verify says so');
-      const report = await rebuilt(core, name === 'all of it' ? undefined : life.account);
+      const report = await by(core, name === 'all of it' ? undefined : life.account);
       assert.is(report.ok, true);
       assert.ok(report.entries > 20);
       assert.is(await isSound(core), true);

@@ -8,6 +8,7 @@ import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { BANK_WAITS } from '../../src/engine/attention/stuck.ts';
 import { refusalsOf } from '../../src/engine/history.ts';
 import { adjust } from '../../src/engine/payments.ts';
+import { rebuildInThread } from '../../src/reader/thread.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { lookupsOf } from '../store/contract/harness.ts';
 
@@ -152,13 +153,26 @@ export async function isSound({ store }: Core): Promise<boolean> {
   return (await verifyStore(store.journal, options)).ok;
 }
 
+/** Nothing is on its way for long in tests, ms. */
+const WRITE_MS = 300;
+
+function only(account: string | undefined): { account?: string } {
+  return account === undefined ? {} : { account };
+}
+
 /** Rebuilds an account, or all. */
 export async function rebuilt({ store }: Core, account?: string): Promise<RebuildReport> {
   const scratch = await openTemporaryTable();
   try {
-    const only = account === undefined ? {} : { account };
-    return await rebuild(store.journal, { scratch, writeMs: 300, ...only });
+    return await rebuild(store.journal, { scratch, writeMs: WRITE_MS, ...only(account) });
   } finally {
     await scratch.close();
   }
+}
+
+/** As `rebuilt`, as commands do it in a data folder: reading in a thread of its own. */
+export function rebuiltApart(core: Core, account?: string): Promise<RebuildReport> {
+  const { store, place: folder, incarnation } = core;
+  const apart = { folder, incarnation, signal: new AbortController().signal, onPage: () => {} };
+  return rebuildInThread({ writeMs: WRITE_MS, ...only(account) }, store.journal, apart);
 }

@@ -88,6 +88,11 @@ export class LmdbFollower {
     return this.#view;
   }
 
+  /** The next look sees what was put into the file without a row of the log, too. */
+  refresh(): void {
+    this.#giveUp();
+  }
+
   #giveUp(): void {
     clearTimeout(this.#idle);
     const view = this.#view;
