@@ -4,7 +4,7 @@
  */
 import { Router } from '@koa/router';
 import Koa from 'koa';
-import { Overloaded } from '../engine/actors/host.ts';
+import { Abandoned, Overloaded } from '../engine/actors/host.ts';
 import { BankRefused } from '../engine/bank.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { readBalance, readDeliveries } from './account-endpoints.ts';
@@ -23,6 +23,8 @@ import { createCharge, createTransfer, lookUp } from './transactions.ts';
 export const BASE_PATH = '/v1';
 const CALLBACKS_PATH = `${BASE_PATH}/bank/callbacks`;
 const TIMEOUT_MS = 29_000;
+/** No status of HTTP's: the caller has left. */
+const LEFT_STATUS = 499;
 const REQUEST_ID = /^[\x20-\x7e]{1,128}$/;
 const RATE_POLICY = `"account";q=${RATE_PER_SECOND};w=1;burst=${BURST}`;
 
@@ -66,6 +68,11 @@ function toApiError(error: unknown): ApiError {
 }
 
 function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
+  // Nobody hears the answer, and nothing was done: this is for the metrics.
+  if (error instanceof Abandoned) {
+    ctx.status = LEFT_STATUS;
+    return;
+  }
   const failure = toApiError(error);
   if (failure.status >= 500) options.onFailure(error, ctx.state.requestId, ctx.path);
   ctx.status = failure.status;

@@ -1,7 +1,7 @@
 /** POST /bank/callbacks: a real bank's messages, signed as Standard Webhooks. */
 import { codePoints, isPrintable } from '../domain/text.ts';
 import { verifyWebhook } from '../domain/webhook-signature.ts';
-import { Overloaded } from '../engine/actors/host.ts';
+import { Abandoned, Overloaded } from '../engine/actors/host.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
@@ -117,7 +117,7 @@ async function told(
 }
 
 function isAway(error: unknown): boolean {
-  return error instanceof Overloaded || error instanceof StoreUnavailable;
+  return error instanceof Overloaded || error instanceof StoreUnavailable || error instanceof Abandoned;
 }
 
 /** A message that can't be decided stops none of its neighbours: it is one result, and a person's case. */

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ACCOUNT as SETTINGS } from '../../scripts/simulation/accounts.ts';
 import { MAILBOX_SIZE } from '../../src/engine/actors/actor.ts';
-import { Overloaded } from '../../src/engine/actors/host.ts';
+import { Abandoned, Overloaded } from '../../src/engine/actors/host.ts';
 import { Room } from '../../src/engine/claims.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
@@ -86,11 +86,12 @@ s('what nobody waits for is dropped while it is not decided, and takes no effect
   await new Promise((resolve) => setTimeout(resolve, 20));
   let left = false;
   const command = { kind: 'adjust', ...deposit(2), digest: 'x' } as const;
-  void engine.send(ACCOUNT, command, { abandoned: () => left });
+  const dropped = engine.send(ACCOUNT, command, { abandoned: () => left }).catch((error: unknown) => error);
   left = true;
   const last = adjust(engine, ACCOUNT, deposit(3));
   release();
   await Promise.all([first, last]);
+  assert.instance(await dropped, Abandoned);
   assert.is((await store.journal.head(ACCOUNT)).balances.available, 2);
 });
 

@@ -17,7 +17,14 @@ import { decide } from '../decide.ts';
 import type { Head, TransactionRecord } from '../journal.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
 import { Workspace, wantsOfAll } from '../workspace.ts';
-import { type ActorHost, type Committed, Overloaded, type Quarantined, type Ticket } from './host.ts';
+import {
+  Abandoned,
+  type ActorHost,
+  type Committed,
+  Overloaded,
+  type Quarantined,
+  type Ticket,
+} from './host.ts';
 import type { InTurn } from './rounds.ts';
 
 export const MAILBOX_SIZE = 8192;
@@ -131,7 +138,10 @@ export class AccountActor implements InTurn {
       if (tickets.length >= BATCH_COMMANDS || (tickets.length > 0 && weight + ticket.weight > BATCH_WEIGHT))
         break;
       taken += 1;
-      if (ticket.abandoned()) continue;
+      if (ticket.abandoned()) {
+        ticket.reject(new Abandoned());
+        continue;
+      }
       weight += ticket.weight;
       tickets.push(ticket);
     }

@@ -11,6 +11,13 @@ import type { Stalls } from './stalls.ts';
 /** The mailbox is full, or the store doesn't take writes: nothing was decided, or nobody knows. */
 export class Overloaded extends Error {}
 
+/** Whoever sent the command has left, or was told 504, before it was decided: it was dropped. */
+export class Abandoned extends Error {
+  constructor() {
+    super('nobody waits for the command any more');
+  }
+}
+
 /** One command on its way: who sent it may give up while it isn't decided. */
 export interface Ticket {
   command: Command;

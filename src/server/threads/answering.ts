@@ -9,6 +9,7 @@ import type { AccountReads, Directory } from '../../accounts/directory.ts';
 import type { Answered, ServerState } from '../../api/app.ts';
 import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
 import type { BucketPlaces } from '../../api/rate-limit.ts';
+import { Abandoned } from '../../engine/actors/host.ts';
 import { type StatementReads, statementsOf } from '../../engine/statement/page.ts';
 import { onceATurn } from '../../waiting.ts';
 import { pack, unpack } from './errors.ts';
@@ -193,7 +194,9 @@ export class Answering {
     const abandoned = (): boolean => open.isDropped || this.#ports.elapsed() >= deadline;
     carryOut(this.#commands, command, { weight, deadline, abandoned, onDropped: () => {} }).then(
       (value) => this.#replyTo(n, { n, value }),
-      (error: unknown) => this.#replyTo(n, { n, error: pack(error) }),
+      // Past its deadline, and found so before the timer's turn came.
+      (error: unknown) =>
+        this.#replyTo(n, error instanceof Abandoned ? { n, dropped: true } : { n, error: pack(error) }),
     );
   }
 

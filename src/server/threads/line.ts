@@ -3,11 +3,12 @@
  *
  * 1. What is said in one turn of the event loop travels in one message; times of answers wait a little longer.
  * 2. A command is dropped by the engine alone: at its deadline, of which the engine's word comes, or since its caller
- *    has left, which is told to the engine. No answer comes then.
+ *    has left, which is told to the engine; here it is at an end at once.
  * 3. What the engine still says of a call that was given up is nobody's.
  */
 import type { Answered } from '../../api/app.ts';
 import type { CommandOptions } from '../../api/context.ts';
+import { Abandoned } from '../../engine/actors/host.ts';
 import { onceATurn } from '../../waiting.ts';
 import { pack, unpack } from './errors.ts';
 import {
@@ -63,14 +64,17 @@ export class Line {
     });
   }
 
-  /** Never resolves where the command is dropped. @throws what the engine's thread threw */
+  /**
+   * Never resolves where the command is dropped at its deadline.
+   * @throws what the engine's thread threw; Abandoned where the caller has left
+   */
   send<Name extends CommandName>(
     name: Name,
     args: Commands[Name]['args'],
     options: CommandOptions,
   ): Promise<Commands[Name]['result']> {
     return new Promise((resolve, reject) => {
-      if (options.abandoned()) return;
+      if (options.abandoned()) return reject(new Abandoned());
       const n = this.#wait({ resolve, reject, options });
       const { weight, deadline } = options;
       this.#say({ n, name, args, weight, deadline } as Call);
@@ -96,13 +100,14 @@ export class Line {
   #lookForLeft(): void {
     this.#watch = undefined;
     let waits = false;
-    for (const [n, { options }] of this.#waiting) {
+    for (const [n, { options, reject }] of this.#waiting) {
       if (options === null) continue;
       if (!options.abandoned()) {
         waits = true;
         continue;
       }
       this.#waiting.delete(n);
+      reject(new Abandoned());
       this.#more.left ??= [];
       this.#more.left.push(n);
       this.#schedule();
