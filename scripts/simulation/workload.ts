@@ -4,7 +4,7 @@ import { CASHOUT_TYPES, PIX_IN_TYPES } from '../../src/domain/messages.ts';
 import { refundsOf } from '../../src/domain/reversals/sums.ts';
 import { Overloaded } from '../../src/engine/actors/host.ts';
 import { BankRefused } from '../../src/engine/bank.ts';
-import { adjust } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
 import type { AccountSurroundings } from './auditor.ts';
 import type { Operation, Request, Result } from './operations.ts';

@@ -1,7 +1,7 @@
 /** Somebody to try the sandbox with. */
 
 import type { Engine } from '../engine/engine.ts';
-import { adjust } from '../engine/payments.ts';
+import { adjust } from '../engine/ops/adjust.ts';
 import { pause } from '../waiting.ts';
 import { type Accounts, type IssuedAccount, PLAIN_ACCOUNT } from './manage.ts';
 

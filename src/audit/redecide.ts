@@ -9,9 +9,9 @@ import type { Balances } from '../domain/money.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import type { PayoutContract } from '../engine/bank.ts';
 import { type Charts, chartsOf, PRESENT, versionOf } from '../engine/chart.ts';
-import type { Command, ReturnAgain, SentMessage } from '../engine/commands.ts';
+import type { Command, OpsAction, ReturnAgain, SentMessage } from '../engine/commands.ts';
 import { decide } from '../engine/decide.ts';
-import type { Circumstances, Decision } from '../engine/decision.ts';
+import { type Circumstances, type Decision, signed } from '../engine/decision.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import { chartData } from '../engine/payments.ts';
 import type { Lookup, LookupName } from '../engine/store/lookups.ts';
@@ -41,7 +41,7 @@ function creation(id: string, entry: Entry): Command {
 
 function sentMessage(record: TransactionRecord, entry: Entry): SentMessage {
   const { id, type, data: kept, digest, door } = entry.message;
-  const sent = { transaction: record.id, door, id, type, kept, digest };
+  const sent = { transaction: record.id, door, id, type, kept, digest, ...signed(entry.message.by) };
   if (entry.attention?.kind === 'invalid')
     return { kind: 'invalidMessage', ...sent, problem: entry.refusal ?? '' };
   return { kind: 'message', ...sent, data: chartData(record, type, kept as Record<string, unknown>) };
@@ -56,16 +56,23 @@ function orderOf(transaction: string, { type, data }: Entry['message']): Command
   return { kind: 'cancel', transaction, reason: (data as ReasonData).reason ?? null };
 }
 
+/** What ops did to the account itself. */
+function commandOfOps({ id, type, data, digest, by }: Entry['message']): Command {
+  if (type === 'OPS' && by !== undefined)
+    return { kind: 'act', id, digest, by, ...(data as { action: OpsAction; data: object }) };
+  const { amount, reason } = data as { amount: number; reason: string };
+  // Whether it might go below zero is not kept: it went there.
+  return { kind: 'adjust', id, amount, reason, allowNegative: true, digest, ...signed(by) };
+}
+
 function commandOf(before: Before, entry: Entry): Command {
   const { message, transaction } = entry;
-  if (transaction === null) {
-    const { amount, reason } = message.data as { amount: number; reason: string };
-    // Whether it might go below zero is not kept: it went there.
-    return { kind: 'adjust', id: message.id, amount, reason, allowNegative: true, digest: message.digest };
-  }
+  if (transaction === null) return commandOfOps(message);
   if (before.record === null) return creation(transaction, entry);
   if (message.type === 'RETURN_AGAIN')
-    return { kind: 'returnAgain', transaction, ...(message.data as ReturnAgain) };
+    return {
+      ...{ kind: 'returnAgain', transaction, ...(message.data as ReturnAgain), ...signed(message.by) },
+    };
   if (message.door === 'api') return orderOf(transaction, message);
   if (message.door !== 'clock') return sentMessage(before.record, entry);
   if (message.type === 'SUBMIT')

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
 import type { Account } from '../domain/account.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
-import { adjust } from '../engine/payments.ts';
+import { adjust } from '../engine/ops/adjust.ts';
 import { turn } from '../waiting.ts';
 import { addAdjustCommand } from './adjust.ts';
 import { accountNotFound, Failure, wrongUsage } from './failure.ts';

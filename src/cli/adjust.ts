@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { MAX_AMOUNT } from '../domain/money.ts';
-import { adjust } from '../engine/payments.ts';
+import { adjust } from '../engine/ops/adjust.ts';
 import { accountNotFound, Failure } from './failure.ts';
 import { Values } from './options.ts';
 import { reais } from './output.ts';

@@ -43,6 +43,15 @@ export type EventSubject =
   | { refundId: string }
   | { amount: number; reason: string | null; returnId: string | null; total: number };
 
+/** An event and the deliveries that it starts. `after` is the URL's delivery before this one. */
+export interface JournalEvent {
+  /** What it tells of, where that is a part of the transaction. */
+  about?: EventSubject;
+  id: string;
+  name: string;
+  deliveries: { id: string; url: string; after: string | null }[];
+}
+
 /** Whether a URL with this filter gets the event; null is no filter, which gets the contract's events alone. */
 export function isWanted(filter: readonly string[] | null, event: string): boolean {
   if (filter === null) return event.startsWith('pix-in.') || event.startsWith('cashout.');

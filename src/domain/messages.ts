@@ -4,6 +4,15 @@
  */
 import type { Customer } from './customer.ts';
 
+/** Who of ops did something, and why. */
+export interface By {
+  /** The name that they gave or signed in with, else the user of their system. */
+  name: string;
+  /** Null where none was given. */
+  reason: string | null;
+  role: 'operator';
+}
+
 /** `data` of PAY and HOLD, cleaned: malformed parts of the payer are gone, unknown parts are kept elsewhere. */
 export interface PaymentData {
   endToEndId?: string;

@@ -1,5 +1,5 @@
 /** Commands for an account's mailbox, and the answers to them. */
-import type { MessageData } from '../domain/messages.ts';
+import type { By, MessageData } from '../domain/messages.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import type { PayoutContract } from './bank.ts';
 import type { Door, TransactionRecord } from './journal.ts';
@@ -33,6 +33,8 @@ interface Sent {
   kept: object;
   /** Of type and data as they were given. */
   digest: string;
+  /** Where ops sent it. */
+  by?: By;
 }
 
 /** A message whose data was checked; `data` is what its chart gets of it. */
@@ -52,6 +54,9 @@ export interface ReturnAgain {
   reason: string;
 }
 
+/** What ops do that is no message: deliveries tried again, items done with, settings changed, secrets rotated. */
+export type OpsAction = 'retry' | 'done' | 'settings' | 'rotate';
+
 export type Command =
   | { kind: 'createCharge'; id: string; charge: NewCharge; wakeInMs: number | null }
   | { kind: 'createTransfer'; id: string; transfer: NewTransfer }
@@ -61,7 +66,7 @@ export type Command =
   /** The first `submit` of a payout begins: from now on CANCEL and REJECT are the bank's alone. */
   | { kind: 'submit'; transaction: string; contract?: PayoutContract }
   /** A payment is given back once more, since the bank could not do it before. */
-  | ({ kind: 'returnAgain'; transaction: string } & ReturnAgain)
+  | ({ kind: 'returnAgain'; transaction: string; by?: By } & ReturnAgain)
   /** A merchant refunds a charge: `amount` in cents, null for what remains. */
   | {
       kind: 'refund';
@@ -73,7 +78,17 @@ export type Command =
     }
   /** A merchant cancels a charge. */
   | { kind: 'cancel'; transaction: string; reason: string | null }
-  | { kind: 'adjust'; id: string; amount: number; reason: string; allowNegative: boolean; digest: string };
+  | {
+      kind: 'adjust';
+      id: string;
+      amount: number;
+      reason: string;
+      allowNegative: boolean;
+      digest: string;
+      by?: By;
+    }
+  /** Ops are about to do something to the account. `data`: what it comes to; `digest`: of what was asked. */
+  | { kind: 'act'; id: string; action: OpsAction; data: object; digest: string; by: By };
 
 export type Answer =
   | { kind: 'applied'; record: TransactionRecord }
@@ -93,4 +108,7 @@ export type Answer =
   /** The snapshot can't be read; ops have been told. */
   | { kind: 'quarantined'; transaction: string; reason: string }
   | { kind: 'adjusted'; balance: number; applied: boolean }
-  | { kind: 'notAdjusted'; balance: number; reason: string };
+  | { kind: 'notAdjusted'; balance: number; reason: string }
+  /** The action has its entry, of that time (ISO); `applied`: since now. */
+  | { kind: 'acted'; at: string; applied: boolean }
+  | { kind: 'notActed'; reason: string };

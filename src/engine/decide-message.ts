@@ -12,6 +12,7 @@ import {
   done,
   presentOf,
   remark,
+  signed,
   stepEntry,
 } from './decision.ts';
 import type {
@@ -40,8 +41,8 @@ export const MOST_REFUSALS = 1_000;
 const LATE_PAYMENT = 'the payment is given back';
 
 /** In canonical order: the native writer takes a batch whose parts all are. */
-function messageOf({ kept, digest, door, id, type }: SentMessage): JournalMessage {
-  return { data: kept, digest, door, id, type };
+function messageOf({ by, kept, digest, door, id, type }: SentMessage): JournalMessage {
+  return { ...signed(by), data: kept, digest, door, id, type };
 }
 
 /** The payment rules' verdict on a PAY or HOLD. */

@@ -13,10 +13,12 @@ import {
   done,
   presentOf,
   remark,
+  signed,
   stepEntry,
 } from './decision.ts';
-import type { BankOrder, Entry, JournalMessage } from './journal.ts';
+import type { BankOrder, JournalMessage } from './journal.ts';
 import { lookupKey } from './lookups.ts';
+import { decideAct, decideAdjust } from './ops/decide.ts';
 import { decideCancel, decideRefund } from './refunds/decide.ts';
 import { seen } from './store/due.ts';
 import type { Workspace } from './workspace.ts';
@@ -145,57 +147,10 @@ function returnAgain(
 ): Decision {
   const record = workspace.record(command.transaction);
   if (record === null) return answered({ kind: 'unknown' });
-  const { amount, endToEndId, number, reason } = command;
+  const { amount, endToEndId, number, reason, by } = command;
   const data = { amount, endToEndId, number, reason };
-  const said: JournalMessage = { data, digest: '', door: 'ops', id: '', type: 'RETURN_AGAIN' };
+  const said = { ...signed(by), data, digest: '', door: 'ops' as const, id: '', type: 'RETURN_AGAIN' };
   return done(workspace, remark(record, said, c.at, { orders: [{ kind: 'return', ...data }] }));
-}
-
-function adjust(workspace: Workspace, command: Command & { kind: 'adjust' }, c: Circumstances): Decision {
-  const balance = workspace.balances.available;
-  const applied = workspace.lookup('adjustment', lookupKey(command.id));
-  if (applied === command.digest) return answered({ kind: 'adjusted', balance, applied: false });
-  if (applied !== null) {
-    return answered({ kind: 'notAdjusted', balance, reason: 'this id was applied with another amount' });
-  }
-  const { amount, reason } = command;
-  if (amount < 0 && balance + amount < 0 && !command.allowNegative) {
-    return answered({
-      kind: 'notAdjusted',
-      balance,
-      reason: `the balance is ${balance}: it would go below zero`,
-    });
-  }
-  const entry: Entry = {
-    transaction: null,
-    type: null,
-    at: c.at,
-    message: {
-      id: command.id,
-      type: 'ADJUST',
-      data: { amount, reason },
-      door: 'ops',
-      digest: command.digest,
-    },
-    from: null,
-    to: null,
-    refusal: null,
-    code: null,
-    snapshot: null,
-    postings: [
-      { leg: 'bank', amount: -amount },
-      { leg: 'available', amount },
-    ],
-    events: [],
-    timers: null,
-    orders: [],
-    attention: null,
-  };
-  workspace.apply(entry);
-  return {
-    answer: { kind: 'adjusted', balance: balance + amount, applied: true },
-    taken: { entry, record: null },
-  };
 }
 
 function decideKind(workspace: Workspace, command: Command, c: Circumstances): Decision {
@@ -218,7 +173,9 @@ function decideKind(workspace: Workspace, command: Command, c: Circumstances): D
     case 'cancel':
       return decideCancel(workspace, command, c);
     case 'adjust':
-      return adjust(workspace, command, c);
+      return decideAdjust(workspace, command, c);
+    case 'act':
+      return decideAct(workspace, command, c);
   }
 }
 

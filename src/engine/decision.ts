@@ -2,19 +2,13 @@
 import type { EmitParams, PostParams, SideEffect } from '../../machines/effects.ts';
 import type { Snapshot } from '../../machines/index.ts';
 import type { Account } from '../domain/account.ts';
-import { deliveryId, eventId, isWanted } from '../domain/events.ts';
+import { deliveryId, eventId, isWanted, type JournalEvent } from '../domain/events.ts';
+import type { By } from '../domain/messages.ts';
 import type { Posting } from '../domain/money.ts';
 import type { TransactionType } from '../domain/transactions.ts';
 import { type Charts, type Step, timersOf, upToDate, versionOf } from './chart.ts';
 import type { Answer } from './commands.ts';
-import type {
-  AttentionNote,
-  BankOrder,
-  Entry,
-  JournalEvent,
-  JournalMessage,
-  TransactionRecord,
-} from './journal.ts';
+import type { AttentionNote, BankOrder, Entry, JournalMessage, TransactionRecord } from './journal.ts';
 import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
 import type { Workspace } from './workspace.ts';
@@ -187,6 +181,11 @@ export function remark(
     ...nothing,
     ...parts,
   };
+}
+
+/** Who of ops sent a message, as a part of it. */
+export function signed(by: By | undefined): Pick<JournalMessage, 'by'> {
+  return by === undefined ? {} : { by: { name: by.name, reason: by.reason, role: by.role } };
 }
 
 export function done(workspace: Workspace, entry: Entry): Decision {

@@ -9,7 +9,8 @@
 import { hash } from 'node:crypto';
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
-import type { EventSubject } from '../domain/events.ts';
+import type { JournalEvent } from '../domain/events.ts';
+import type { By } from '../domain/messages.ts';
 import type { Balances, Posting } from '../domain/money.ts';
 import type { Charge, TransactionType, Transfer } from '../domain/transactions.ts';
 
@@ -18,6 +19,8 @@ export type Door = 'api' | 'bank' | 'sandbox' | 'ops' | 'clock';
 
 /** A message as it was taken: unknown parts of `data` are kept. */
 export interface JournalMessage {
+  /** Only through the door of ops, and in no entry of former builds. Two messages with one id may differ in it. */
+  by?: By;
   id: string;
   type: string;
   data: object;
@@ -49,15 +52,6 @@ export interface Tried {
   turn?: number;
   /** When the bank refused it although it may have had it before, ms. */
   refusedAt?: number;
-}
-
-/** An event and the deliveries that it starts. `after` is the URL's delivery before this one. */
-export interface JournalEvent {
-  /** What it tells of, where that is a part of the transaction. */
-  about?: EventSubject;
-  id: string;
-  name: string;
-  deliveries: { id: string; url: string; after: string | null }[];
 }
 
 export interface Timer {

@@ -34,12 +34,19 @@ function returnRows({ message, snapshot }: Entry, value: string): LookupRow[] {
   return [returnId, returnKey(returnId, amount)].map((key) => ({ name: 'return', key, value }));
 }
 
+/** What an action of ops is known by: the digest of what was asked, and its entry's time. */
+export function actionMark(digest: string, at: string): string {
+  return `${digest} ${at}`;
+}
+
 /** The rows by which an entry's transaction is found. */
 export function lookupsOf(entry: Entry): LookupRow[] {
   const rows: LookupRow[] = [];
   const id = entry.transaction;
   if (id === null) {
-    rows.push({ name: 'adjustment', key: lookupKey(entry.message.id), value: entry.message.digest });
+    const { id, digest, type } = entry.message;
+    const value = type === 'OPS' ? actionMark(digest, entry.at) : digest;
+    rows.push({ name: 'adjustment', key: lookupKey(id), value });
     return rows;
   }
   for (const order of entry.orders) {

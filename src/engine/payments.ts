@@ -6,11 +6,12 @@ import { type Account, keyOf } from '../domain/account.ts';
 import { type Customer, mergePayer } from '../domain/customer.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import { checkMessageData, type FieldError, knownParts } from '../domain/message-data.ts';
-import { MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
+import { type By, MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
 import type { PixKeyType } from '../domain/pix-key.ts';
 import type { Metadata } from '../domain/transactions.ts';
 import type { Bank, BankMessage } from './bank.ts';
 import type { Answer } from './commands.ts';
+import { signed } from './decision.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import { type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
 import { lookUp } from './lookups.ts';
@@ -200,7 +201,7 @@ export class Payments {
     record: TransactionRecord,
     incoming: IncomingMessage,
     door: Door,
-    options: SendOptions = {},
+    options: SendOptions & { by?: By } = {},
   ): Promise<MessageAnswer> {
     const { bank, engine, newId } = this.#options;
     const { type } = incoming;
@@ -214,6 +215,7 @@ export class Payments {
       type,
       kept,
       digest: digestOf(type, withoutNulls(given)),
+      ...signed(options.by),
     };
     const isKnown = MESSAGE_TYPES[record.type].includes(type);
     const mistakes = isKnown
@@ -268,20 +270,4 @@ export function chartData(
 
 function withoutNulls(data: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
-}
-
-/** A correction or deposit by ops, or an opening balance. */
-export interface Adjustment {
-  /** Applied once for an id. */
-  id: string;
-  /** Cents, negative too. */
-  amount: number;
-  reason: string;
-  allowNegative: boolean;
-}
-
-/** Posts between `bank` and `available`; the same id with another amount is turned down. */
-export function adjust(engine: Engine, account: string, adjustment: Adjustment): Promise<Answer> {
-  const digest = digestOf('ADJUST', { amount: adjustment.amount });
-  return engine.send(account, { kind: 'adjust', ...adjustment, digest });
 }

@@ -50,6 +50,7 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
       wants.transactions.add(command.transaction);
       break;
     case 'adjust':
+    case 'act':
       wants.lookups.push({ name: 'adjustment', key: lookupKey(command.id) });
       break;
     case 'createCharge':

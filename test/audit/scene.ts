@@ -7,7 +7,7 @@ import { type Core, openCore } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { BANK_WAITS } from '../../src/engine/attention/stuck.ts';
 import { refusalsOf } from '../../src/engine/history.ts';
-import { adjust } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
 import { rebuildInThread } from '../../src/reader/thread.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { lookupsOf } from '../store/contract/harness.ts';

@@ -8,7 +8,7 @@ import { Room } from '../../src/engine/claims.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { contentOf, type Head, sha256 } from '../../src/engine/journal.ts';
-import { adjust } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
 import type { Append } from '../../src/engine/store.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Rounds } from '../../src/engine/actors/rounds.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { adjust } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
 import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { turn } from '../../src/waiting.ts';
 

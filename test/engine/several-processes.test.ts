@@ -5,7 +5,8 @@ import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { DEMO_FEES } from '../../src/domain/fees.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { adjust, Payments } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
+import { Payments } from '../../src/engine/payments.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 

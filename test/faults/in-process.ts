@@ -21,7 +21,8 @@ import {
 import type { Answer } from '../../src/engine/commands.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { ChargeRecord, TransactionRecord } from '../../src/engine/journal.ts';
-import { adjust, Payments } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
+import { Payments } from '../../src/engine/payments.ts';
 import type { Store } from '../../src/engine/store.ts';
 import { freshWork } from '../../src/jobs/fresh-work.ts';
 import { sweeps } from '../../src/jobs/sweeps.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { adjust } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
 import { callbackSecret, sign } from '../support/signature.ts';
 import { openAccount } from './in-process.ts';
 import { type AppScene, withApp } from './in-process-app.ts';

@@ -4,7 +4,7 @@ import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts, type IssuedAccount, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import { BucketPlaces } from '../../src/api/rate-limit.ts';
 import { elapsed, now } from '../../src/clock.ts';
-import { adjust } from '../../src/engine/payments.ts';
+import { adjust } from '../../src/engine/ops/adjust.ts';
 import { Flags } from '../../src/server/flags.ts';
 import type { EnginePorts } from '../../src/server/threads/answering.ts';
 import { HttpThreads } from '../../src/server/threads/pool.ts';

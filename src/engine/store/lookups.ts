@@ -6,7 +6,7 @@
  * `chargeKey` (charge, idempotency key), `refund` and `refundKey` (the charge of a refund, by its id and by its
  * idempotency key), `return` (the cashout that a return's id, and a return's id with its amount, belong to),
  * `payment` (the charge that an end-to-end id pays or is held for), `returned` (end-to-end ids given back),
- * `adjustment` (message ids of adjustments; its value is a digest, not a transaction), `refusal` (messages that
+ * `adjustment` (message ids of adjustments and of ops' actions; its value is a digest, not a transaction), `refusal` (messages that
  * were refused and recorded, so that each is recorded once).
  */
 export type LookupName =

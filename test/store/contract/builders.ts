@@ -1,6 +1,7 @@
 /** Makes entries, appends and settings for tests; what an append projects is derived as the engine derives it. */
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../../../src/domain/account.ts';
+import type { JournalEvent } from '../../../src/domain/events.ts';
 import { DEMO_FEES } from '../../../src/domain/fees.ts';
 import { applyPostings, type Posting } from '../../../src/domain/money.ts';
 import type { Charge, Metadata, Transfer } from '../../../src/domain/transactions.ts';
@@ -10,7 +11,6 @@ import {
   digestOf,
   type Entry,
   type Head,
-  type JournalEvent,
   type JournalMessage,
   sha256,
   type Timer,
