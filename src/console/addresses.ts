@@ -3,7 +3,7 @@
  * marks from its server's start to its end; one that was killed leaves its own, which a later server takes over.
  */
 import { hostname } from 'node:os';
-import type { Marks } from '../engine/store.ts';
+import type { Marks } from '../engine/store/marks.ts';
 
 type AddressMarks = Pick<Marks, 'mark' | 'swapMark'>;
 

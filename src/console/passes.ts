@@ -8,7 +8,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { sha256 } from '../engine/journal.ts';
-import type { Marks } from '../engine/store.ts';
+import type { Marks } from '../engine/store/marks.ts';
 import type { Role } from './shapes.ts';
 
 /** Where passes lie. */

@@ -13,12 +13,14 @@
  * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
 import type { Account } from '../domain/account.ts';
+import type { By } from '../domain/messages.ts';
 import type { Soon } from '../waiting.ts';
 import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecord } from './journal.ts';
 import type { Backlog } from './store/backlog.ts';
 import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
 import type { LogReads, NewestPage } from './store/log.ts';
 import type { Lookup, LookupPage, LookupRow, QuotedPage } from './store/lookups.ts';
+import type { Marks } from './store/marks.ts';
 import type { Restoration } from './store/restoration.ts';
 
 /** The store can't be reached, or is closed. */
@@ -234,6 +236,11 @@ export type AttentionKey = Pick<AttentionItem, 'kind' | 'id'>;
 /** A place in the list, which is in the order of time, then kind, then id. */
 export type AttentionPlace = Pick<AttentionItem, 'since' | 'kind' | 'id'>;
 
+/** Who was done with an item, and when (ISO). */
+export interface DoneBy extends By {
+  at: string;
+}
+
 /** The items noted for a person to look at. An item is on the list until somebody is done with it, or its cause is gone. */
 export interface Attention {
   /** Items on the list behind a place (null: from its beginning), oldest first. */
@@ -246,8 +253,10 @@ export interface Attention {
   find(id: string): Promise<AttentionItem[]>;
   /** Adds items; one that is known, done or not, stays as it is. */
   note(items: AttentionItem[]): Promise<void>;
-  /** Takes items off the list. They stay known: noted again they stay off. */
-  dismiss(items: readonly AttentionKey[]): Promise<void>;
+  /** Takes items off the list. They stay known, with who was done with them: noted again they stay off. */
+  dismiss(items: readonly AttentionKey[], by?: DoneBy): Promise<void>;
+  /** Who was done with an item of this id; null where none was, or nobody said so. */
+  doneBy(id: string): Promise<DoneBy | null>;
   /** Forgets items, on the list or not, since their cause is gone. */
   withdraw(items: readonly AttentionKey[]): Promise<void>;
   /** In the order of the ids: whether its items were dismissed; false for one without items. */
@@ -263,17 +272,6 @@ export interface AccountTable {
   isEmpty(): Promise<boolean>;
   /** Inserts (version 1) or replaces the version before; false where somebody else was first. */
   put(account: Account): Promise<boolean>;
-}
-
-/** What a store as a whole is remembered by: a few texts. */
-export interface Marks {
-  mark(name: string): Promise<string | null>;
-  /** Keeps a text; the first one stays. */
-  keepMark(name: string, text: string): Promise<void>;
-  /** Puts a text in the place of the one before. */
-  putMark(name: string, text: string): Promise<void>;
-  /** Puts a text in the place of that one (null: of none); false where another one is there. Of several who do, one gets true. */
-  swapMark(name: string, before: string | null, text: string): Promise<boolean>;
 }
 
 /** A store to be read, as it is at one look. */

@@ -1,7 +1,7 @@
 /** The newest version of the statecharts that has ever served a store: an older one couldn't read what that left. */
 import { OperatorError } from '../errors.ts';
 import { versionOf } from './chart.ts';
-import type { Marks } from './store.ts';
+import type { Marks } from './store/marks.ts';
 
 const MARK = 'charts';
 

@@ -1,6 +1,7 @@
 /** The settings of accounts in the embedded store, the client ids that find them, and the store's own marks. */
 import type { Account } from '../../domain/account.ts';
-import type { AccountTable, Marks } from '../../engine/store.ts';
+import type { Marks } from '../../engine/store/marks.ts';
+import type { AccountTable } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
 import { ALL, fitsKey } from './projections/keys.ts';
 

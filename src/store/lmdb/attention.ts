@@ -9,6 +9,7 @@ import {
   type AttentionItem,
   type AttentionKey,
   type AttentionPlace,
+  type DoneBy,
   itemOf,
 } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
@@ -118,8 +119,19 @@ export class LmdbAttention implements Attention {
     await this.#tell(items.map((item) => ({ kind: 'noted', item })));
   }
 
-  async dismiss(keys: readonly AttentionKey[]): Promise<void> {
-    await this.#tell(keys.map(({ kind, id }) => ({ kind: 'dismissed', key: { kind, id } })));
+  async dismiss(keys: readonly AttentionKey[], by?: DoneBy): Promise<void> {
+    const said = by === undefined ? {} : { by };
+    await this.#tell(keys.map(({ kind, id }) => ({ kind: 'dismissed', key: { kind, id }, ...said })));
+  }
+
+  async doneBy(id: string): Promise<DoneBy | null> {
+    const { projections } = this.#environment.opened;
+    if (!fitsKey(id)) return null;
+    for (const kind of ATTENTION_KINDS) {
+      const noted = known(projections, { kind, id });
+      if (noted?.done === true && noted.by !== undefined) return noted.by;
+    }
+    return null;
   }
 
   async withdraw(keys: readonly AttentionKey[]): Promise<void> {

@@ -1,7 +1,8 @@
 /** The settings of accounts on MongoDB: a document for each, replaced whole, version after version; and the store's own marks. */
 import type { Account } from '../../domain/account.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
-import type { AccountTable, Marks } from '../../engine/store.ts';
+import type { Marks } from '../../engine/store/marks.ts';
+import type { AccountTable } from '../../engine/store.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import { fromBson, type Plain, toBson } from './documents.ts';
 import { Gathered } from './gathering.ts';

@@ -8,6 +8,7 @@ import {
   type AttentionItem,
   type AttentionKey,
   type AttentionPlace,
+  type DoneBy,
   itemOf,
 } from '../../engine/store.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
@@ -27,6 +28,8 @@ export interface AttentionDocument extends Plain {
   /** Absent in items of former builds. */
   amount?: number | null;
   about?: About;
+  /** Absent while it is on the list, and where nobody said it. */
+  doneBy?: Omit<DoneBy, 'at'> & { at: Date | string };
 }
 
 /** How long counts are taken to be still so: they are read by whoever watches, from several processes. */
@@ -140,10 +143,18 @@ export class MongoAttention implements Attention {
     if (items.length > 0) await noteAll(this.#connection, items);
   }
 
-  async dismiss(keys: readonly AttentionKey[]): Promise<void> {
+  async dismiss(keys: readonly AttentionKey[], by?: DoneBy): Promise<void> {
     this.#connection.check();
-    const updates = keys.map((key) => ({ q: { _id: idOf(key), done: false }, u: { $set: { done: true } } }));
+    const $set = toBson({ done: true, ...(by === undefined ? {} : { doneBy: { ...by } }) });
+    const updates = keys.map((key) => ({ q: { _id: idOf(key), done: false }, u: { $set } }));
     if (updates.length > 0) allTaken(await updateAll(this.#connection, 'attention', updates));
+  }
+
+  async doneBy(id: string): Promise<DoneBy | null> {
+    this.#connection.check();
+    const found = await this.#reads.find<AttentionDocument>('attention', { id, done: true });
+    const said = found.find(({ doneBy }) => doneBy !== undefined)?.doneBy;
+    return said === undefined ? null : { ...said, at: toIso(said.at) };
   }
 
   async withdraw(keys: readonly AttentionKey[]): Promise<void> {

@@ -72,6 +72,26 @@ export function attentionContract(context: ContractContext): void {
       same(await a.attention.find('nothing'), []);
     });
 
+    test('an item tells who was done with it, as long as it is known', async ({ open, now }) => {
+      const [a, b] = [await open('a'), await open('b')];
+      const by = {
+        at: iso(now()),
+        name: 'Ana "\u2028" $é',
+        reason: 'asked the bank',
+        role: 'operator',
+      } as const;
+      await a.attention.note([item('x', now()), item('y', now())]);
+      same(await b.attention.doneBy('x'), null);
+      await b.attention.dismiss([{ kind: 'stuck', id: 'x' }], by);
+      await b.attention.dismiss([{ kind: 'stuck', id: 'y' }]);
+      same([await a.attention.doneBy('x'), await a.attention.doneBy('y')], [by, null]);
+      await a.attention.dismiss([{ kind: 'stuck', id: 'x' }], { ...by, name: 'a later one' });
+      same(await a.attention.doneBy('x'), by);
+      await a.attention.withdraw([{ kind: 'stuck', id: 'x' }]);
+      same(await a.attention.doneBy('x'), null);
+      same(await a.attention.doneBy('x'.repeat(5_000)), null);
+    });
+
     test('appends and settlements note, too', async ({ open, now }) => {
       const store = await open('a');
       const note = { kind: 'return' as const, id: 'E1', what: 'given back', next: 'look' };

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Backlog } from '../../../src/engine/store/backlog.ts';
+import type { Marks } from '../../../src/engine/store/marks.ts';
 import {
   type AccountTable,
   type Attention,
   type DueIndex,
   itemOf,
   type Journal,
-  type Marks,
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
 import { appendAfter, cashoutCreated, chargeCreated, settings } from './builders.ts';
@@ -118,6 +118,7 @@ export function lifeContract(context: ContractContext): void {
         failedDeliveries: () => store.journal.failedDeliveries(null, 1),
         note: () => store.attention.note([attention(now())]),
         dismiss: () => store.attention.dismiss([{ kind: 'stuck', id: 'x' }]),
+        doneBy: () => store.attention.doneBy('x'),
         waiting: () => store.journal.waiting('cashout', null, new Date(now()).toISOString(), 1),
         'put behind': () => store.backlog.put([]),
         claimLooks: () => store.backlog.claimLooks(now(), 1),

@@ -1,12 +1,12 @@
 /** Faults for tests: what a store can do to its callers, named by method and moment. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Backlog } from '../../../src/engine/store/backlog.ts';
+import type { Marks } from '../../../src/engine/store/marks.ts';
 import {
   type AccountTable,
   type Attention,
   type DueIndex,
   type Journal,
-  type Marks,
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
 

@@ -26,6 +26,7 @@ import {
   type BankWait,
   type ChangePlace,
   type DeliveryRecord,
+  type DoneBy,
   hasFailed,
   type NumberedEntry,
   type Reads,
@@ -53,7 +54,7 @@ export class MemoryState {
   readonly #lookups = new Map<string, Map<string, LookupRow>>();
   readonly #deliveries = new Map<string, DeliveryRecord>();
   /** By kind and id: a cashout that is stuck may be quarantined as well. */
-  readonly #attention = new Map<string, { item: AttentionItem; done: boolean }>();
+  readonly #attention = new Map<string, { item: AttentionItem; done: boolean; by: DoneBy | null }>();
   readonly #accounts = new Map<string, Account>();
 
   head(account: string): Head {
@@ -204,7 +205,10 @@ export class MemoryState {
     if (claim !== null && !this.due.end(claim.token)) return false;
     if (next) this.due.add(next, now);
     if (record) this.#deliveries.set(record.id, record);
-    if (attention) this.#attention.set(`${attention.kind}:${attention.id}`, { item: attention, done: false });
+    if (attention)
+      this.#attention.set(`${attention.kind}:${attention.id}`, {
+        ...{ item: attention, done: false, by: null },
+      });
     return true;
   }
 
@@ -234,15 +238,20 @@ export class MemoryState {
   note(items: readonly AttentionItem[]): void {
     for (const item of items) {
       const key = `${item.kind}:${item.id}`;
-      if (!this.#attention.has(key)) this.#attention.set(key, { item, done: false });
+      if (!this.#attention.has(key)) this.#attention.set(key, { item, done: false, by: null });
     }
   }
 
-  dismiss(keys: readonly AttentionKey[]): void {
+  dismiss(keys: readonly AttentionKey[], by: DoneBy | null = null): void {
     for (const { kind, id } of keys) {
       const known = this.#attention.get(`${kind}:${id}`);
-      if (known !== undefined) known.done = true;
+      if (known?.done === false) Object.assign(known, { done: true, by });
     }
+  }
+
+  doneBy(id: string): DoneBy | null {
+    const known = [...this.#attention.values()].find(({ item, done, by }) => item.id === id && done && by);
+    return known?.by ?? null;
   }
 
   withdraw(keys: readonly AttentionKey[]): void {

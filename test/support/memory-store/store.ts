@@ -9,12 +9,12 @@
 
 import type { Backlog } from '../../../src/engine/store/backlog.ts';
 import { type Claim, type DueKind, isOf } from '../../../src/engine/store/due.ts';
+import type { Marks } from '../../../src/engine/store/marks.ts';
 import {
   type AccountTable,
   type Attention,
   type DueIndex,
   type Journal,
-  type Marks,
   type Store,
   StoreUnavailable,
 } from '../../../src/engine/store.ts';
@@ -151,7 +151,8 @@ export class MemoryStore implements Store {
       counts: this.#method('counts', () => state.counts()),
       find: this.#method('find', (id) => state.listed({}, null).filter((item) => item.id === id)),
       note: this.#method('note', (items) => state.note(items)),
-      dismiss: this.#method('dismiss', (keys) => state.dismiss(keys)),
+      dismiss: this.#method('dismiss', (keys, by) => state.dismiss(keys, by)),
+      doneBy: this.#method('doneBy', (id) => state.doneBy(id)),
       withdraw: this.#method('withdraw', (keys) => state.withdraw(keys)),
       dismissed: this.#method('dismissed', (ids) => state.dismissed(ids)),
     };

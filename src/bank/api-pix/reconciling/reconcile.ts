@@ -1,6 +1,6 @@
 /** Reconciliation: what is new in the bank's lists is looked at again and again, what lies further back once a day and a week. */
 import { RECONCILED_MARKS } from '../../../engine/bank.ts';
-import type { Marks } from '../../../engine/store.ts';
+import type { Marks } from '../../../engine/store/marks.ts';
 import type { Window } from '../payments.ts';
 import { BankLists, type BankListsOptions, type Moved } from './bank-lists.ts';
 import { bookedIn } from './journal-side.ts';

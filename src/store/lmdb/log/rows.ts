@@ -4,7 +4,7 @@
  */
 import type { Account } from '../../../domain/account.ts';
 import type { Due } from '../../../engine/store/due.ts';
-import type { AttentionItem, AttentionKey, DeliveryRecord } from '../../../engine/store.ts';
+import type { AttentionItem, AttentionKey, DeliveryRecord, DoneBy } from '../../../engine/store.ts';
 
 /** An item for ops; those of former builds have neither amount nor what they are about. */
 export type KeptItem = Pick<AttentionItem, 'kind' | 'id' | 'what' | 'next' | 'since'> &
@@ -20,7 +20,8 @@ export type Fact =
   | { kind: 'ended'; at: number; id: string }
   /** Unless it is known; `anew`: also where it is; `done`: off the list from its beginning. */
   | { kind: 'noted'; item: KeptItem; anew?: true; done?: true }
-  | { kind: 'dismissed'; key: AttentionKey }
+  /** `by`: who was done with it, where that was said. */
+  | { kind: 'dismissed'; key: AttentionKey; by?: DoneBy }
   | { kind: 'withdrawn'; key: AttentionKey }
   | { kind: 'account'; account: Account }
   | { kind: 'mark'; name: string; text: string };

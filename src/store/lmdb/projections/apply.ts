@@ -147,7 +147,7 @@ export function applyFact(projections: Projections, fact: Fact, number: number, 
       if (fact.done === true) dismiss(projections, fact.item);
       break;
     case 'dismissed':
-      dismiss(projections, fact.key);
+      dismiss(projections, fact.key, fact.by);
       break;
     case 'withdrawn':
       withdraw(projections, fact.key);

@@ -2,7 +2,7 @@
  * Items for a person to look at, as they are kept. Each known item has a row; what is on the list has another one, in
  * the order of the list, and is counted by kind.
  */
-import type { AttentionKey } from '../../../engine/store.ts';
+import type { AttentionKey, DoneBy } from '../../../engine/store.ts';
 import type { KeptItem } from '../log/rows.ts';
 import { keyOf } from './keys.ts';
 import type { Noted, Projections } from './projections.ts';
@@ -45,11 +45,13 @@ export function noteAnew(kept: Kept, item: KeptItem): void {
 }
 
 /** Takes an item off the list; it stays known. */
-export function dismiss(kept: Kept, key: AttentionKey): void {
+export function dismiss(kept: Kept, key: AttentionKey, by?: DoneBy): void {
   const noted = known(kept, key);
   if (noted === null || noted.done) return;
   unlist(kept, noted);
-  kept.attention.put(keyOf(key.kind, key.id), { item: noted.item, done: true });
+  kept.attention.put(keyOf(key.kind, key.id), {
+    ...{ item: noted.item, done: true, ...(by === undefined ? {} : { by }) },
+  });
 }
 
 /** Forgets an item. */

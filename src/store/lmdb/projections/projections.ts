@@ -4,7 +4,7 @@
  * up the log from the mark on.
  */
 import type { Account } from '../../../domain/account.ts';
-import type { DeliveryRecord } from '../../../engine/store.ts';
+import type { DeliveryRecord, DoneBy } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { Schedule } from '../due/schedule.ts';
 import type { Log } from '../log/log.ts';
@@ -18,6 +18,8 @@ import { Records } from './records.ts';
 export interface Noted {
   item: KeptItem;
   done: boolean;
+  /** Who was done with it, where that was said. */
+  by?: DoneBy;
 }
 
 /** One of an account's URLs behind which deliveries wait. */
