@@ -119,6 +119,7 @@ export class Auditor {
     if (request.kind === 'charge') this.#judgeCharge(request, answer, created);
     else if (request.kind === 'transfer') this.#judgeTransfer(operation, request, answer, created);
     else if (request.kind === 'adjust') this.#judgeAdjustment(operation, request, answer);
+    else if (request.kind === 'act') this.#judgeAct(request, answer);
     else if (request.kind === 'message') this.#judgeMessage(request, answer);
     else this.#judgeOrder(request, answer);
   }
@@ -170,6 +171,12 @@ export class Auditor {
     must(answer.kind === 'notAdjusted', `an adjustment was answered ${answer.kind}`);
     const isTaken = applied !== undefined && applied !== amount;
     must(isTaken || this.#lowestDuring(operation) + amount < 0, 'the balance would have sufficed');
+  }
+
+  #judgeAct({ id, asked }: Asked<'act'>, answer: Answer): void {
+    const known = this.model.actions.get(id);
+    if (answer.kind === 'acted') must(known === asked, 'an act that was answered has no entry');
+    else must(answer.kind === 'notActed' && known !== asked, `an act was answered ${answer.kind}`);
   }
 
   #judgeOrder(request: Asked<'refund'> | Asked<'cancel'>, answer: Answer): void {

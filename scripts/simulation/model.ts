@@ -92,8 +92,8 @@ export class Model {
   /** Amounts of returns by their ids. */
   readonly returns = new Map<string, number>();
   readonly adjustments = new Map<string, number>();
-  /** Ids of what ops did that is no message. */
-  readonly actions = new Set<string>();
+  /** What ops asked for that is no message, by its id. */
+  readonly actions = new Map<string, number>();
   /** By sequence number: the balance after a batch, and the lowest while it was decided, from the one before on. */
   readonly balances: { after: number; lowest: number }[] = [{ after: 0, lowest: 0 }];
   readonly legs: Record<string, number> = { available: 0, clearing: 0, fees: 0, bank: 0 };
@@ -176,7 +176,7 @@ export class Model {
     if (message.type === 'OPS') {
       must(moved === 0, `the action ${message.id} moved ${moved}`);
       must(!this.actions.has(message.id), `the action ${message.id} has two entries`);
-      this.actions.add(message.id);
+      this.actions.set(message.id, (message.data as { data: { asked: number } }).data.asked);
       return;
     }
     must(!this.adjustments.has(message.id), `the adjustment ${message.id} was applied twice`);

@@ -15,7 +15,9 @@ export type Request =
     }
   | { kind: 'refund'; transaction: string; amount: number | null; key: string | null }
   | { kind: 'cancel'; transaction: string }
-  | { kind: 'adjust'; id: string; amount: number; allowNegative: boolean };
+  | { kind: 'adjust'; id: string; amount: number; allowNegative: boolean }
+  /** Ops are about to do something that is no message. */
+  | { kind: 'act'; id: string; asked: number };
 
 /** `bankRefused`, `overloaded` and `malformed`: nothing happened. `unknown`: it may have taken effect. */
 export type Result =

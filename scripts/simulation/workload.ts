@@ -17,8 +17,8 @@ const PAYEE = 'someone@example.com';
 /** A key that the real bank knows nobody by. */
 const NOBODY = 'ninguem@example.com';
 /** How often each thing is asked for. What the bank says, only the sandbox lets others say. */
-const WITH_SANDBOX = { charge: 20, transfer: 25, message: 60, adjust: 5, refund: 12, cancel: 2 };
-const WITH_REAL_BANK = { charge: 30, transfer: 25, message: 0, adjust: 5, refund: 20, cancel: 5 };
+const WITH_SANDBOX = { charge: 20, transfer: 25, message: 60, adjust: 5, act: 2, refund: 12, cancel: 2 };
+const WITH_REAL_BANK = { charge: 30, transfer: 25, message: 0, adjust: 5, act: 2, refund: 20, cancel: 5 };
 
 export class Workload {
   readonly operations: Operation[] = [];
@@ -117,6 +117,8 @@ export class Workload {
           amount: random.int(12_000) - 4_000,
           allowNegative: random.perMille(100),
         };
+      case 'act':
+        return { kind, id: `o${random.int(40)}`, asked: random.int(2) };
       case 'refund':
       case 'cancel':
         return this.#order(kind);
@@ -222,6 +224,12 @@ export class Workload {
         const { id, amount, allowNegative } = request;
         const given = { id, amount, allowNegative, reason: 'simulated' };
         return { kind: 'answered', answer: await adjust(process.engine, account.id, given) };
+      }
+      case 'act': {
+        const { id, asked } = request;
+        const by = { name: 'ops', reason: null, role: 'operator' } as const;
+        const act = { kind: 'act', id, action: 'retry', data: { asked }, digest: `d${asked}`, by } as const;
+        return { kind: 'answered', answer: await process.engine.send(account.id, act) };
       }
       case 'message': {
         const { transaction, id, type, data, door } = request;

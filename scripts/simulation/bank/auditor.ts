@@ -228,7 +228,8 @@ export class BankAuditor {
       legs -= state.head(id).balances.bank;
       for (const { entries } of state.journal(id, 1, Number.POSITIVE_INFINITY))
         for (const { transaction, message } of entries)
-          if (transaction === null) adjusted += (message.data as { amount: number }).amount;
+          if (transaction === null && message.type === 'ADJUST')
+            adjusted += (message.data as { amount: number }).amount;
     }
     must(legs === booked + adjusted, `the leg is ${legs}, the bank's list comes to ${booked + adjusted}`);
   }
