@@ -19,6 +19,7 @@ import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from './engine/store.ts';
 import { OperatorError } from './errors.ts';
+import type { Act } from './ops/acting.ts';
 import { type Access, type OpenStore, openStore } from './store/open.ts';
 import { again } from './waiting.ts';
 
@@ -37,6 +38,8 @@ export interface Core extends OpenStore {
   payments: Payments;
   /** Null: this process is no server, or hasn't opened its doors yet. */
   consoleAt: Promise<ConsoleAt> | null;
+  /** Tells the log what ops did that is no message; a server has one. */
+  acted(act: Act): void;
   /** Resolves where the key is known to open what the store holds; before, nothing may be written. @throws OperatorError */
   checkKey(): Promise<void>;
 }
@@ -167,6 +170,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const parts = {
     ...{ config, incarnation, directory, accounts, bank, connection, bankNotes, engine, payments },
     consoleAt: null,
+    acted: () => {},
   };
   const known = access === 'read' ? ready : ready.then(() => expectNotAnothers(config, store));
   known.catch(() => {});

@@ -61,6 +61,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   bank: ['domain', 'engine'],
   webhooks: ['domain', 'engine', 'accounts', 'machines'],
   jobs: ['engine', 'bank', 'webhooks'],
+  ops: ['domain', 'engine', 'accounts', 'webhooks'],
   api: ['domain', 'engine', 'accounts'],
   // Its thread listens and logs as the server does, and it ends with it.
   console: ['api', 'domain', 'engine', 'server', 'store', 'clock.ts'],

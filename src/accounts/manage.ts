@@ -2,6 +2,7 @@
 
 import type { Account, Activity, Webhook } from '../domain/account.ts';
 import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
+import type { By } from '../domain/messages.ts';
 import type { AccountTable } from '../engine/store.ts';
 import { pause } from '../waiting.ts';
 import {
@@ -65,6 +66,35 @@ export interface AccountChanges {
   pixKey?: string;
 }
 
+/** What was asked for was done before, under the same id; nothing was changed. */
+export class DoneBefore extends Error {
+  /** As it is. */
+  readonly account: Account;
+
+  constructor(account: Account) {
+    super('it was done before, under this id: nothing was changed');
+    this.account = account;
+  }
+}
+
+/** The action of ops that a change is made by; `applied`: this is the first time that it is asked for. */
+export interface ChangeBy {
+  id: string;
+  applied: boolean;
+}
+
+/** So many ids of its last changes an account keeps. */
+const KEPT_CHANGES = 20;
+
+/** Whether an action's change was made; where its id may be among those that are kept no more, it was. */
+function wasMade({ lastChanges = [] }: Account, { id, applied }: ChangeBy): boolean {
+  return !applied && (lastChanges.includes(id) || lastChanges.length === KEPT_CHANGES);
+}
+
+function withChange(account: Account, { id }: ChangeBy): Account {
+  return { ...account, lastChanges: [...(account.lastChanges ?? []), id].slice(-KEPT_CHANGES) };
+}
+
 /** Others changed the account all the time; nothing was changed. */
 export class AccountBusy extends Error {}
 
@@ -87,9 +117,10 @@ export class Accounts {
     return this.#accounts.isEmpty();
   }
 
-  async create(wanted: NewAccount): Promise<IssuedAccount> {
+  /** `by`: who of ops makes it. */
+  async create(wanted: NewAccount, by?: By): Promise<IssuedAccount> {
     const { account, issued } = this.prepare(wanted);
-    await this.insert(account);
+    await this.insert(by === undefined ? account : { ...account, createdBy: by });
     return issued;
   }
 
@@ -138,30 +169,34 @@ export class Accounts {
    * Reads, changes what is stored by then, and writes, until nobody else was first; null where there is no such
    * account.
    * @throws AccountBusy after 5 s
+   * @throws DoneBefore
    */
   async #change<Result>(
     id: string,
+    action: ChangeBy | undefined,
     change: (account: Account) => { account: Account; result: Result },
   ): Promise<Result | null> {
     const until = performance.now() + BUSY_MS;
     for (let attempt = 0; ; attempt++) {
       const account = await this.#accounts.get(id);
       if (account === null) return null;
+      if (action !== undefined && wasMade(account, action)) throw new DoneBefore(account);
       const changed = change(account);
-      if (await this.#accounts.put({ ...changed.account, version: account.version + 1 }))
-        return changed.result;
+      const after = action === undefined ? changed.account : withChange(changed.account, action);
+      if (await this.#accounts.put({ ...after, version: account.version + 1 })) return changed.result;
       if (performance.now() >= until)
         throw new AccountBusy(`account ${id} is being changed by others all the time: nothing was changed`);
       await pause(Math.min(2 ** attempt, LONGEST_PAUSE_MS));
     }
   }
 
-  /** The account after the changes, and the secrets of URLs that are new. */
+  /** The account after the changes, and the secrets of URLs that are new. @throws AccountBusy, DoneBefore */
   set(
     id: string,
     changes: AccountChanges,
+    action?: ChangeBy,
   ): Promise<{ account: Account; issued: Record<string, string> } | null> {
-    return this.#change(id, (before) => {
+    return this.#change(id, action, (before) => {
       const issued: Record<string, string> = {};
       const { webhooks, ...rest } = changes;
       const account: Account = {
@@ -183,10 +218,14 @@ export class Accounts {
   }
 
   /** A new secret for a URL; null where there is no such account, false where it has no such URL. */
-  rotateWebhookSecret(id: string, url: string): Promise<{ url: string; secret: string } | false | null> {
+  rotateWebhookSecret(
+    id: string,
+    url: string,
+    action?: ChangeBy,
+  ): Promise<{ url: string; secret: string } | false | null> {
     const secret = newWebhookSecret();
     const until = new Date(this.#now() + ROTATION_MS).toISOString();
-    return this.#change<{ url: string; secret: string } | false>(id, (account) => {
+    return this.#change<{ url: string; secret: string } | false>(id, action, (account) => {
       if (!account.webhooks.some((webhook) => webhook.url === url)) return { account, result: false };
       const webhooks = account.webhooks.map((webhook) => {
         if (webhook.url !== url) return webhook;
@@ -199,10 +238,10 @@ export class Accounts {
   }
 
   /** A new credential pair; the old one stops working. */
-  rotateSecret(id: string): Promise<{ clientId: string; clientSecret: string } | null> {
+  rotateSecret(id: string, action?: ChangeBy): Promise<{ clientId: string; clientSecret: string } | null> {
     const clientId = newClientId();
     const clientSecret = newClientSecret();
-    return this.#change(id, (account) => ({
+    return this.#change(id, action, (account) => ({
       account: { ...account, clientId, secretHash: hashSecret(clientSecret) },
       result: { clientId, clientSecret },
     }));

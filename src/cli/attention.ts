@@ -3,22 +3,20 @@ import type { Command } from 'commander';
 import { now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
-import { attentionPage, dismissAttention, findAttention, type ListedPage } from '../engine/attention/list.ts';
+import { attentionPage, type ListedPage } from '../engine/attention/list.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
-import type { AttentionFilter, AttentionItem, AttentionPlace } from '../engine/store.ts';
+import type { AttentionFilter, AttentionItem, DoneBy } from '../engine/store.ts';
+import { finish, itemsWith } from '../ops/attention.ts';
+import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
 import { Values } from './options.ts';
 import { type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
 
-/** No item has a longer id, and the store's keys are bounded. */
-const MAX_ID = 400;
 const MAX_TEXT = 2_048;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 10_000;
-/** Items that are taken off the list together. */
-const DONE_TOGETHER = 500;
 
 interface FilterOptions {
   kind?: string;
@@ -26,6 +24,8 @@ interface FilterOptions {
   url?: string;
   since?: string;
 }
+
+type DoneOptions = FilterOptions & ActingOptions;
 
 interface ListOptions extends FilterOptions {
   limit?: string;
@@ -62,14 +62,16 @@ function itemText({ kind, id, account, amount, since, what, next }: ListedItem):
   return `${since}  ${kind}  ${id}${whose}${howMuch}\n  ${what}\n  next: ${next}`;
 }
 
-function notOnList(id: string): Failure {
-  return new Failure('ITEM_NOT_FOUND', `nothing on the list has the id ${id}`);
+function notOnList(id: string, by: DoneBy | null): Failure {
+  const who = by === null ? '' : `; ${by.name} was done with it at ${by.at}`;
+  return new Failure('ITEM_NOT_FOUND', `nothing on the list has the id ${id}${who}`);
 }
 
-async function itemsWith(core: Core, rule: StuckRule, id: string): Promise<AttentionItem[]> {
-  const items = id === '' || id.length > MAX_ID ? [] : await findAttention(core.store, rule, id);
-  if (items.length === 0) throw notOnList(id);
-  return items;
+/** The last of the items that have an id. @throws Failure where there is none */
+async function lastWith(core: Core, rule: StuckRule, id: string): Promise<AttentionItem> {
+  const last = (await itemsWith(core, rule, id)).at(-1);
+  if (last === undefined) throw notOnList(id, await core.store.attention.doneBy(id));
+  return last;
 }
 
 function list(config: Config, options: ListOptions): Work {
@@ -81,8 +83,7 @@ function list(config: Config, options: ListOptions): Work {
   return async (core) => {
     const rule = ruleOf(core, config);
     // One id may be on the list for several reasons: the page begins behind the last of them.
-    const after =
-      options.after === undefined ? null : ((await itemsWith(core, rule, options.after)).at(-1) ?? null);
+    const after = options.after === undefined ? null : await lastWith(core, rule, options.after);
     return pageOutcome(await attentionPage(core.store, rule, filter, after, limit));
   };
 }
@@ -97,52 +98,21 @@ function pageOutcome(page: ListedPage): Outcome {
   return { document: { items, more: page.more }, text: lines.join('\n\n') };
 }
 
-function fitsAll(item: AttentionItem, { kind, account, url, since }: AttentionFilter): boolean {
-  return (
-    (kind === undefined || item.kind === kind) &&
-    (account === undefined || item.about.account === account) &&
-    (url === undefined || item.about.url === url) &&
-    (since === undefined || item.since >= since)
-  );
-}
-
-/** Takes off the list all that fits, a page at a time; gives their ids. */
-async function doneByFilter({ store }: Core, rule: StuckRule, filter: AttentionFilter): Promise<string[]> {
-  const done: string[] = [];
-  let after: AttentionPlace | null = null;
-  for (;;) {
-    const page: ListedPage = await attentionPage(store, rule, filter, after, DONE_TOGETHER);
-    await dismissAttention(store, page.items);
-    done.push(...page.items.map(({ id }) => id));
-    after = page.last;
-    if (page.more === 0 || after === null) return done;
-  }
-}
-
-async function doneByIds(
-  core: Core,
-  rule: StuckRule,
+function done(
+  { config, user }: { config: Config; user: string },
   ids: readonly string[],
-  filter: AttentionFilter,
-): Promise<string[]> {
-  const named = await Promise.all(ids.map((id) => itemsWith(core, rule, id)));
-  const items = named.flat().filter((item) => fitsAll(item, filter));
-  const [first = ''] = ids;
-  if (items.length === 0) throw notOnList(first);
-  await dismissAttention(core.store, items);
-  return [...new Set(items.map(({ id }) => id))];
-}
-
-function done(config: Config, ids: readonly string[], options: FilterOptions): Work {
+  options: DoneOptions,
+): Work {
   const values = new Values();
   const filter = filterOf(options, values);
   const isFiltered = Object.keys(filter).length > 0;
+  const acting = actingOf(options, user, values);
   values.check();
   if (ids.length === 0 && !isFiltered) throw wrongUsage('name items by their ids, or by an option');
   return async (core) => {
-    const rule = ruleOf(core, config);
-    const taken =
-      ids.length === 0 ? await doneByFilter(core, rule, filter) : await doneByIds(core, rule, ids, filter);
+    const finished = await finish(core, ruleOf(core, config), ids, filter, acting);
+    if (finished.kind === 'notOnList') throw notOnList(finished.id, finished.by);
+    const taken = finished.ids;
     const isSingle = ids.length === 1 && !isFiltered;
     const text = taken.length === 0 ? 'nothing on the list fits' : `done: ${taken.join(', ')}`;
     return { document: { done: isSingle ? ids[0] : taken }, text };
@@ -160,18 +130,16 @@ export function addAttentionCommands(program: Command, shell: Shell): void {
     .option('--limit <items>', `at most so many, to ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
     .option('--after <id>', 'only what is listed behind this item')
     .action(async (options: ListOptions) => shell.run('reads', list(shell.config(), options)));
-  attention
+  const finishing = attention
     .command('done [ids...]')
     .description('takes items off the list; their entries stay')
     .option('--kind <kind>', 'all of this kind')
     .option('--account <id>', 'all of this account')
     .option('--url <url>', 'all about this URL')
-    .option('--since <time>', 'all of this time or later (RFC 3339)')
-    .action(async (ids: string[], options: FilterOptions, command: Command) =>
-      // Options that both commands have are taken by the outer one.
-      shell.run(
-        'writes',
-        done(shell.config(), ids, { ...command.parent?.opts<FilterOptions>(), ...options }),
-      ),
-    );
+    .option('--since <time>', 'all of this time or later (RFC 3339)');
+  addActing(finishing).action(async (ids: string[], options: DoneOptions, command: Command) => {
+    // Options that both commands have are taken by the outer one.
+    const all = { ...command.parent?.opts<FilterOptions>(), ...options };
+    await shell.run('writes', done({ config: shell.config(), user: shell.user }, ids, all));
+  });
 }

@@ -8,6 +8,7 @@ import { elapsed, now } from '../clock.ts';
 import { readBankConfig } from '../config.ts';
 import type { Core } from '../core.ts';
 import { lookUp } from '../engine/lookups.ts';
+import { addByAndReason, type ByOptions, byOf } from './by.ts';
 import { Failure, REFUSED, WRONG_USAGE } from './failure.ts';
 import { findTransaction } from './find.ts';
 import { Values } from './options.ts';
@@ -97,7 +98,10 @@ function reportText(report: Report): string {
   return [sums, ...(differences.length === 0 ? ['Nothing differs.'] : differences), ...unseen].join('\n');
 }
 
-function giveBack(given: string): Work {
+function giveBack(user: string, given: string, options: ByOptions): Work {
+  const values = new Values();
+  const by = byOf(options, user, values);
+  values.check();
   return async (core) => {
     const { connection } = connectionOf(core);
     const { journal } = core.store;
@@ -109,7 +113,7 @@ function giveBack(given: string): Work {
     if ('refusal' in next) throw new Failure('RETURN_REFUSED', next.refusal);
     const { number, returnId, amount } = next;
     const order = { amount, endToEndId: given, number, reason: 'given back once more' };
-    await core.engine.send(record.account, { kind: 'returnAgain', transaction: record.id, ...order });
+    await core.engine.send(record.account, { kind: 'returnAgain', transaction: record.id, ...order, by });
     const text = `return ${returnId} of ${reais(amount)} is ordered; the server carries it out`;
     return { document: { returnId }, text };
   };
@@ -132,8 +136,10 @@ export function addBankCommands(program: Command, shell: Shell): void {
     .requiredOption('--from <time>', 'the first moment, 2026-01-31T00:00:00-03:00 for one')
     .requiredOption('--to <time>', 'the last moment')
     .action(async (options: { from?: string; to?: string }) => shell.run('writes', reconcile(options)));
-  bank
+  const returning = bank
     .command('return <id>')
-    .description("gives a payment back once more, where the bank couldn't before: by its end-to-end id")
-    .action(async (id: string) => shell.run('writes', giveBack(id)));
+    .description("gives a payment back once more, where the bank couldn't before: by its end-to-end id");
+  addByAndReason(returning).action(async (id: string, options: ByOptions) =>
+    shell.run('writes', giveBack(shell.user, id, options)),
+  );
 }

@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { addresses } from '../console/addresses.ts';
 import { makeLink } from '../console/passes.ts';
 import type { Role } from '../console/shapes.ts';
-import { systemUser } from '../console/user.ts';
 import type { Core } from '../core.ts';
 import { Failure } from './failure.ts';
 import { Values } from './options.ts';
@@ -60,15 +59,15 @@ function givenUrl(text: string, values: Values): string {
   return isFit ? new URL(text).origin : '';
 }
 
-function link({ role: givenRole, by: givenBy, url: givenAddress }: ConsoleOptions): Work {
+function link(user: string, { role: givenRole, by: givenBy, url: givenAddress }: ConsoleOptions): Work {
   const values = new Values();
   const role = values.choice('--role', givenRole, ROLES);
-  const by = givenBy === undefined ? null : values.text('--by', givenBy, MAX_NAME);
+  const by = values.text('--by', givenBy ?? user, MAX_NAME);
   const given = givenAddress === undefined ? null : givenUrl(givenAddress, values);
   values.check();
   return async (core): Promise<Outcome> => {
     const url = given ?? (await consoleUrl(core));
-    const visitor = { by: by ?? systemUser(), role };
+    const visitor = { by, role };
     const key = await makeLink(core.store.marks, visitor, core.now());
     const address = `${url}/#k=${key}`;
     return { document: { url: address, ...visitor }, text: address };
@@ -84,5 +83,5 @@ export function addConsoleCommand(program: Command, shell: Shell): void {
     .option('--by <name>', "who signs in (default: the system's user)")
     .option('--url <url>', "the console's address, where another one is meant than the command finds")
     // Where no server runs, nothing may be made.
-    .action(async (options: ConsoleOptions) => shell.run('reads', link(options)));
+    .action(async (options: ConsoleOptions) => shell.run('reads', link(shell.user, options)));
 }

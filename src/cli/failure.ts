@@ -1,11 +1,12 @@
 /** How a command fails: what is told, and the exit code. */
-import { AccountBusy } from '../accounts/manage.ts';
+import { AccountBusy, DoneBefore } from '../accounts/manage.ts';
 import { ConfigError } from '../config.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { Overloaded } from '../engine/actors/host.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { OperatorError, textOf } from '../errors.ts';
 import { HolderLost } from '../holder/asking.ts';
+import { ActionRefused } from '../ops/acting.ts';
 
 export const REFUSED = 1;
 export const WRONG_USAGE = 2;
@@ -62,6 +63,8 @@ export function failureOf(error: unknown): Failure {
     const message = `${error.message}: ${error.mistakes.join('; ')}`;
     return new Failure('INVALID_CONFIGURATION', message, { mistakes: error.mistakes }, WRONG_USAGE);
   }
+  if (error instanceof ActionRefused) return new Failure('ID_REUSED', error.message);
+  if (error instanceof DoneBefore) return new Failure('DONE_BEFORE', error.message);
   if (error instanceof AccountBusy) return new Failure('ACCOUNT_BUSY', error.message);
   if (error instanceof OperatorError) return new Failure('STORE_NOT_OPENED', error.message);
   if (error instanceof Overloaded || error instanceof StoreUnavailable || error instanceof HolderLost) {

@@ -1,7 +1,7 @@
 /** The command line: all commands on a store, as whoever runs them parses them. */
 import { Command, CommanderError } from 'commander';
 import { GivenWay } from '../holder/works.ts';
-import { addAccountCommands } from './account.ts';
+import { addAccountCommands } from './account/account.ts';
 import { addAttentionCommands } from './attention.ts';
 import { addAuditCommands } from './audit.ts';
 import { addBankCommands } from './bank.ts';

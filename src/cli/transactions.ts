@@ -4,13 +4,12 @@ import type { Command } from 'commander';
 import { represent } from '../api/representation.ts';
 import { now } from '../clock.ts';
 import type { Core } from '../core.ts';
-import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
-import { transactionId } from '../engine/finding/find.ts';
 import { deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
-import { type Retried, type RetryFilter, retryAll, retryDeliveries } from '../webhooks/retry.ts';
+import { type Retried, type RetryFilter, retry } from '../ops/retry.ts';
+import { type ActingOptions, actingOf, addActing, addByAndReason, type ByOptions, byOf } from './by.ts';
 import { Failure, invalidValues, transactionNotFound, wrongUsage } from './failure.ts';
 import { findById, findTransaction } from './find.ts';
 import { Values } from './options.ts';
@@ -21,7 +20,7 @@ const MAX_MESSAGE_ID = 255;
 const MAX_TEXT = 2_048;
 const ALL_TYPES: readonly string[] = [...new Set([...MESSAGE_TYPES['pix-in'], ...MESSAGE_TYPES.cashout])];
 
-interface SendOptions {
+interface SendOptions extends ByOptions {
   id?: string;
   data?: string;
 }
@@ -31,7 +30,8 @@ function shownEntry({ seq, entry }: HistoryEntry): object {
   const { id, type, data, door } = entry.message;
   const refusal = entry.refusal === null ? null : { code, text: entry.refusal };
   const events = entry.events.map((event) => ({ id: event.id, name: event.name }));
-  return { seq, at, door, message: { id, type, data }, from, to, refusal, postings, events };
+  const by = entry.message.by ?? null;
+  return { seq, at, door, by, message: { id, type, data }, from, to, refusal, postings, events };
 }
 
 function entryLines({ seq, entry }: HistoryEntry): string[] {
@@ -41,6 +41,9 @@ function entryLines({ seq, entry }: HistoryEntry): string[] {
   const lines = [`  ${entry.at}  #${seq}  ${message.type.padEnd(10)}  ${change}`];
   const indent = ' '.repeat(28);
   if (message.id !== '') lines.push(`${indent}message ${message.id}, through ${message.door}`);
+  const { by } = message;
+  if (by !== undefined)
+    lines.push(`${indent}by ${by.name} (${by.role})${by.reason === null ? '' : `: ${by.reason}`}`);
   for (const { leg, amount } of entry.postings) lines.push(`${indent}${leg.padEnd(10)} ${reais(amount)}`);
   for (const { name, id } of entry.events) lines.push(`${indent}event ${name}  ${id}`);
   return lines;
@@ -122,31 +125,30 @@ function sentOutcome(record: TransactionRecord, answer: MessageAnswer): Outcome 
   }
 }
 
-function send(given: string, type: string, options: SendOptions): Work {
+function send(user: string, given: string, type: string, options: SendOptions): Work {
   const values = new Values();
   if (!ALL_TYPES.includes(type)) values.wrong('type', `must be one of ${ALL_TYPES.join(', ')}`);
   const id = options.id === undefined ? null : values.text('--id', options.id, MAX_MESSAGE_ID);
   const data = options.data === undefined ? null : values.object('--data', options.data);
+  const by = byOf(options, user, values);
   values.check();
   return async ({ store, payments }) => {
     const record = await findById(store.journal, given);
-    return sentOutcome(record, await payments.tell(record, { id, type, data }, 'ops'));
+    return sentOutcome(record, await payments.tell(record, { id, type, data }, 'ops', { by }));
   };
 }
 
-interface RetryOptions {
+interface RetryOptions extends ActingOptions {
   account?: string;
   url?: string;
   since?: string;
 }
 
-function retryFilter({ account, url, since }: RetryOptions): RetryFilter {
-  const values = new Values();
+function retryFilter({ account, url, since }: RetryOptions, values: Values): RetryFilter {
   const filter: RetryFilter = {};
   if (account !== undefined) filter.account = values.text('--account', account, MAX_TEXT);
   if (url !== undefined) filter.url = values.text('--url', url, MAX_TEXT);
   if (since !== undefined) filter.since = values.time('--since', since);
-  values.check();
   return filter;
 }
 
@@ -169,21 +171,16 @@ function retriedOf(outcome: Retried): string[] {
   }
 }
 
-function retry(given: readonly string[], options: RetryOptions): Work {
-  const filter = retryFilter(options);
-  if (given.length === 0 && Object.keys(filter).length === 0)
+function tryAgain(user: string, ids: readonly string[], options: RetryOptions): Work {
+  const values = new Values();
+  const filter = retryFilter(options, values);
+  const acting = actingOf(options, user, values);
+  values.check();
+  if (ids.length === 0 && Object.keys(filter).length === 0)
     throw wrongUsage('name deliveries by ids, or by --account, --url or --since');
-  const ids = given.map((text) => {
-    const id = parseEventOrDeliveryId(text) === null ? transactionId(text) : text;
-    if (id === null) throw transactionNotFound(text);
-    return id;
-  });
-  return async ({ store }) => {
-    const retried =
-      ids.length === 0
-        ? await retryAll(store, filter, now())
-        : retriedOf(await retryDeliveries(store, ids, filter, now()));
-    const what = given.length === 0 ? 'that fits' : `of ${given.join(', ')}`;
+  return async (core) => {
+    const retried = retriedOf(await retry(core, ids, filter, acting));
+    const what = ids.length === 0 ? 'that fits' : `of ${ids.join(', ')}`;
     const text =
       retried.length === 0 ? `nothing ${what} is dead or rejected` : `tried again: ${retried.join(', ')}`;
     return { document: { retried }, text };
@@ -201,15 +198,15 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
     .action(async (id: string, options: { account?: string }) =>
       shell.run('reads', (core) => inspect(core, id, options.account)),
     );
-  program
+  const sending = program
     .command('send <id> <type>')
     .description("a message to a transaction, through the same door as the bank's")
     .option('--id <message id>', 'a message is applied once for an id (default: a random one)')
-    .option('--data <json>', "the message's data, a JSON object")
-    .action(async (id: string, type: string, options: SendOptions) =>
-      shell.run('writes', send(id, type, options)),
-    );
-  program
+    .option('--data <json>', "the message's data, a JSON object");
+  addByAndReason(sending).action(async (id: string, type: string, options: SendOptions) =>
+    shell.run('writes', send(shell.user, id, type, options)),
+  );
+  const retrying = program
     .command('deliveries')
     .description('webhook deliveries')
     .command('retry [ids...]')
@@ -218,6 +215,8 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
     )
     .option('--account <id>', 'all such of this account')
     .option('--url <url>', 'all such to this URL')
-    .option('--since <time>', 'all such whose last attempt was at this time or later (RFC 3339)')
-    .action(async (ids: string[], options: RetryOptions) => shell.run('writes', retry(ids, options)));
+    .option('--since <time>', 'all such whose last attempt was at this time or later (RFC 3339)');
+  addActing(retrying).action(async (ids: string[], options: RetryOptions) =>
+    shell.run('writes', tryAgain(shell.user, ids, options)),
+  );
 }

@@ -1,5 +1,6 @@
 /** A merchant's account: its settings. What happens to its money is in its journal. */
 import type { FeePolicy } from './fees.ts';
+import type { By } from './messages.ts';
 
 /** A webhook secret, sealed under SECRETS_KEY. `until`: it signs no longer after this time (ISO 8601). */
 export interface SealedSecret {
@@ -42,6 +43,10 @@ export interface Account {
   merchantName: string;
   merchantCity: string;
   createdAt: string;
+  /** Who of ops made it; absent in the demo account, and in what former builds stored. */
+  createdBy?: By;
+  /** Ids of ops' last changes, the newest last: one that comes again changes nothing. Absent where there were none. */
+  lastChanges?: string[];
 }
 
 const RANDOM_KEY = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -13,6 +13,8 @@ export interface Settings {
 /** A command line that is to be run by whoever holds the folder. */
 export interface Request {
   args: string[];
+  /** The system's user who gave it. */
+  user: string;
   settings: Settings;
   json: boolean;
   /** Whether somebody reads how far the work has come. */
@@ -103,19 +105,20 @@ export function askedIn(message: unknown): Asked | null {
     type,
     version,
     args,
+    user,
     settings,
     json,
     isWatched,
   }: Partial<Record<keyof Request | 'type' | 'version', unknown>> = message;
   if (!isText(version)) return null;
   if (type === 'giveWay') return { type, version };
-  if (type !== 'run' || !Array.isArray(args) || !args.every(isText)) return null;
+  if (type !== 'run' || !Array.isArray(args) || !args.every(isText) || !isText(user)) return null;
   if (typeof settings !== 'object' || settings === null) return null;
   const { stuckAfterS, allowPrivateWebhooks }: Partial<Record<keyof Settings, unknown>> = settings;
   if (!Number.isSafeInteger(stuckAfterS) || typeof stuckAfterS !== 'number') return null;
   if (typeof allowPrivateWebhooks !== 'boolean') return null;
   const own = { stuckAfterS, allowPrivateWebhooks };
-  return { type, version, args, settings: own, json: json === true, isWatched: isWatched === true };
+  return { type, version, args, user, settings: own, json: json === true, isWatched: isWatched === true };
 }
 
 /** A holder's message; null for what is none. */

@@ -123,6 +123,7 @@ export async function start(
   const onNotice = (text: string): void => log.warn(text);
   const { core, hold } = await openHeld(config, { onFatal, onNotice }, runOn);
   const { engine, store } = core;
+  core.acted = (act) => log.info(act, 'ops acted');
   const metrics = openMetrics(core, log);
   const bankSide = await openBankSide(core, log, metrics);
   const { desk, timers, dispatcher, clocks, sender } = await openWorkers(core, log, metrics, bankSide.jobs);

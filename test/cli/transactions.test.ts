@@ -33,7 +33,7 @@ test('send goes through the door of ops, and inspect shows it all', async () => 
   assert.equal(keys(inspected), ['deliveries', 'entries', 'snapshot', 'timers', 'transaction']);
   assert.equal(at(inspected, 'transaction'), transaction);
   const [created, payment, refusal] = list(inspected, 'entries');
-  const parts = ['at', 'door', 'events', 'from', 'message', 'postings', 'refusal', 'seq', 'to'];
+  const parts = ['at', 'by', 'door', 'events', 'from', 'message', 'postings', 'refusal', 'seq', 'to'];
   assert.equal(keys(created ?? null), parts);
   assert.equal([at(created ?? null, 'door'), at(created ?? null, 'refusal')], ['api', null]);
   assert.equal(keys(created ?? null, 'events.0'), ['id', 'name']);

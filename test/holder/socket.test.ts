@@ -23,7 +23,7 @@ const SELF: Self = {
   ...{ version: VERSION, what: 'verify' },
 };
 const REQUEST = {
-  ...{ args: ['account', 'list'], json: false, isWatched: false },
+  ...{ args: ['account', 'list'], user: 'ops', json: false, isWatched: false },
   settings: { stuckAfterS: 7, allowPrivateWebhooks: true },
 };
 
@@ -222,7 +222,7 @@ test('who doesn’t read its output holds nobody up', async () => {
     const slow = connect(holder.socket ?? '').on('error', () => {});
     const { settings } = REQUEST;
     slow.write(
-      `${JSON.stringify({ type: 'run', version: VERSION, args: ['much'], settings, json: false, isWatched: false })}\n`,
+      `${JSON.stringify({ type: 'run', version: VERSION, args: ['much'], user: 'ops', settings, json: false, isWatched: false })}\n`,
     );
     await sleep(200);
     assert.equal((await asked(folder, holder)).answer, { kind: 'ended', code: 3, out: [] });
@@ -327,8 +327,9 @@ test('an asker that has gone stops what it asked to read, and nothing that write
     works = hold.works;
     for (const kind of ['reads', 'writes']) {
       const socket = connect(holder.socket ?? '').on('error', () => {});
-      const { settings } = REQUEST;
-      socket.resume().write(`${JSON.stringify({ type: 'run', version: VERSION, args: [kind], settings })}\n`);
+      const { settings, user } = REQUEST;
+      const asked = { type: 'run', version: VERSION, args: [kind], user, settings };
+      socket.resume().write(`${JSON.stringify(asked)}\n`);
       await sleep(100);
       socket.destroy();
     }

@@ -23,10 +23,15 @@ async function attentionIds(copy: Copy, kind: string): Promise<string[]> {
   return items.map((item) => text(item, 'id'));
 }
 
-/** An entry as its build told it: those up to 70ffb18 said neither its door nor why it was refused; no code was stored then. */
+/**
+ * An entry as its build told it: those up to 70ffb18 said neither its door nor why it was refused, no code was stored
+ * then; and those up to 9d9e428 kept nobody who had sent it.
+ */
 function asToldBefore(entry: Json, told: Json): Json {
-  if (Object.hasOwn(object(told), 'door')) return entry;
-  const { door, refusal, ...before } = object(entry);
+  const { by, ...unsigned } = object(entry);
+  assert.is(by, null);
+  if (Object.hasOwn(object(told), 'door')) return unsigned;
+  const { door, refusal, ...before } = unsigned;
   assert.ok(['api', 'bank', 'sandbox', 'ops', 'clock'].includes(String(door)));
   if (refusal !== null) {
     assert.is(at(entry, 'refusal.code'), null);

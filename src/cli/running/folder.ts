@@ -33,6 +33,8 @@ export interface Errand {
   config: Config;
   /** The command line. */
   args: readonly string[];
+  /** The system's user who gave it. */
+  user: string;
   /** The command's name. */
   name: string;
   kind: WorkKind;
@@ -130,7 +132,7 @@ class InFolder {
 
   /** In the process that holds the folder; null where nothing was done. @throws OperatorError after a while of that */
   async #there(): Promise<number | null> {
-    const { args, config, output } = this.#errand;
+    const { args, user, config, output } = this.#errand;
     const folder = this.#folder;
     const version = this.#version;
     const holder = holderOf(folder);
@@ -141,7 +143,7 @@ class InFolder {
     const { stuckAfterS, allowPrivateWebhooks } = config;
     const settings = { stuckAfterS, allowPrivateWebhooks };
     const { json, isWatched } = output;
-    const request = { args: [...args], settings, json, isWatched };
+    const request = { args: [...args], user, settings, json, isWatched };
     const answer = await askToRun({ folder, holder, version }, request, (text) => output.aside(text));
     if (answer.kind === 'ended') {
       for (const text of answer.out) output.given(text);

@@ -24,6 +24,10 @@ class CallShell extends Shell {
     return { ...this.#core.config, ...this.#call.settings };
   }
 
+  get user(): string {
+    return this.#call.user;
+  }
+
   async run(kind: WorkKind, work: Work): Promise<void> {
     const { output, command: name } = this;
     const { gone } = this.#call;

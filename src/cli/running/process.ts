@@ -1,5 +1,6 @@
 /** The shell of a process of its own: its configuration, and where a command's work is done. */
 import { type Config, readConfig } from '../../config.ts';
+import { systemUser } from '../../console/user.ts';
 import { type Core, writeFailure } from '../../core.ts';
 import { OperatorError } from '../../errors.ts';
 import type { WorkKind } from '../../holder/works.ts';
@@ -40,6 +41,10 @@ export class ProcessShell extends Shell {
     return readConfig();
   }
 
+  get user(): string {
+    return systemUser();
+  }
+
   async run(kind: WorkKind, work: Work): Promise<void> {
     const { output, command: name } = this;
     const config = this.config();
@@ -48,7 +53,8 @@ export class ProcessShell extends Shell {
       return;
     }
     const onFatal = (error: Error): never => this.fatal(error);
-    this.exitCode = await runInFolder({ config, args: this.#args, name, kind, work, output, onFatal });
+    const own = { config, args: this.#args, user: this.user };
+    this.exitCode = await runInFolder({ ...own, name, kind, work, output, onFatal });
   }
 
   /** All that the work wrote is durable when this resolves. */

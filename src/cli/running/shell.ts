@@ -30,6 +30,9 @@ export abstract class Shell {
   /** @throws ConfigError */
   abstract config(): Config;
 
+  /** The system's user who gave the command; `uid N` where it has no name. */
+  abstract get user(): string;
+
   /** Does a command's work, and ends the command with what it has to say. */
   abstract run(kind: WorkKind, work: Work): Promise<void>;
 

@@ -11,6 +11,7 @@ import type {
   AttentionPlace,
   BankWait,
   ChangePlace,
+  DoneBy,
   Store,
 } from '../store.ts';
 import {
@@ -203,7 +204,7 @@ async function worded(
 }
 
 /** The item with account and amount of the transaction that it is about, which items of former builds do not name. */
-async function completed({ journal }: Sources, item: AttentionItem): Promise<AttentionItem> {
+export async function completed({ journal }: Sources, item: AttentionItem): Promise<AttentionItem> {
   if (item.amount !== null && item.about.account !== null) return item;
   const named = item.about.transaction ?? parseEventOrDeliveryId(item.id)?.transaction;
   const record = named === undefined ? null : await journal.transaction(named);
@@ -269,9 +270,13 @@ function comesOnce({ kind, id }: AttentionItem): boolean {
 }
 
 /** Takes items off the list; a stuck transaction comes back once it has changed and waits too long again. */
-export async function dismissAttention(store: Sources, items: readonly AttentionItem[]): Promise<void> {
+export async function dismissAttention(
+  store: Sources,
+  items: readonly AttentionItem[],
+  by: DoneBy,
+): Promise<void> {
   const marks = items.filter(isMadeAnew).map((item) => ({ ...item, id: stuckMark(item) }));
   if (marks.length > 0) await store.attention.note(marks);
-  await store.attention.dismiss([...marks, ...items.filter((item) => !comesOnce(item))]);
+  await store.attention.dismiss([...marks, ...items.filter((item) => !comesOnce(item))], by);
   await store.attention.withdraw(items.filter(comesOnce));
 }

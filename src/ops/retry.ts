@@ -1,5 +1,6 @@
-/** Dead or rejected deliveries get a new round of attempts, whichever door asks for it. */
+/** Dead or rejected deliveries get a new round of attempts, whichever door of ops asks for it. */
 import { parseEventOrDeliveryId } from '../domain/events.ts';
+import { transactionId } from '../engine/finding/find.ts';
 import { deliveriesOf, takenBy } from '../engine/history.ts';
 import {
   type DeliveryRecord,
@@ -8,7 +9,8 @@ import {
   type Settlement,
   type Store,
 } from '../engine/store.ts';
-import { revived } from './delivery.ts';
+import { revived } from '../webhooks/delivery.ts';
+import { type Acting, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
 
 /** Which deliveries are meant; an option that is left out fits all. */
 export interface RetryFilter {
@@ -66,7 +68,8 @@ async function failedOf(
   id: string,
 ): Promise<{ kind: 'failed'; failed: Failed[] } | Exclude<Retried, { kind: 'retried' }>> {
   const parsed = parseEventOrDeliveryId(id);
-  const record = await journal.transaction(parsed === null ? id : parsed.transaction);
+  const transaction = parsed === null ? transactionId(id) : parsed.transaction;
+  const record = transaction === null ? null : await journal.transaction(transaction);
   if (record === null) return { kind: 'noTransaction', id };
   const history = await takenBy(journal, record);
   const named = deliveriesOf(history).filter(
@@ -86,27 +89,6 @@ async function failedOf(
   return { kind: 'failed', failed };
 }
 
-/**
- * Tries deliveries (`dlv_...`) again, or all dead and rejected ones of an event (`evt_...`) or a transaction's id, as
- * far as they fit. Where one of the ids is nothing, nothing is changed.
- */
-export async function retryDeliveries(
-  store: Sources,
-  ids: readonly string[],
-  filter: RetryFilter,
-  now: number,
-): Promise<Retried> {
-  const all = new Map<string, Failed>();
-  for (const id of ids) {
-    const found = await failedOf(store, id);
-    if (found.kind !== 'failed') return found;
-    for (const failed of found.failed) if (fits(failed, filter)) all.set(failed.record.id, failed);
-  }
-  const records = [...all.values()].map(({ record }) => record);
-  await revive(store, records, now);
-  return { kind: 'retried', deliveries: records.map(({ id }) => id) };
-}
-
 /** The URLs of a transaction's deliveries, by their ids. */
 async function urlsOf({ journal }: Sources, transaction: string): Promise<Map<string, string>> {
   const record = await journal.transaction(transaction);
@@ -114,9 +96,8 @@ async function urlsOf({ journal }: Sources, transaction: string): Promise<Map<st
   return new Map(named.map(({ id, url }) => [id, url]));
 }
 
-/** Tries all dead and rejected deliveries that fit again, a page at a time; gives their ids. */
-export async function retryAll(store: Sources, filter: RetryFilter, now: number): Promise<string[]> {
-  const retried: string[] = [];
+/** All failed deliveries that fit, page by page. */
+async function* fitting(store: Sources, filter: RetryFilter): AsyncGenerator<DeliveryRecord[]> {
   let after: DeliveryRecord | null = null;
   for (;;) {
     const page: DeliveryRecord[] = await store.journal.failedDeliveries(after, PAGE);
@@ -125,10 +106,66 @@ export async function retryAll(store: Sources, filter: RetryFilter, now: number)
     const urls = new Map<string, string>();
     for (const transaction of filter.url === undefined ? [] : new Set(own.map((each) => each.transaction)))
       for (const [id, url] of await urlsOf(store, transaction)) urls.set(id, url);
-    const fitting = own.filter((record) => fits({ record, url: urls.get(record.id) ?? '' }, filter));
-    await revive(store, fitting, now);
-    retried.push(...fitting.map(({ id }) => id));
-    if (page.length < PAGE) return retried;
+    yield own.filter((record) => fits({ record, url: urls.get(record.id) ?? '' }, filter));
+    if (page.length < PAGE) return;
     after = page.at(-1) ?? null;
   }
+}
+
+/** The failed deliveries that ids name, as far as they fit, in one page. */
+async function* named(failed: readonly Failed[], filter: RetryFilter): AsyncGenerator<DeliveryRecord[]> {
+  const all = new Map<string, DeliveryRecord>();
+  for (const each of failed) if (fits(each, filter)) all.set(each.record.id, each.record);
+  yield [...all.values()];
+}
+
+/** Whether the entry of an action that comes again still has the delivery to start: it failed before, and not since. */
+function isOwed({ attempts }: DeliveryRecord, { at, applied }: Recorded): boolean {
+  return applied || (attempts.at(-1)?.at ?? '') <= at;
+}
+
+/**
+ * Tries deliveries again: those that ids name (`dlv_...`, or all dead and rejected ones of an event, `evt_...`, or of a
+ * transaction), as far as they fit, or without ids all that fit. Where one of the ids is nothing, nothing is changed.
+ * What is tried again is what the accounts' entries tell of, which are written before.
+ * @throws ActionRefused
+ */
+export async function retry(
+  parts: OpsParts,
+  ids: readonly string[],
+  filter: RetryFilter,
+  acting: Acting,
+): Promise<Retried> {
+  const { store, now } = parts;
+  const failed: Failed[] = [];
+  for (const id of ids) {
+    const found = await failedOf(store, id);
+    if (found.kind !== 'failed') return found;
+    failed.push(...found.failed);
+  }
+  const pages = (): AsyncGenerator<DeliveryRecord[]> =>
+    ids.length === 0 ? fitting(store, filter) : named(failed, filter);
+  const touched = new Map<string, string[]>();
+  for await (const page of pages()) {
+    for (const { id, account } of page) {
+      const known = touched.get(account);
+      if (known === undefined) touched.set(account, [id]);
+      else known.push(id);
+    }
+  }
+  const { account: _account, ...own } = filter;
+  const intent = { action: 'retry', asked: { ids, filter }, filter: own } as const;
+  const recorded = await recordAll(parts, intent, touched, acting);
+  const told = new Set([...touched.values()].flat());
+  const retried: string[] = [];
+  for await (const page of pages()) {
+    const owed = page.filter((record) => {
+      const entry = recorded.get(record.account);
+      return told.has(record.id) && entry !== undefined && isOwed(record, entry);
+    });
+    await revive(store, owed, now());
+    retried.push(...owed.map(({ id }) => id));
+  }
+  if (touched.size > 0) tell(parts, 'retry', touched.keys(), acting);
+  return { kind: 'retried', deliveries: retried };
 }

@@ -1,33 +1,29 @@
 /** `account adjust`: a correction or deposit by ops. */
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { MAX_AMOUNT } from '../domain/money.ts';
-import { adjust } from '../engine/ops/adjust.ts';
-import { accountNotFound, Failure } from './failure.ts';
-import { Values } from './options.ts';
-import { reais } from './output.ts';
-import type { Shell, Work } from './running/shell.ts';
+import { MAX_AMOUNT } from '../../domain/money.ts';
+import { adjust } from '../../engine/ops/adjust.ts';
+import { type ActingOptions, actingOf, addBy } from '../by.ts';
+import { accountNotFound, Failure } from '../failure.ts';
+import { Values } from '../options.ts';
+import { reais } from '../output.ts';
+import type { Shell, Work } from '../running/shell.ts';
 
-const MAX_ID = 255;
-const MAX_REASON = 500;
-
-interface AdjustOptions {
+interface AdjustOptions extends ActingOptions {
   reason: string;
-  id?: string;
   allowNegative?: boolean;
 }
 
-function adjustBalance(accountId: string, cents: string, options: AdjustOptions): Work {
+function adjustBalance(user: string, accountId: string, cents: string, options: AdjustOptions): Work {
   const values = new Values();
   const amount = values.whole('CENTS', cents, -MAX_AMOUNT, MAX_AMOUNT);
   if (/^-?0+$/.test(cents)) values.wrong('CENTS', 'must not be 0');
-  const reason = values.text('--reason', options.reason, MAX_REASON);
-  const id = values.text('--id', options.id ?? randomUUID(), MAX_ID);
+  const { reason } = options;
+  const { id, by } = actingOf(options, user, values);
   values.check();
   const allowNegative = options.allowNegative === true;
   return async (core) => {
     if ((await core.store.accounts.get(accountId)) === null) throw accountNotFound(accountId);
-    const answer = await adjust(core.engine, accountId, { id, amount, reason, allowNegative });
+    const answer = await adjust(core.engine, accountId, { id, amount, reason, allowNegative, by });
     if (answer.kind === 'notAdjusted') {
       throw new Failure('ADJUSTMENT_REFUSED', answer.reason, { accountId, balance: answer.balance });
     }
@@ -43,13 +39,13 @@ function adjustBalance(accountId: string, cents: string, options: AdjustOptions)
 
 /** Adds `adjust` to `account`. */
 export function addAdjustCommand(account: Command, shell: Shell): void {
-  account
+  const adjusting = account
     .command('adjust <id> <cents>')
     .description('a correction or deposit; CENTS may be negative')
     .requiredOption('--reason <text>', 'why')
     .option('--id <message id>', 'applied once for an id (default: a random one)')
-    .option('--allow-negative', 'the balance may go below zero')
-    .action(async (id: string, cents: string, options: AdjustOptions) =>
-      shell.run('writes', adjustBalance(id, cents, options)),
-    );
+    .option('--allow-negative', 'the balance may go below zero');
+  addBy(adjusting).action(async (id: string, cents: string, options: AdjustOptions) =>
+    shell.run('writes', adjustBalance(shell.user, id, cents, options)),
+  );
 }

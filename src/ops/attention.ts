@@ -1,0 +1,124 @@
+/** Ops are done with items of what needs a person. */
+import {
+  attentionPage,
+  completed,
+  dismissAttention,
+  findAttention,
+  type ListedPage,
+} from '../engine/attention/list.ts';
+import type { StuckRule } from '../engine/attention/stuck.ts';
+import type { AttentionFilter, AttentionItem, AttentionPlace, DoneBy } from '../engine/store.ts';
+import { type Acting, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
+
+/** No item has a longer id, and the store's keys are bounded. */
+const MAX_ID = 400;
+/** Items that are taken off the list together. */
+const TOGETHER = 500;
+
+/** The ids that were taken off the list, perhaps none, or the first that isn't on it: nothing was changed then. */
+export type Finished =
+  | { kind: 'done'; ids: string[] }
+  /** `by`: who was done with it before, where somebody said so. */
+  | { kind: 'notOnList'; id: string; by: DoneBy | null };
+
+/** The items on the list that have an id, each with whose it is. */
+export async function itemsWith(
+  { store }: Pick<OpsParts, 'store'>,
+  rule: StuckRule,
+  id: string,
+): Promise<AttentionItem[]> {
+  if (id === '' || id.length > MAX_ID) return [];
+  const items = await findAttention(store, rule, id);
+  return Promise.all(items.map((item) => completed(store, item)));
+}
+
+function fitsAll(item: AttentionItem, { kind, account, url, since }: AttentionFilter): boolean {
+  return (
+    (kind === undefined || item.kind === kind) &&
+    (account === undefined || item.about.account === account) &&
+    (url === undefined || item.about.url === url) &&
+    (since === undefined || item.since >= since)
+  );
+}
+
+/** All on the list that fits, page by page. */
+async function* fitting(
+  { store }: OpsParts,
+  rule: StuckRule,
+  filter: AttentionFilter,
+): AsyncGenerator<readonly AttentionItem[]> {
+  let after: AttentionPlace | null = null;
+  for (;;) {
+    const page: ListedPage = await attentionPage(store, rule, filter, after, TOGETHER);
+    yield page.items;
+    after = page.last;
+    if (page.more === 0 || after === null) return;
+  }
+}
+
+async function* inOnePage(items: readonly AttentionItem[]): AsyncGenerator<readonly AttentionItem[]> {
+  yield items;
+}
+
+function keyOf({ kind, id }: AttentionItem): string {
+  return `${kind}:${id}`;
+}
+
+/** Whether the entry of an action that comes again still has the item to take off: what was noted since is news. */
+function isOwed({ about, since }: AttentionItem, recorded: ReadonlyMap<string, Recorded>): boolean {
+  const entry = about.account === null ? undefined : recorded.get(about.account);
+  return entry === undefined || entry.applied || since <= entry.at;
+}
+
+/** What an action is to take off the list: all of it by kind and id, and the ids of each account's and of nobody's. */
+class Touched {
+  readonly keys = new Set<string>();
+  readonly accounts = new Map<string, string[]>();
+  readonly nobodys: string[] = [];
+
+  add(item: AttentionItem): void {
+    const { account } = item.about;
+    this.keys.add(keyOf(item));
+    const known = account === null ? this.nobodys : this.accounts.get(account);
+    if (known !== undefined) known.push(item.id);
+    else if (account !== null) this.accounts.set(account, [item.id]);
+  }
+}
+
+/**
+ * Takes items off the list: those that ids name, as far as they fit, or without ids all that fit. What belongs to an
+ * account has an entry there before; what stays known says itself who was done with it.
+ * @throws ActionRefused
+ */
+export async function finish(
+  parts: OpsParts,
+  rule: StuckRule,
+  ids: readonly string[],
+  filter: AttentionFilter,
+  acting: Acting,
+): Promise<Finished> {
+  const { store, now } = parts;
+  const items: AttentionItem[] = [];
+  for (const id of ids) {
+    const found = await itemsWith(parts, rule, id);
+    if (found.length === 0) return { kind: 'notOnList', id, by: await store.attention.doneBy(id) };
+    items.push(...found.filter((item) => fitsAll(item, filter)));
+  }
+  const [first] = ids;
+  if (first !== undefined && items.length === 0) return { kind: 'notOnList', id: first, by: null };
+  const pages = () => (first === undefined ? fitting(parts, rule, filter) : inOnePage(items));
+  const touched = new Touched();
+  for await (const page of pages()) for (const item of page) touched.add(item);
+  const { account: _account, ...own } = filter;
+  const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
+  const recorded = await recordAll(parts, intent, touched.accounts, acting);
+  const by = { ...acting.by, at: new Date(now()).toISOString() };
+  const done = new Set<string>();
+  for await (const page of pages()) {
+    const owed = page.filter((item) => touched.keys.has(keyOf(item)) && isOwed(item, recorded));
+    await dismissAttention(store, owed, by);
+    for (const { id } of owed) done.add(id);
+  }
+  if (touched.keys.size > 0) tell(parts, 'done', touched.accounts.keys(), acting, touched.nobodys);
+  return { kind: 'done', ids: [...done] };
+}

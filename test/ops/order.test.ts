@@ -1,0 +1,159 @@
+/** What ops do stands in the journal before it is done: whoever dies in between leaves it said, and not done. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Core } from '../../src/core.ts';
+import type { JournalMessage } from '../../src/engine/journal.ts';
+import { type DeliveryRecord, itemOf, type Store } from '../../src/engine/store.ts';
+import { type Acting, ActionRefused } from '../../src/ops/acting.ts';
+import { finish } from '../../src/ops/attention.ts';
+import { retry } from '../../src/ops/retry.ts';
+import { changeSettings, rotateSecret } from '../../src/ops/settings.ts';
+import { Folder } from '../cli/support.ts';
+
+const test = suite('order of acts');
+const URL = 'http://127.0.0.1:9/hook';
+const BY = { name: 'Ana', reason: null, role: 'operator' } as const;
+const RULE = { now: 0, stuckAfterMs: 1_000, says: () => null };
+let folder: Folder;
+let account = '';
+
+test.before(async () => {
+  folder = await Folder.make();
+  account = await folder.account('--webhook-url', URL);
+});
+test.after(() => folder.remove());
+
+class Died extends Error {}
+
+function dies(): never {
+  throw new Died('the process dies here');
+}
+
+/** What the account's journal says of acts under an id. */
+async function said({ store }: Core, id: string): Promise<JournalMessage[]> {
+  const batches = await store.journal.batchesFrom(account, 1, 1_000);
+  return batches
+    .flatMap(({ entries }) => entries.map(({ message }) => message))
+    .filter((message) => message.type === 'OPS' && message.id === id);
+}
+
+/** Runs an act that dies at its effect, then the same one again: it was said once, and is done then. */
+async function dyingThenDone<Value>(
+  core: Core,
+  broken: Partial<Core>,
+  act: (parts: Core, acting: Acting) => Promise<Value>,
+  state: () => Promise<unknown>,
+): Promise<Value> {
+  const acting = { id: `act ${(await core.store.journal.head(account)).seq}`, by: BY };
+  const before = await state();
+  await act({ ...core, ...broken }, acting).then(
+    () => assert.unreachable('it must die'),
+    (error: unknown) => assert.instance(error, Died),
+  );
+  assert.equal(await state(), before, 'nothing is done');
+  const entries = await said(core, acting.id);
+  assert.is(entries.length, 1, 'and it is said');
+  const value = await act(core, acting);
+  assert.not.equal(await state(), before, 'it is done');
+  assert.equal(await said(core, acting.id), entries, 'and said once');
+  return value;
+}
+
+function storeWith(store: Store, parts: Partial<Store>): { store: Store } {
+  const roles = {
+    journal: store.journal,
+    due: store.due,
+    backlog: store.backlog,
+    attention: store.attention,
+  };
+  return {
+    store: {
+      ...roles,
+      ...{ accounts: store.accounts, marks: store.marks },
+      ...{ ping: () => store.ping(), close: () => store.close(), ...parts },
+    },
+  };
+}
+
+function bound<Role extends object>(role: Role, broken: Partial<Role>): Role {
+  return new Proxy(role, {
+    get(target, name): unknown {
+      if (Object.hasOwn(broken, name)) return Reflect.get(broken, name);
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}
+
+/** A charge whose delivery has failed at a time. */
+async function failed(core: Core, transaction: string, at: string): Promise<string> {
+  const record = await core.store.journal.transaction(transaction);
+  const [id = ''] = Object.values(record?.lastDeliveries ?? {});
+  const attempts = [{ at, statusCode: 400, error: null, durationMs: 1 }];
+  const parts = { id, account, transaction, status: 'rejected', failures: 1, attempts } as const;
+  const rejected: DeliveryRecord = { ...parts, attempts, nextAttemptAt: null, deliveredAt: null };
+  await core.store.due.settle([{ claim: null, next: null, record: rejected }]);
+  return id;
+}
+
+test('deliveries start anew after the entry, and what failed since waits for another act', async () => {
+  const charges = [await folder.charge(account), await folder.charge(account)];
+  await folder.withCore(async (core) => {
+    const { store } = core;
+    const [first = '', second = ''] = charges;
+    const id = await failed(core, first, '2026-01-05T12:00:00.000Z');
+    const status = async () => (await store.journal.deliveries(first)).map(({ status }) => status);
+    const due = bound(store.due, { settle: async () => dies() });
+    let used: Acting | null = null;
+    const retried = await dyingThenDone(
+      core,
+      storeWith(store, { due }),
+      (parts, acting) => {
+        used = acting;
+        return retry(parts, [], { account }, acting);
+      },
+      status,
+    );
+    assert.equal(retried, { kind: 'retried', deliveries: [id] });
+    await failed(core, second, new Date(Date.now() + 60_000).toISOString());
+    if (used === null) throw new Error('nothing was done');
+    assert.equal(await retry(core, [], { account }, used), { kind: 'retried', deliveries: [] });
+    await retry(core, [second], {}, used).then(
+      () => assert.unreachable('the id is another act'),
+      (error: unknown) => assert.instance(error, ActionRefused),
+    );
+  });
+});
+
+test('items leave the list after the entry', async () => {
+  await folder.withCore(async (core) => {
+    const { store } = core;
+    const item = itemOf({ kind: 'hanging', id: 'h', what: 'w', next: 'n' }, '2026-01-05T12:00:00.000Z', {
+      account,
+    });
+    await store.attention.note([item]);
+    const attention = bound(store.attention, { dismiss: async () => dies() });
+    await dyingThenDone(
+      core,
+      storeWith(store, { attention }),
+      (parts, acting) => finish(parts, RULE, [], { kind: 'hanging' }, acting),
+      () => store.attention.find('h'),
+    );
+  });
+});
+
+test('settings change, and secrets rotate, after the entry', async () => {
+  await folder.withCore(async (core) => {
+    const settings = () => core.store.accounts.get(account);
+    for (const act of [
+      (parts: Core, acting: Acting): Promise<unknown> =>
+        changeSettings(parts, account, { maxAmount: 77 }, acting),
+      (parts: Core, acting: Acting): Promise<unknown> => rotateSecret(parts, account, acting),
+    ]) {
+      const accounts = bound(core.accounts, { set: dies, rotateSecret: dies });
+      await dyingThenDone(core, { accounts }, act, settings);
+    }
+  });
+});
+
+test.run();
