@@ -79,12 +79,21 @@ export interface Posting {
   amount: number;
 }
 
+/** Who of ops did something; `reason` is null where none was given. */
+export interface By {
+  name: string;
+  role: string;
+  reason: string | null;
+}
+
 /** What a message did to a transaction, or why it did nothing. */
 export interface Entry {
   seq: number;
   at: string;
   /** By which door the message came: `api`, `bank`, `ops`, `engine` and so on. */
   door: string;
+  /** Who of ops sent it, and why; null through other doors, and where former builds kept nobody. */
+  by: By | null;
   message: { id: string; type: string; data: unknown };
   from: string | null;
   to: string;

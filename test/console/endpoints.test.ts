@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
-import { type Json, list, text, whole } from '../support/json.ts';
+import { at, type Json, list, text, whole } from '../support/json.ts';
 import type { Server } from '../support/server.ts';
 import { until } from '../support/wait.ts';
 import { startConsole, type Visitor, visitor } from './visitor.ts';
@@ -176,6 +176,18 @@ test('documents and keys are masked in the bytes, for an operator too who does n
     assert.is(text(refused.body, 'error'), 'OPERATORS_ONLY');
     assert.not.match(refused.text, CPF);
   }
+});
+
+test('an entry says who of ops sent its message, and why', async ({ server, eva }) => {
+  const shop = await merchant(server);
+  const id = await charge(shop);
+  await paid(shop, id);
+  await cliJson(server, ['send', id, 'PROTEST', '--by', 'Ana', '--reason', `as ${CPF} asks`]);
+  const { body } = await eva.get(`/transactions/${id}`);
+  assert.equal(
+    list(body, 'entries').map((entry) => at(entry, 'by')),
+    [{ name: 'Ana', reason: 'as •••25 asks', role: 'operator' }, null, null],
+  );
 });
 
 test('a transaction has its entries with balances, its legs, and what it takes next', async ({

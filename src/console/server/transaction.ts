@@ -65,9 +65,9 @@ async function pageOf(
 
 function shownEntry({ seq, entry, balance }: PageEntry): Entry {
   const { at, from, to, postings, code, message, events } = entry;
-  const { id, type, data, door } = message;
+  const { id, type, data, door, by = null } = message;
   return {
-    ...{ seq, at, door, message: { id, type, data }, from, to: to ?? from ?? '' },
+    ...{ seq, at, door, by, message: { id, type, data }, from, to: to ?? from ?? '' },
     refusal: entry.refusal === null ? null : { code, text: entry.refusal },
     postings,
     events: events.map(({ id, name }) => ({ id, name })),

@@ -1,5 +1,5 @@
 /** The history, newest first: what came, through which door, what it did, or why it did nothing. */
-import type { Entry, Posting } from '../../../shapes.ts';
+import type { By, Entry, Posting } from '../../../shapes.ts';
 import type { KeyedEntry } from '../../chart/path.ts';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
 import { shortened } from '../../parts/copied.tsx';
@@ -76,10 +76,22 @@ function Legs({ entry: { postings, balance } }: { entry: Entry }) {
   );
 }
 
+/** Who of ops sent it, and why. */
+function Signed({ by: { name, role, reason } }: { by: By }) {
+  const words = useWords();
+  const roles: Readonly<Record<string, string>> = words.role;
+  return (
+    <p>
+      {name} <span class="weak">({roles[role] ?? role})</span>
+      {reason === null ? null : <q>{reason}</q>}
+    </p>
+  );
+}
+
 function Row({ entry, scrubbed }: { entry: KeyedEntry; scrubbed: Scrubbed & Pointing }) {
   const words = useWords();
   const doors: Readonly<Record<string, string>> = words.door;
-  const { key, seq, at, door, message, refusal, events, postings } = entry;
+  const { key, seq, at, door, by, message, refusal, events, postings } = entry;
   const isShown = scrubbed.key === key;
   const available = availableOf(postings);
   return (
@@ -118,6 +130,7 @@ function Row({ entry, scrubbed }: { entry: KeyedEntry; scrubbed: Scrubbed & Poin
             {refusal.text} {refusal.code === null ? null : <code>{refusal.code}</code>}
           </p>
         )}
+        {by === null ? null : <Signed by={by} />}
         <Legs entry={entry} />
         {events.length === 0 && message.id === '' ? null : (
           <p class="ids weak">
