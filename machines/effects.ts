@@ -26,7 +26,7 @@ export type SideEffect =
   | { type: 'orderPayout'; params: { amount: number } }
   | { type: 'orderRefund'; params: { refundId: string } }
   /** Money went astray: a person must know. */
-  | { type: 'alarm'; params: { what: string } };
+  | { type: 'alarm'; params: { refundId: string; standing: number } };
 
 /** The actions' implementations for `setup()`: there are none, since the engine only reads their params. */
 export const sideEffects = {
@@ -34,7 +34,7 @@ export const sideEffects = {
   emit: (_: unknown, _params: EmitParams): void => {},
   orderPayout: (_: unknown, _params: { amount: number }): void => {},
   orderRefund: (_: unknown, _params: { refundId: string }): void => {},
-  alarm: (_: unknown, _params: { what: string }): void => {},
+  alarm: (_: unknown, _params: { refundId: string; standing: number }): void => {},
 };
 
 /** The event that a status change emits. */

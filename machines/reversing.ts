@@ -86,7 +86,8 @@ const recordUndoing = {
 const alarm = {
   type: 'alarm',
   params: ({ context, event }: Said<Outcome>) => ({
-    what: `more went out than came in: refund ${event.data.refundId} is completed where ${standingOf(context)} cents stand`,
+    refundId: event.data.refundId ?? '',
+    standing: standingOf(context),
   }),
 } as const;
 

@@ -2,6 +2,7 @@
 import { parseKey } from './accounts/secrets-key.ts';
 import { type BankSettings, readBankSettings } from './bank/api-pix/settings.ts';
 import type { BankChoice } from './bank/open.ts';
+import type { Language } from './domain/sentences/refusals.ts';
 import { isWebhookSecret } from './domain/webhook-signature.ts';
 
 export interface Config extends BankChoice {
@@ -30,6 +31,8 @@ export interface Config extends BankChoice {
   console: boolean;
   /** 1 is the contract's schedule. */
   webhookRetryScale: number;
+  /** What commands tell people in, as far as they can. */
+  language: Language;
 }
 
 /** Every mistake of the environment, one sentence each. */
@@ -118,6 +121,12 @@ export function canSharePort(): boolean {
   return isThere && process.platform === 'linux';
 }
 
+/** The language of the locale: of the variables the first one that is set says it, as for other programs. */
+function languageOf(reader: Reader): Language {
+  const locale = reader.text('LC_ALL') ?? reader.text('LC_MESSAGES') ?? reader.text('LANG') ?? '';
+  return /^pt(?![a-z])/i.test(locale) ? 'pt' : 'en';
+}
+
 function httpThreads(reader: Reader): number {
   const count = reader.whole('HTTP_THREADS', 0, 0, 16);
   if (count > 1 && !canSharePort())
@@ -170,6 +179,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     adminHost: reader.text('ADMIN_HOST') ?? '127.0.0.1',
     console: hasConsole,
     webhookRetryScale: retryScale(reader),
+    language: languageOf(reader),
   };
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;

@@ -101,12 +101,16 @@ test('the store has one place that knows its adapters', () => {
   assert.equal(wrong, []);
 });
 
-test('what runs in browsers knows of the server only the shapes of its answers', () => {
+/** What both sides tell: one text for each code, in one place. */
+const SENTENCES = 'src/domain/sentences/';
+
+test('what runs in browsers knows of the server only the shapes of its answers, and sentences by code', () => {
   const wrong = sources
     .filter(({ path }) => path.startsWith('src/console/ui/'))
     .flatMap(({ path, text, imports, packages }) => [
       ...imports
-        .filter((target) => !target.startsWith('src/console/ui/') && target !== 'src/console/shapes.ts')
+        .filter((target) => !target.startsWith('src/console/ui/') && !target.startsWith(SENTENCES))
+        .filter((target) => target !== 'src/console/shapes.ts')
         .map((target) => `${path} -> ${target}`),
       ...packages
         .filter((name) => !/^(preact(\/hooks)?|pixstate:charts)$/.test(name))

@@ -154,10 +154,20 @@ export async function decideAgain(
   return first;
 }
 
+/** What is decided now, without the codes that the build didn't give that decided it before. */
+function asFormerly(entry: Entry, again: Entry): Entry {
+  const former = { ...again };
+  if (entry.code === null) former.code = null;
+  if (again.attention !== null && entry.attention !== null && entry.attention.code === undefined) {
+    const { kind, id, what, next } = again.attention;
+    former.attention = { kind, id, what, next };
+  }
+  return former;
+}
+
 function differenceOf(entry: Entry, { answer, taken }: Decision): string | null {
   if (taken === null) return `decided again, ${entry.message.type} gives no entry (${answer.kind})`;
-  // Former builds gave no codes.
-  const again = entry.code === null ? { ...taken.entry, code: null } : taken.entry;
+  const again = asFormerly(entry, taken.entry);
   if (isSameJson(again, entry)) return null;
   return `decided again, ${entry.message.type} gives other ${differing(entry, again)}`;
 }

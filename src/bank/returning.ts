@@ -2,13 +2,14 @@
  * Payments that can't be credited on their way back: ordered under an id of ours, and asked about until the bank says
  * how it ended. Ops hear of one that can't be done, and of one that doesn't end.
  */
-import { returningId, unknownOutcome } from '../engine/attention/stuck.ts';
+import { itemFor } from '../engine/attention/item.ts';
+import { returningId } from '../engine/attention/stuck.ts';
 import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
 import type { Outcome } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type BankOrder, sha256, type TransactionRecord } from '../engine/journal.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
-import { type AttentionKey, itemOf } from '../engine/store.ts';
+import type { AttentionKey } from '../engine/store.ts';
 
 type ReturnOrder = BankOrder & { kind: 'return' };
 type ReturnDue = ClaimOf<'bank'>['due'] & { order: ReturnOrder };
@@ -75,10 +76,10 @@ export class Returning {
     const { endToEndId, amount } = order;
     const { engine, now } = this.#options;
     await engine.withdraw([{ kind: 'stuck', id: returningId(order) }]);
-    const what = `payment ${endToEndId} of pix-in ${id} could not be given back: ${why}`;
-    const next = `once the cause is gone, npx pixstate bank return ${endToEndId}`;
-    const note = { kind: 'return', id: failedId(order), what, next } as const;
-    await engine.note([itemOf(note, new Date(now()).toISOString(), { account, transaction: id }, amount)]);
+    const since = new Date(now()).toISOString();
+    const about = { account, transaction: id };
+    const given = { id: failedId(order), since, about, data: { endToEndId, why } };
+    await engine.note([itemFor('RETURN_FAILED', given, amount)]);
   }
 
   async #noteIfStuck({ order }: ReturnDue, { id, account }: TransactionRecord): Promise<void> {
@@ -86,10 +87,10 @@ export class Returning {
     const { endToEndId, amount, since = now() } = order;
     if (bank.canRepeatSubmit || now() - since < stuckAfterMs) return;
     const begun = new Date(since).toISOString();
-    const outcome = unknownOutcome(endToEndId, (order) => bank.says(order));
-    const what = `payment ${endToEndId} of pix-in ${id} has been on its way back since ${begun}: ${outcome}`;
-    const next = `ask the bank; npx pixstate inspect ${id} shows the payment`;
-    const note = { kind: 'stuck', id: returningId(order), what, next } as const;
-    await engine.note([itemOf(note, begun, { account, transaction: id }, amount)]);
+    const about = { account, transaction: id };
+    const data = { endToEndId, bank: bank.says(endToEndId) };
+    await engine.note([
+      itemFor('RETURN_STUCK', { id: returningId(order), since: begun, about, data }, amount),
+    ]);
   }
 }

@@ -2,7 +2,11 @@
 import type { Command } from 'commander';
 import { now } from '../clock.ts';
 import type { Config } from '../config.ts';
+import type { Item } from '../console/shapes.ts';
 import type { Core } from '../core.ts';
+import { itemIn } from '../domain/sentences/items.ts';
+import { reais as brazilianReais } from '../domain/sentences/pt/words.ts';
+import type { Language } from '../domain/sentences/refusals.ts';
 import { attentionPage, type ListedPage } from '../engine/attention/list.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
@@ -10,7 +14,7 @@ import type { AttentionFilter, AttentionItem, DoneBy } from '../engine/store.ts'
 import { finish, itemsWith } from '../ops/attention.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
-import { Values } from './options.ts';
+import { LANGUAGE_OPTION, Values } from './options.ts';
 import { type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
 
@@ -30,15 +34,14 @@ type DoneOptions = FilterOptions & ActingOptions;
 interface ListOptions extends FilterOptions {
   limit?: string;
   after?: string;
+  lang?: string;
 }
 
-/** An item as it is printed. */
-type ListedItem = Pick<AttentionItem, 'kind' | 'id' | 'since' | 'what' | 'next' | 'amount'> & {
-  account: string | null;
-};
-
-function listed({ kind, id, about, amount, since, what, next }: AttentionItem): ListedItem {
-  return { kind, id, account: about.account, amount, since, what, next };
+/** For programs: the sentences are English, whoever asks. */
+function listed(item: AttentionItem): Item {
+  const { kind, id, code, about, data, amount, since } = item;
+  const { what, next } = itemIn('en', item);
+  return { kind, id, code, account: about.account, amount, since, what, next, about, data };
 }
 
 function ruleOf({ bank }: Core, { stuckAfterS }: Config): StuckRule {
@@ -56,10 +59,39 @@ function filterOf({ kind, account, url, since }: FilterOptions, values: Values):
   return filter;
 }
 
-function itemText({ kind, id, account, amount, since, what, next }: ListedItem): string {
-  const whose = account === null ? '' : `\n  account ${account}`;
-  const howMuch = amount === null ? '' : `${whose === '' ? '\n ' : ','} ${reais(amount)}`;
-  return `${since}  ${kind}  ${id}${whose}${howMuch}\n  ${what}\n  next: ${next}`;
+/** What stands around the items. */
+interface Frame {
+  account: string;
+  next: string;
+  nothing: string;
+  more(count: number, after: string | undefined): string;
+  money(cents: number): string;
+}
+
+const FRAMES: Record<Language, Frame> = {
+  en: {
+    account: 'account',
+    next: 'next',
+    nothing: 'Nothing needs a person.',
+    more: (count, after) => `and ${count} more: --after ${after} shows them`,
+    money: reais,
+  },
+  pt: {
+    account: 'conta',
+    next: 'próximo passo',
+    nothing: 'Nada precisa de atenção.',
+    more: (count, after) => `e mais ${count}: --after ${after} mostra os próximos`,
+    money: brazilianReais,
+  },
+};
+
+function itemText(item: AttentionItem, language: Language): string {
+  const { kind, id, about, amount, since } = item;
+  const { account, next: label, money } = FRAMES[language];
+  const { what, next } = itemIn(language, item);
+  const whose = about.account === null ? '' : `\n  ${account} ${about.account}`;
+  const howMuch = amount === null ? '' : `${whose === '' ? '\n ' : ','} ${money(amount)}`;
+  return `${since}  ${kind}  ${id}${whose}${howMuch}\n  ${what}\n  ${label}: ${next}`;
 }
 
 function notOnList(id: string, by: DoneBy | null): Failure {
@@ -79,23 +111,22 @@ function list(config: Config, options: ListOptions): Work {
   const filter = filterOf(options, values);
   const limit =
     options.limit === undefined ? DEFAULT_LIMIT : values.whole('--limit', options.limit, 1, MAX_LIMIT);
+  const language = values.language(options.lang, config);
   values.check();
   return async (core) => {
     const rule = ruleOf(core, config);
     // One id may be on the list for several reasons: the page begins behind the last of them.
     const after = options.after === undefined ? null : await lastWith(core, rule, options.after);
-    return pageOutcome(await attentionPage(core.store, rule, filter, after, limit));
+    return pageOutcome(await attentionPage(core.store, rule, filter, after, limit), language);
   };
 }
 
-function pageOutcome(page: ListedPage): Outcome {
-  const items = page.items.map(listed);
-  const lines = items.map(itemText);
-  if (items.length === 0) lines.push('Nothing needs a person.');
-  if (page.more > 0) {
-    lines.push(`and ${page.more} more: --after ${page.last?.id} shows them`);
-  }
-  return { document: { items, more: page.more }, text: lines.join('\n\n') };
+function pageOutcome(page: ListedPage, language: Language): Outcome {
+  const frame = FRAMES[language];
+  const lines = page.items.map((item) => itemText(item, language));
+  if (lines.length === 0) lines.push(frame.nothing);
+  if (page.more > 0) lines.push(frame.more(page.more, page.last?.id));
+  return { document: { items: page.items.map(listed), more: page.more }, text: lines.join('\n\n') };
 }
 
 function done(
@@ -129,6 +160,7 @@ export function addAttentionCommands(program: Command, shell: Shell): void {
     .option('--account <id>', "only this account's")
     .option('--limit <items>', `at most so many, to ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
     .option('--after <id>', 'only what is listed behind this item')
+    .option(...LANGUAGE_OPTION)
     .action(async (options: ListOptions) => shell.run('reads', list(shell.config(), options)));
   const finishing = attention
     .command('done [ids...]')

@@ -6,6 +6,7 @@ import { EVENT_FILTERS } from '../domain/events.ts';
 import { type FeePolicy, parseFeePolicy } from '../domain/fees.ts';
 import { type FieldError, normalizeTime } from '../domain/message-data.ts';
 import { detectPixKeyType, normalizePixKey } from '../domain/pix-key.ts';
+import type { Language } from '../domain/sentences/refusals.ts';
 import { codePoints, isPrintable } from '../domain/text.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';
 import { invalidValues } from './failure.ts';
@@ -14,6 +15,8 @@ import { invalidValues } from './failure.ts';
 export function collect(value: string, before: string[] | false | undefined): string[] {
   return [...(before || []), value];
 }
+
+export const LANGUAGE_OPTION = ['--lang <language>', "en or pt (default: the locale's, else en)"] as const;
 
 /** Reads values and keeps what is wrong with them; where something is, the value that it gives is of no use. */
 export class Values {
@@ -57,6 +60,11 @@ export class Values {
     const found = choices.find((choice) => choice === text);
     if (found === undefined) this.wrong(field, `must be ${choices.join(' or ')}, not "${text}"`);
     return found ?? choices[0];
+  }
+
+  /** What to tell people in: the option's, else the locale's. */
+  language(option: string | undefined, { language }: Pick<Config, 'language'>): Language {
+    return option === undefined ? language : this.choice('--lang', option, ['en', 'pt']);
   }
 
   /** A JSON object. */

@@ -3,16 +3,18 @@
 import type { Command } from 'commander';
 import { represent } from '../api/representation.ts';
 import { now } from '../clock.ts';
+import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
-import { deliveryList, type HistoryEntry, historyOf } from '../engine/history.ts';
-import type { TransactionRecord } from '../engine/journal.ts';
+import { type Language, refusalIn } from '../domain/sentences/refusals.ts';
+import { deliveryList, type HistoryEntry, historyOf, refusalOf } from '../engine/history.ts';
+import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { type Retried, type RetryFilter, retry } from '../ops/retry.ts';
 import { type ActingOptions, actingOf, addActing, addByAndReason, type ByOptions, byOf } from './by.ts';
 import { Failure, invalidValues, transactionNotFound, wrongUsage } from './failure.ts';
 import { findById, findTransaction } from './find.ts';
-import { Values } from './options.ts';
+import { LANGUAGE_OPTION, Values } from './options.ts';
 import { labelled, type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
 
@@ -34,10 +36,16 @@ function shownEntry({ seq, entry }: HistoryEntry): object {
   return { seq, at, door, by, message: { id, type, data }, from, to, refusal, postings, events };
 }
 
-function entryLines({ seq, entry }: HistoryEntry): string[] {
-  const { message, from, to, refusal } = entry;
-  const change =
-    refusal === null ? `${from === null || from === to ? '' : `${from} -> `}${to}` : `refused: ${refusal}`;
+function changeText(entry: Entry, language: Language): string {
+  const { from, to } = entry;
+  const refusal = refusalOf(entry);
+  if (refusal === null) return `${from === null || from === to ? '' : `${from} -> `}${to}`;
+  return `${language === 'pt' ? 'recusada' : 'refused'}: ${refusalIn(language, refusal)}`;
+}
+
+function entryLines({ seq, entry }: HistoryEntry, language: Language): string[] {
+  const { message } = entry;
+  const change = changeText(entry, language);
   const lines = [`  ${entry.at}  #${seq}  ${message.type.padEnd(10)}  ${change}`];
   const indent = ' '.repeat(28);
   if (message.id !== '') lines.push(`${indent}message ${message.id}, through ${message.door}`);
@@ -62,6 +70,7 @@ function timeline(
   record: TransactionRecord,
   history: readonly HistoryEntry[],
   deliveries: readonly ListedDelivery[],
+  language: Language,
 ): string {
   const { machine, version, value, context } = record.snapshot;
   const head = labelled([
@@ -76,13 +85,31 @@ function timeline(
     ({ id, event, url, status, attempts }) =>
       `  ${id}  ${event} to ${url}: ${status} after ${attempts.length} attempts`,
   );
-  const parts = [head, ['entries', ...history.flatMap(entryLines)].join('\n')];
+  const lines = history.flatMap((each) => entryLines(each, language));
+  const parts = [head, ['entries', ...lines].join('\n')];
   if (timers.length > 0) parts.push(['timers', ...timers].join('\n'));
   if (sent.length > 0) parts.push(['deliveries, newest first', ...sent].join('\n'));
   return parts.join('\n\n');
 }
 
-async function inspect({ store }: Core, given: string, account: string | undefined): Promise<Outcome> {
+interface InspectOptions {
+  account?: string;
+  lang?: string;
+}
+
+function inspect(config: Config, given: string, { account, lang }: InspectOptions): Work {
+  const values = new Values();
+  const language = values.language(lang, config);
+  values.check();
+  return ({ store }) => inspected(store, given, account, language);
+}
+
+async function inspected(
+  store: Core['store'],
+  given: string,
+  account: string | undefined,
+  language: Language,
+): Promise<Outcome> {
   const { journal } = store;
   const record = await findTransaction(journal, given, account);
   const [history, deliveries] = await Promise.all([
@@ -93,7 +120,7 @@ async function inspect({ store }: Core, given: string, account: string | undefin
   const entries = history.map(shownEntry);
   return {
     document: { transaction: represent(record, now()), snapshot, entries, timers, deliveries },
-    text: timeline(record, history, deliveries as ListedDelivery[]),
+    text: timeline(record, history, deliveries as ListedDelivery[], language),
   };
 }
 
@@ -195,8 +222,9 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
       'a transaction with its snapshot, its history, its timers and its deliveries: by its id, that of an event or a delivery, an end-to-end id, an externalRef or an idempotency key',
     )
     .option('--account <id>', 'only of this account')
-    .action(async (id: string, options: { account?: string }) =>
-      shell.run('reads', (core) => inspect(core, id, options.account)),
+    .option(...LANGUAGE_OPTION)
+    .action(async (id: string, options: InspectOptions) =>
+      shell.run('reads', inspect(shell.config(), id, options)),
     );
   const sending = program
     .command('send <id> <type>')

@@ -1,4 +1,5 @@
 /** What the console's endpoints answer, as both of its sides know it. Amounts are whole cents, times ISO in UTC. */
+import type { About } from '../domain/sentences/item-codes.ts';
 
 export type Role = 'viewer' | 'operator';
 export type Language = 'pt' | 'en';
@@ -97,7 +98,8 @@ export interface Entry {
   message: { id: string; type: string; data: unknown };
   from: string | null;
   to: string;
-  refusal: { code: string | null; text: string } | null;
+  /** Why it did nothing: `data` is what the code's sentence needs, `text` is English. */
+  refusal: { code: string | null; data: object | null; text: string } | null;
   postings: Posting[];
   events: { id: string; name: string }[];
   /** The account's available balance after it; null where that was not worked out. */
@@ -177,6 +179,23 @@ export interface AccountPage {
   rows: AccountRow[];
   /** What the next page comes after; null after the last one. */
   after: string | null;
+}
+
+/** An item that needs a person, as `attention --json` gives it. The sentences of its code say it in both languages. */
+export interface Item {
+  kind: string;
+  id: string;
+  /** Null in items of former builds: they have the sentence that they were stored with. */
+  code: string | null;
+  account: string | null;
+  amount: number | null;
+  since: string;
+  /** English. */
+  what: string;
+  next: string;
+  about: About;
+  /** What the code's sentences need besides. */
+  data: object | null;
 }
 
 /** An error's body, as the merchants' API has it. */

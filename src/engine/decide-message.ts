@@ -3,6 +3,7 @@
  * account or the journal: repeats, payments told twice or late, refusals that are recorded once.
  */
 import { bankRefundId } from '../domain/reversals/sums.ts';
+import { noteFor } from './attention/item.ts';
 import { type ChartEvent, PRESENT, take } from './chart.ts';
 import type { Answer, InvalidMessage, SentMessage, SoundMessage } from './commands.ts';
 import {
@@ -30,6 +31,7 @@ import {
   judgeOutcome,
   judgeReturn,
   type Refusal,
+  refusalOf,
   tooMuch,
   type Verdict,
 } from './refunds/later-words.ts';
@@ -37,8 +39,6 @@ import type { Workspace } from './workspace.ts';
 
 /** Refused messages to one transaction that are recorded: whoever goes on is answered, and leaves no trace. */
 export const MOST_REFUSALS = 1_000;
-
-const LATE_PAYMENT = 'the payment is given back';
 
 /** In canonical order: the native writer takes a batch whose parts all are. */
 function messageOf({ by, kept, digest, door, id, type }: SentMessage): JournalMessage {
@@ -53,39 +53,31 @@ function judgePayment(workspace: Workspace, record: ChargeRecord, sent: SoundMes
     if (charge.endToEndId === endToEndId) return 'repeated';
     if (charge.held?.endToEndId === endToEndId) {
       if (sent.type === 'HOLD') return 'repeated';
-      if (status === 'in_analysis')
-        return { code: 'PAYMENT_IN_ANALYSIS', reason: 'the payment is in analysis' };
+      if (status === 'in_analysis') return refusalOf('PAYMENT_IN_ANALYSIS', {});
     }
     const elsewhere = workspace.lookup('payment', endToEndId);
-    if (elsewhere !== null && elsewhere !== record.id) {
-      return { code: 'PAYMENT_ELSEWHERE', reason: `the payment belongs to ${elsewhere}` };
-    }
-    if (workspace.lookup('returned', endToEndId) !== null) {
-      return { code: 'ALREADY_RETURNED', reason: 'the payment was given back already', known: true };
-    }
+    if (elsewhere !== null && elsewhere !== record.id)
+      return refusalOf('PAYMENT_ELSEWHERE', { transaction: elsewhere });
+    if (workspace.lookup('returned', endToEndId) !== null)
+      return { ...refusalOf('ALREADY_RETURNED', {}), known: true };
   }
-  if (amount !== undefined && amount !== charge.amount) {
-    const reason = `the amount is ${amount}, the charge's is ${charge.amount}; ${LATE_PAYMENT}`;
-    return { code: 'AMOUNT_DIFFERS', reason, giveBack: true };
-  }
-  if (status !== 'waiting_payment') {
-    return { code: 'NOT_WAITING', reason: `the charge is ${status}; ${LATE_PAYMENT}`, giveBack: true };
-  }
-  return null;
+  if (amount !== undefined && amount !== charge.amount)
+    return { ...refusalOf('AMOUNT_DIFFERS', { amount, whole: charge.amount }), giveBack: true };
+  return status === 'waiting_payment'
+    ? null
+    : { ...refusalOf('NOT_WAITING', { state: status }), giveBack: true };
 }
 
 function refusalNote(
-  record: TransactionRecord,
+  { id: transaction, type }: TransactionRecord,
   sent: SentMessage,
-  kind: 'refused' | 'invalid',
-  reason: string,
+  at: string,
+  { code, details, reason }: Refusal,
 ): AttentionNote {
-  return {
-    kind,
-    id: `msg_${refusalKey(record.id, sent)}`,
-    what: `${sent.type} (${sent.id}) to ${record.type} ${record.id}: ${reason}`,
-    next: `npx pixstate inspect ${record.id}`,
-  };
+  const about = { transaction };
+  const data = { type, message: sent.type, messageId: sent.id, refusal: code, details, reason };
+  const given = { id: `msg_${refusalKey(transaction, sent)}`, since: at, about, data };
+  return noteFor(sent.kind === 'invalidMessage' ? 'MESSAGE_INVALID' : 'MESSAGE_REFUSED', given);
 }
 
 /** Leaves the entry of a refused message, or none where there are too many of its transaction. */
@@ -112,7 +104,7 @@ function refuse(
   refusal: Refusal,
 ): Decision {
   const allowed = allowedNow(record);
-  const { code, reason } = refusal;
+  const { code, details, reason } = refusal;
   const answer: Answer = { kind: 'refused', record, reason, allowed };
   const { endToEndId, amount } = sent.data;
   const givesBack = refusal.giveBack === true && endToEndId !== undefined;
@@ -123,14 +115,14 @@ function refuse(
   if (givesBack) {
     const given = amount ?? record.snapshot.context.amount;
     parts.orders = [{ kind: 'return', endToEndId, amount: given, reason }];
-    parts.attention = {
-      kind: 'return',
+    parts.attention = noteFor('PAYMENT_GIVEN_BACK', {
       id: `ret_${refusalKey(record.id, sent)}`,
-      what: `payment ${endToEndId} of ${given} cents to pix-in ${record.id} is given back: ${reason}`,
-      next: `npx pixstate inspect ${record.id}`,
-    };
+      since: c.at,
+      about: { transaction: record.id },
+      data: { endToEndId, amount: given, refusal: code, details, reason },
+    });
   } else if (refusal.known !== true) {
-    parts.attention = refusalNote(record, sent, 'refused', reason);
+    parts.attention = refusalNote(record, sent, c.at, refusal);
   }
   return { answer, ...recordRefusal(workspace, record, sent, c.at, parts) };
 }
@@ -164,11 +156,12 @@ function decideInvalid(
   sent: InvalidMessage,
   c: Circumstances,
 ): Decision {
-  const reason = sent.problem;
+  const refusal = refusalOf('INVALID_DATA', { problem: sent.problem });
+  const { code, reason } = refusal;
   const answer: Answer = { kind: 'invalid', reason };
   if (workspace.lookup('refusal', refusalKey(record.id, sent)) !== null) return answered(answer);
-  const attention = refusalNote(record, sent, 'invalid', reason);
-  const parts: Partial<Entry> = { code: 'INVALID_DATA', refusal: reason, attention };
+  const attention = refusalNote(record, sent, c.at, refusal);
+  const parts: Partial<Entry> = { code, refusal: reason, attention };
   return { answer, ...recordRefusal(workspace, record, sent, c.at, parts) };
 }
 
@@ -182,27 +175,21 @@ function objection(record: TransactionRecord, sent: SoundMessage, c: Circumstanc
     (sent.type === 'REFUND' || sent.type === 'CHARGEBACK') &&
     amount !== undefined &&
     amount !== whole.amount
-  ) {
-    const reason = `the amount is ${amount}, the charge's is ${whole.amount}: partial ones are not supported`;
-    return { code: 'PARTIAL_UNSUPPORTED', reason };
-  }
+  )
+    return refusalOf('PARTIAL_UNSUPPORTED', { amount, whole: whole.amount });
   const ofBankAlone = record.type === 'cashout' && (sent.type === 'CANCEL' || sent.type === 'REJECT');
-  if (ofBankAlone && record.submitted && sent.door !== 'bank' && !c.everyDoorSpeaks) {
-    return { code: 'BANK_ALONE', reason: `the payout was submitted: ${sent.type} is the bank's alone` };
-  }
-  return null;
+  return ofBankAlone && record.submitted && sent.door !== 'bank' && !c.everyDoorSpeaks
+    ? refusalOf('BANK_ALONE', { message: sent.type })
+    : null;
 }
 
 /** Why the statechart doesn't take a message; where money is missing, in loud words. */
 function untaken(record: TransactionRecord, sent: SoundMessage): Refusal {
   const { value } = record.snapshot;
   const isGivenBack = record.type === 'cashout' && record.final && value !== 'completed';
-  if (isGivenBack && sent.type === 'SETTLE') {
-    const reason = `ALARM: the bank has paid a cashout that is ${value}: amount and fee were given back, so the money went out twice`;
-    return { code: 'PAID_TWICE', reason };
-  }
-  const reason = `a ${record.type} that is ${value} does not take ${sent.type}`;
-  return tooMuch(record, sent) ?? { code: 'MESSAGE_NOT_ACCEPTED', reason };
+  if (isGivenBack && sent.type === 'SETTLE') return refusalOf('PAID_TWICE', { state: value });
+  const details = { type: record.type, state: value, message: sent.type };
+  return tooMuch(record, sent) ?? refusalOf('MESSAGE_NOT_ACCEPTED', details);
 }
 
 /** What the account or the journal knows against a message, before the statechart is asked. */
@@ -229,10 +216,7 @@ function decideSound(
   const applied = Object.hasOwn(record.messages, sent.id) ? record.messages[sent.id] : undefined;
   // I9; before anything else is looked at.
   if (applied === sent.digest) return answered({ kind: 'repeated', record });
-  if (applied !== undefined) {
-    const reason = 'this message id was applied with another type or data';
-    return refuse(workspace, record, sent, c, { code: 'ID_REUSED', reason });
-  }
+  if (applied !== undefined) return refuse(workspace, record, sent, c, refusalOf('ID_REUSED', {}));
   const isStart = record.type === 'cashout' && sent.type === 'START';
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
     return lateStart(workspace, stored, sent, c);

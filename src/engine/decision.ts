@@ -6,6 +6,7 @@ import { deliveryId, eventId, isWanted, type JournalEvent } from '../domain/even
 import type { By } from '../domain/messages.ts';
 import type { Posting } from '../domain/money.ts';
 import type { TransactionType } from '../domain/transactions.ts';
+import { noteFor } from './attention/item.ts';
 import { type Charts, type Step, timersOf, upToDate, versionOf } from './chart.ts';
 import type { Answer } from './commands.ts';
 import type { AttentionNote, BankOrder, Entry, JournalMessage, TransactionRecord } from './journal.ts';
@@ -116,13 +117,12 @@ function ordersOf(step: Step): BankOrder[] {
   return orders;
 }
 
-function alarmOf(step: Step, transaction: string, message: JournalMessage): AttentionNote | null {
+function alarmOf(step: Step, transaction: string, message: JournalMessage, at: string): AttentionNote | null {
   const alarm = step.actions.find(({ type }) => type === 'alarm');
   if (alarm === undefined) return null;
-  const { what } = alarm.params as AlarmParams;
-  const next = `npx pixstate inspect ${transaction}`;
   const id = `ret_${refusalKey(transaction, message)}`;
-  return { kind: 'return', id, what: `ALARM: ${what} (transaction ${transaction})`, next };
+  const data = alarm.params as AlarmParams;
+  return noteFor('REFUNDED_TOO_MUCH', { id, since: at, about: { transaction }, data });
 }
 
 /** The entry of a step that the statechart took. */
@@ -149,7 +149,7 @@ export function stepEntry(
     events: eventsOf(step, id, record, circumstances.webhooks),
     timers: timersAfter(step, record, circumstances),
     orders: ordersOf(step),
-    attention: alarmOf(step, id, message),
+    attention: alarmOf(step, id, message, circumstances.at),
   };
 }
 

@@ -9,11 +9,12 @@ import { AccountActor } from './actors/actor.ts';
 import { type ActorHost, type Committed, Overloaded, type Ticket } from './actors/host.ts';
 import { Rounds } from './actors/rounds.ts';
 import { Stalls } from './actors/stalls.ts';
+import { itemFor } from './attention/item.ts';
 import type { Answer, Command } from './commands.ts';
 import { MOST_REFUSALS } from './decide-message.ts';
 import type { AttentionNote, TransactionRecord } from './journal.ts';
 import type { Due } from './store/due.ts';
-import { type AttentionItem, type AttentionKey, itemOf, type Store } from './store.ts';
+import type { AttentionItem, AttentionKey, Store } from './store.ts';
 
 export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
@@ -211,10 +212,8 @@ export class Engine {
   async #quarantine(account: string, answers: readonly (Answer & { kind: 'quarantined' })[]): Promise<void> {
     const since = new Date(this.#options.now()).toISOString();
     const items = answers.map(({ transaction, reason }): AttentionItem => {
-      const what = `the snapshot of ${transaction} can't be read: ${reason}`;
-      const next =
-        'deploy a statechart or a migration that reads it, then restart: its messages and timers go on';
-      return itemOf({ kind: 'quarantined', id: transaction, what, next }, since, { account, transaction });
+      const about = { account, transaction };
+      return itemFor('SNAPSHOT_UNREADABLE', { id: transaction, since, about, data: { reason } });
     });
     try {
       await this.note(items);
@@ -234,11 +233,9 @@ export class Engine {
     if (this.#aheadNoted.size >= MOST_TOLD) this.#aheadNoted.clear();
     this.#aheadNoted.set(account, at);
     const now = new Date(this.#options.now()).toISOString();
-    const what = `the last entry of account ${account} is of ${at}, and the clock says ${now}: one of them is wrong`;
-    const next =
-      'see that the clock is right; the next entries bear the time of the last one until it has come';
+    const data = { entryAt: at, clock: now };
     try {
-      await this.note([itemOf({ kind: 'clock', id: account, what, next }, now, { account })]);
+      await this.note([itemFor('CLOCK_BEHIND', { id: account, since: now, about: { account }, data })]);
     } catch (error) {
       this.#aheadNoted.delete(account);
       this.#trouble?.(error);
@@ -255,15 +252,10 @@ export class Engine {
     for (const id of news.keys()) this.#full.add(id);
     const since = new Date(this.#options.now()).toISOString();
     const items = [...news.values()].map(({ id, type, snapshot }): AttentionItem => {
-      const what = `${MOST_REFUSALS} messages to ${type} ${id} were refused and recorded; those to come are only answered and counted`;
-      const next = `ask whoever sends them; npx pixstate inspect ${id}`;
       const about = { account, transaction: id };
-      return itemOf(
-        { kind: 'refused', id: `refusals_${id}`, what, next },
-        since,
-        about,
-        snapshot.context.amount,
-      );
+      const data = { type, recorded: MOST_REFUSALS };
+      const given = { id: `refusals_${id}`, since, about, data };
+      return itemFor('REFUSALS_UNRECORDED', given, snapshot.context.amount);
     });
     try {
       await this.note(items);

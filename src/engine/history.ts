@@ -1,6 +1,7 @@
 /** A transaction's entries, read from the journal, each with the record as of it. */
+import type { KeptRefusal } from '../domain/sentences/refusals.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
-import type { TransactionRecord } from './journal.ts';
+import type { Entry, TransactionRecord } from './journal.ts';
 import { project } from './project.ts';
 import type { DeliveryRecord, JournalReads, NumberedEntry } from './store.ts';
 
@@ -45,6 +46,13 @@ export function takenBy(
   transaction: TransactionRecord,
 ): Promise<HistoryEntry[]> {
   return historyIn(journal, transaction, transaction.seqs);
+}
+
+/** Why an entry's message wasn't taken; null where it was. What its sentence needs is kept with what ops are told. */
+export function refusalOf({ refusal, code, attention }: Entry): KeptRefusal | null {
+  if (refusal === null) return null;
+  const { details = null } = (attention?.data ?? {}) as { details?: object };
+  return { code, data: details, text: refusal };
 }
 
 /** All entries of a transaction in order, those before a batch where one is given. */

@@ -12,6 +12,7 @@ import { canonicalJson } from '../domain/canonical-json.ts';
 import type { JournalEvent } from '../domain/events.ts';
 import type { By } from '../domain/messages.ts';
 import type { Balances, Posting } from '../domain/money.ts';
+import type { RefusalCode } from '../domain/sentences/refusal-codes.ts';
 import type { Charge, TransactionType, Transfer } from '../domain/transactions.ts';
 
 /** Which door a message came through. */
@@ -63,7 +64,7 @@ export interface Timer {
  * The kinds of items that ops must look at. `bank`: something of ours that the bank doesn't take, credentials for one;
  * `difference`: what the bank tells differs from the journal; `payment`: money that no charge explains; `projection`: a
  * committed batch that can't be projected; `clock`: an account's head that lies more than a minute ahead of the clock;
- * `hanging`: a URL behind which more than 1,000 deliveries wait.
+ * `hanging`: a URL behind which more than 1,000 deliveries wait; `rejected`: what a URL's receiver refused on a day.
  */
 export const ATTENTION_KINDS = [
   'bank',
@@ -76,6 +77,7 @@ export const ATTENTION_KINDS = [
   'projection',
   'quarantined',
   'refused',
+  'rejected',
   'return',
   'stuck',
   'unknown',
@@ -83,41 +85,15 @@ export const ATTENTION_KINDS = [
 
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/** Why a message wasn't taken, for programs. */
-export type RefusalCode =
-  /** Its id was applied with another type or data. */
-  | 'ID_REUSED'
-  /** The chart's state doesn't take it. */
-  | 'MESSAGE_NOT_ACCEPTED'
-  /** The bank has paid a cashout whose amount was given back: the money went out twice. */
-  | 'PAID_TWICE'
-  /** The payout was submitted, and the message came through another door than the bank's. */
-  | 'BANK_ALONE'
-  /** Version 1 of the charts took money back whole. */
-  | 'PARTIAL_UNSUPPORTED'
-  /** The bank took back more than what stands, or more came back than went out. */
-  | 'MORE_THAN_STANDS'
-  /** The refund has ended otherwise. */
-  | 'REFUND_ENDED'
-  /** The refund was given up, and its money with it: the bank has paid it all the same. */
-  | 'REFUNDED_TWICE'
-  /** The return was booked with another amount. */
-  | 'RETURN_DIFFERS'
-  /** The payment is another charge's. */
-  | 'PAYMENT_ELSEWHERE'
-  | 'PAYMENT_IN_ANALYSIS'
-  /** The payment was given back before. */
-  | 'ALREADY_RETURNED'
-  /** The payment is of another amount than the charge. */
-  | 'AMOUNT_DIFFERS'
-  /** The charge waits for no payment. */
-  | 'NOT_WAITING'
-  /** The bank's message lacks a part, or has a malformed one. */
-  | 'INVALID_DATA';
-
+/** What a person must look at. */
 export interface AttentionNote {
   kind: AttentionKind;
   id: string;
+  /** What it is, for programs; notes of former builds have none. */
+  code?: string | null;
+  /** What the code's sentences need besides what the item is about. */
+  data?: object | null;
+  /** The same for people, and the step that helps, in English. */
   what: string;
   next: string;
 }

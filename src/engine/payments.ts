@@ -8,7 +8,10 @@ import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import { checkMessageData, type FieldError, knownParts } from '../domain/message-data.ts';
 import { type By, MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
 import type { PixKeyType } from '../domain/pix-key.ts';
+import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
+import type { ItemCode, ItemData } from '../domain/sentences/item-codes.ts';
 import type { Metadata } from '../domain/transactions.ts';
+import { itemFor } from './attention/item.ts';
 import type { Bank, BankMessage } from './bank.ts';
 import type { Answer } from './commands.ts';
 import { signed } from './decision.ts';
@@ -22,7 +25,7 @@ import {
   type RefundAnswer,
   type RefundRequest,
 } from './refunds/orders.ts';
-import { itemOf, type JournalReads } from './store.ts';
+import type { AttentionItem, JournalReads } from './store.ts';
 
 export interface ChargeRequest {
   amount: number;
@@ -62,9 +65,6 @@ export interface UnknownMessage {
   type: string;
   data: unknown;
 }
-
-/** Characters of such a message that ops are shown. */
-const LONGEST_WHAT = 4_000;
 
 export type MessageAnswer = Answer | { kind: 'malformed'; details: FieldError[] };
 
@@ -162,35 +162,29 @@ export class Payments {
   }
 
   /** A message to a transaction that nobody knows: money in it is a person's case. */
-  noteUnknown(message: UnknownMessage): Promise<void> {
-    const { id, transactionId, type } = message;
-    const what = `${type} (${id}) to ${transactionId}, which is no transaction`;
-    return this.#note('unknown', message, what, 'ask the bank what it was about: money may be in it');
+  async noteUnknown(message: UnknownMessage): Promise<void> {
+    await this.#options.engine.note([this.#stray('TRANSACTION_UNKNOWN', message, strayData(message), null)]);
   }
 
   /** A message of the bank's that could not be decided, for a reason that lies with us. */
   async noteUndecided(message: UnknownMessage, reason: string): Promise<void> {
-    const { id, transactionId, type } = message;
-    const what = `${type} (${id}) to ${transactionId} can't be decided (${reason})`;
-    const next = `the bank is told to send it again; npx pixstate inspect ${transactionId}`;
-    const record = await this.#options.journal.transaction(transactionId.toLowerCase());
-    await this.#note('invalid', message, what, next, record);
+    const { engine, journal } = this.#options;
+    const record = await journal.transaction(message.transactionId.toLowerCase());
+    const data = { ...strayData(message), reason };
+    await engine.note([this.#stray('MESSAGE_UNDECIDED', message, data, record)]);
   }
 
-  #note(
-    kind: 'unknown' | 'invalid',
-    { id, transactionId, type, data }: UnknownMessage,
-    what: string,
-    next: string,
-    record: TransactionRecord | null = null,
-  ): Promise<void> {
-    const { engine, now } = this.#options;
-    const key = sha256(JSON.stringify([id, transactionId, digestOf(type, data)])).slice(0, 24);
-    const whole = `${what}: ${JSON.stringify(data)}`.slice(0, LONGEST_WHAT);
-    const since = new Date(now()).toISOString();
+  #stray<Code extends ItemCode>(
+    code: Code,
+    { id, transactionId, type, data: content }: UnknownMessage,
+    data: ItemData[Code],
+    record: TransactionRecord | null,
+  ): AttentionItem {
+    const key = sha256(JSON.stringify([id, transactionId, digestOf(type, content)])).slice(0, 24);
+    const since = new Date(this.#options.now()).toISOString();
     const about = record === null ? {} : { account: record.account, transaction: record.id };
     const amount = record?.snapshot.context.amount ?? null;
-    return engine.note([itemOf({ kind, id: `msg_${key}`, what: whole, next }, since, about, amount)]);
+    return itemFor(code, { id: `msg_${key}`, since, about, data }, amount);
   }
 
   /**
@@ -251,6 +245,12 @@ export class Payments {
     if (door === 'bank' || bank.fillIn === null) return message.data;
     return bank.fillIn(record, { ...message, data: withoutNulls(message.data) }, now());
   }
+}
+
+/** What the sentences about such a message need. */
+function strayData({ id, transactionId, type, data }: UnknownMessage): ItemData['TRANSACTION_UNKNOWN'] {
+  const content = `${JSON.stringify(data)}`.slice(0, LONGEST_WHAT);
+  return { transactionId, message: type, messageId: id, content };
 }
 
 function unknownType({ type }: TransactionRecord): FieldError {

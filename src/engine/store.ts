@@ -14,6 +14,7 @@
  */
 import type { Account } from '../domain/account.ts';
 import type { By } from '../domain/messages.ts';
+import type { About } from '../domain/sentences/item-codes.ts';
 import type { Soon } from '../waiting.ts';
 import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecord } from './journal.ts';
 import type { Backlog } from './store/backlog.ts';
@@ -53,15 +54,9 @@ export interface DeliveryRecord {
   deliveredAt: string | null;
 }
 
-/** What an item is about; null where it is about none. */
-export interface About {
-  account: string | null;
-  transaction: string | null;
-  delivery: string | null;
-  url: string | null;
-}
-
 export interface AttentionItem extends AttentionNote {
+  code: string | null;
+  data: object | null;
   since: string;
   /** Cents; null where there is no amount. */
   amount: number | null;
@@ -70,13 +65,13 @@ export interface AttentionItem extends AttentionNote {
 
 /** An item of a note, for the list. */
 export function itemOf(
-  note: AttentionNote,
+  { kind, id, code = null, data = null, what, next }: AttentionNote,
   since: string,
   about: Partial<About> = {},
   amount: number | null = null,
 ): AttentionItem {
   const nothing = { account: null, transaction: null, delivery: null, url: null };
-  return { ...note, since, amount, about: { ...nothing, ...about } };
+  return { kind, id, code, data, what, next, since, amount, about: { ...nothing, ...about } };
 }
 
 /** One account's batch and what it changes in the projections. */

@@ -8,6 +8,8 @@ import type { Socket } from 'node:net';
 export interface Settings {
   stuckAfterS: number;
   allowPrivateWebhooks: boolean;
+  /** The reader's; absent: English. */
+  language?: 'pt';
 }
 
 /** A command line that is to be run by whoever holds the folder. */
@@ -114,10 +116,11 @@ export function askedIn(message: unknown): Asked | null {
   if (type === 'giveWay') return { type, version };
   if (type !== 'run' || !Array.isArray(args) || !args.every(isText) || !isText(user)) return null;
   if (typeof settings !== 'object' || settings === null) return null;
-  const { stuckAfterS, allowPrivateWebhooks }: Partial<Record<keyof Settings, unknown>> = settings;
+  const { stuckAfterS, allowPrivateWebhooks, language }: Partial<Record<keyof Settings, unknown>> = settings;
   if (!Number.isSafeInteger(stuckAfterS) || typeof stuckAfterS !== 'number') return null;
   if (typeof allowPrivateWebhooks !== 'boolean') return null;
-  const own = { stuckAfterS, allowPrivateWebhooks };
+  const own: Settings = { stuckAfterS, allowPrivateWebhooks };
+  if (language === 'pt') own.language = language;
   return { type, version, args, user, settings: own, json: json === true, isWatched: isWatched === true };
 }
 

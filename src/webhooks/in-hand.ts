@@ -1,7 +1,8 @@
 /** A delivery in hand: between its claim and the record of its attempt. */
+import { itemFor } from '../engine/attention/item.ts';
 import type { NamedDelivery } from '../engine/history.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
-import { type AttentionItem, type DeliveryRecord, itemOf } from '../engine/store.ts';
+import type { AttentionItem, DeliveryRecord } from '../engine/store.ts';
 import type { Send } from './sender/port.ts';
 import type { TargetState } from './targets.ts';
 
@@ -38,7 +39,8 @@ export function deadLetter({ event, state }: InHand, record: DeliveryRecord, now
   const { id, account, transaction, attempts } = record;
   const { url } = state.target;
   const last = attempts.at(-1);
-  const what = `${event.name} of ${transaction} to ${url} is dead: ${last?.error ?? last?.statusCode ?? 'the URL is off the account'}`;
-  const note = { kind: 'dead', id, what, next: `npx pixstate deliveries retry ${id}` } as const;
-  return itemOf(note, new Date(now).toISOString(), { account, transaction, delivery: id, url });
+  const since = new Date(now).toISOString();
+  const about = { account, transaction, delivery: id, url };
+  const data = { event: event.name, error: last?.error ?? null, status: last?.statusCode ?? null };
+  return itemFor('DELIVERY_DEAD', { id, since, about, data });
 }

@@ -7,11 +7,12 @@
  * 2. What is to wait goes into the store together: that of one turn, and what comes while a write is under way.
  * 3. A look that nobody ends, and what its process had taken, is found again by others.
  */
+import { itemFor } from '../engine/attention/item.ts';
 import { type Room, surely } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type Backlog, targetId, type Wait } from '../engine/store/backlog.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
-import { type AttentionItem, itemOf } from '../engine/store.ts';
+import type { AttentionItem } from '../engine/store.ts';
 import { pause } from '../waiting.ts';
 import type { TargetState, Targets } from './targets.ts';
 
@@ -42,10 +43,9 @@ const NO_ROOM_MS = 1_000;
 
 function hangingItem({ target }: TargetState, now: number): AttentionItem {
   const { account, url } = target;
-  const what = `more than ${MANY.toLocaleString('en')} deliveries wait for ${url}, which does not answer in time`;
-  const next = `ask the receiver; npx pixstate account set ${account} with other --webhook-url takes it off, and what waits is dead then`;
-  const note = { kind: 'hanging', id: targetId(target), what, next } as const;
-  return itemOf(note, new Date(now).toISOString(), { account, url });
+  const since = new Date(now).toISOString();
+  const data = { waiting: MANY };
+  return itemFor('URL_HANGS', { id: targetId(target), since, about: { account, url }, data });
 }
 
 export class WaitingLine {

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { itemFor } from '../../src/engine/attention/item.ts';
 import { type AttentionItem, type DeliveryRecord, itemOf } from '../../src/engine/store.ts';
 import { at, type Json, list, text, whole } from '../support/json.ts';
 import { Folder } from './support.ts';
@@ -32,6 +33,46 @@ test.after.each(() =>
   folder.withCore(({ store }) => store.attention.withdraw(Array.from({ length: 12 }, (_, nth) => item(nth)))),
 );
 test.after(() => folder.remove());
+
+test('an item has a code for programs, and sentences in the language of who reads', async () => {
+  const about = { account: accounts[0] ?? null, url: URLS[0] ?? null };
+  const coded = itemFor(
+    'URL_HANGS',
+    { id: 'coded', since: iso(60), about, data: { waiting: 1_000 } },
+    123_456,
+  );
+  await folder.withCore(({ store }) => store.attention.note([coded]));
+  try {
+    const last = ['attention', '--after', 'm11'];
+    const english = await folder.run(last);
+    assert.match(english.stdout, `account ${accounts[0]}, R$ 1234.56`);
+    assert.match(english.stdout, `more than 1,000 deliveries wait for ${URLS[0]}`);
+    for (const told of [
+      await folder.run([...last, '--lang', 'pt']),
+      await folder.run(last, { LANG: 'pt_BR.UTF-8' }),
+      await folder.run(last, { LC_ALL: 'pt_BR', LANG: 'en_US.UTF-8' }),
+    ]) {
+      assert.match(told.stdout, `conta ${accounts[0]}, R$ 1.234,56`);
+      assert.match(told.stdout, `mais de 1.000 entregas esperam por ${URLS[0]}`);
+      assert.match(told.stdout, 'próximo passo: pergunte a quem recebe');
+    }
+    assert.is((await folder.run([...last, '--lang', 'en'], { LANG: 'pt_BR.UTF-8' })).stdout, english.stdout);
+    assert.is((await folder.run(last, { LC_ALL: 'C', LANG: 'pt_BR' })).stdout, english.stdout);
+    await folder.fails([...last, '--lang', 'de'], 2, 'VALIDATION_ERROR');
+    // Programs get codes, and English whoever asks.
+    const page = JSON.parse(
+      (await folder.run([...last, '--lang', 'pt', '--json'], { LANG: 'pt_BR' })).stdout,
+    );
+    const { account, ...kept } = page.items[0];
+    assert.is(account, accounts[0]);
+    assert.equal(kept, coded);
+    // What has no code is told as it was stored.
+    const former = await folder.run(['attention', '--limit', '1', '--lang', 'pt']);
+    assert.match(former.stdout, / {2}w\n {2}próximo passo: n\n\ne mais 12: --after m0 mostra/);
+  } finally {
+    await folder.withCore(({ store }) => store.attention.withdraw([coded]));
+  }
+});
 
 test('the list is read in pages and says how many items lie behind', async () => {
   const all = await folder.json(['attention']);

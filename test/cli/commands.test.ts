@@ -384,7 +384,18 @@ test('a cashout that the bank stays silent about is stuck, not failed', async ({
   const before = await client.balance();
   const id = text(await transfer(client, 1_007), 'id');
   const item = await itemOf(server, 'stuck', id);
-  assert.equal(keys(item), ['account', 'amount', 'id', 'kind', 'next', 'since', 'what']);
+  assert.equal(keys(item), [
+    'about',
+    'account',
+    'amount',
+    'code',
+    'data',
+    'id',
+    'kind',
+    'next',
+    'since',
+    'what',
+  ]);
   assert.match(text(item, 'since'), timestamp);
   for (const name of ['what', 'next', 'id']) assert.ok(text(item, name).length > 0, name);
   assert.is(await client.balance(), before - 1_057);

@@ -201,7 +201,18 @@ test('attention done takes an item off; verify stays sound', async () => {
   await folder.fails(['send', id, 'REFUND'], 1, 'MESSAGE_NOT_ACCEPTED');
   const items = list(await folder.json(['attention']), 'items');
   const item = items.find((candidate) => text(candidate, 'what').includes(id)) ?? null;
-  assert.equal(keys(item), ['account', 'amount', 'id', 'kind', 'next', 'since', 'what']);
+  assert.equal(keys(item), [
+    'about',
+    'account',
+    'amount',
+    'code',
+    'data',
+    'id',
+    'kind',
+    'next',
+    'since',
+    'what',
+  ]);
   assert.is(text(item, 'account'), account);
   assert.ok(whole(item, 'amount') > 0);
   const sinces = items.map((each) => text(each, 'since'));

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
-import { at, type Json, list, text, whole } from '../support/json.ts';
+import { at, type Json, keys, list, text, whole } from '../support/json.ts';
 import type { Server } from '../support/server.ts';
 import { until } from '../support/wait.ts';
 import { startConsole, type Visitor, visitor } from './visitor.ts';
@@ -241,6 +241,7 @@ test('a long history comes by pages, each entry once', async ({ server, eva }) =
   assert.ok(pages >= 2);
   const refused = list((await eva.get(`/transactions/${id}`)).body, 'entries')[0] as { refusal: Json };
   assert.is(text(refused.refusal, 'code'), 'MESSAGE_NOT_ACCEPTED');
+  assert.equal(keys(refused.refusal, 'data'), ['message', 'state', 'type']);
 });
 
 test('a list is the newest first, and its pages hold each transaction once', async ({ server, eva }) => {

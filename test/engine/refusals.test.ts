@@ -129,7 +129,8 @@ s('an entry without a code is stored as it ever was, and decided again as it was
   const ledger = refusedOften(1);
   const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
   if (entry === null) throw new Error('nothing was recorded');
-  const former = { ...entry, code: null };
+  const { kind, id, what, next } = entry.attention ?? { kind: 'refused', id: '', what: '', next: '' };
+  const former = { ...entry, code: null, attention: { kind, id, what, next } };
   const around = { account: ACCOUNT, seq, id: 'x', at: entry.at, balances: ledger.balances, previous: '' };
   const text = contentOf({ ...around, entries: [former] });
   assert.not.ok(text.includes('"code"'));

@@ -1,7 +1,9 @@
 /** What ops are told about the bank (`attention`), and when that is over. */
-import type { AttentionKind, ChargeRecord } from '../../engine/journal.ts';
+import type { About, ItemCode, ItemData } from '../../domain/sentences/item-codes.ts';
+import { itemFor } from '../../engine/attention/item.ts';
+import type { ChargeRecord } from '../../engine/journal.ts';
 import { sha256 } from '../../engine/journal.ts';
-import { type About, type AttentionItem, type AttentionKey, itemOf } from '../../engine/store.ts';
+import type { AttentionItem, AttentionKey } from '../../engine/store.ts';
 import type { Payment, UnreadPayment } from './payments.ts';
 import { bare } from './profile.ts';
 import type { CallEnded } from './wire/client.ts';
@@ -14,13 +16,12 @@ export interface NotesOptions {
   now(): number;
 }
 
-/** What a person does about it. */
-const STEPS: Record<Concern, string> = {
-  credentials: 'look at BANK_CLIENT_ID and BANK_CLIENT_SECRET; npx pixstate bank check',
-  scope: "have the contract's scopes extended at the bank; npx pixstate bank check",
-  certificate: 'renew the client certificate at the bank; npx pixstate bank check',
-  path: 'look at BANK_URL, BANK_TOKEN_URL and BANK_PROFILE; npx pixstate bank check',
-};
+const CODES = {
+  credentials: 'BANK_CREDENTIALS',
+  scope: 'BANK_SCOPE',
+  certificate: 'BANK_CERTIFICATE',
+  path: 'BANK_PATH',
+} as const satisfies Record<Concern, ItemCode>;
 /** A contract or a certificate is one for all calls; scopes and paths are each call's own. */
 const OF_ALL: readonly Concern[] = ['credentials', 'certificate'];
 
@@ -53,7 +54,7 @@ export class Notes {
     if (this.#known.get(id) === false) return;
     this.#known.set(id, false);
     try {
-      await this.#note('bank', id, `${call} at the bank: ${message}`, STEPS[concern]);
+      await this.#note(CODES[concern], id, { call, message });
     } catch (error) {
       this.#known.delete(id);
       throw error;
@@ -80,56 +81,55 @@ export class Notes {
     const id = 'bank-certificate-dates';
     // That it expires soon is for `bank check` and the metric: nothing is wrong yet.
     if (now >= from && now < to) return this.#options.withdraw([{ kind: 'bank', id }]);
-    const text = new Date(now < from ? from : to).toISOString();
-    const state = now < from ? 'is good only from' : 'has expired at';
-    await this.#note('bank', id, `the client certificate ${state} ${text}`, STEPS.certificate);
+    const code = now < from ? 'BANK_CERTIFICATE_EARLY' : 'BANK_CERTIFICATE_EXPIRED';
+    await this.#note(code, id, { at: new Date(now < from ? from : to).toISOString() });
   }
 
   /** A payment of a charge that can't be read: the charge waits for it. */
   unread({ id, account, snapshot }: ChargeRecord, { unread, endToEndId }: UnreadPayment): Promise<void> {
-    const what = `a payment of pix-in ${id} (${endToEndId ?? 'without an end-to-end id'}) can't be read: ${unread}`;
-    const next = `ask the bank what was paid; npx pixstate inspect ${id} shows the charge`;
+    const about = { account, transaction: id };
     const { amount } = snapshot.context;
-    return this.#note('invalid', `bank_${bare(id)}`, what, next, { account, transaction: id }, amount);
+    const data = { endToEndId, unread };
+    return this.#note('CHARGE_PAYMENT_UNREADABLE', `bank_${bare(id)}`, data, about, amount);
   }
 
   /** A charge that waits here, and that the bank knows nothing of. */
   unknownThere({ id, account, snapshot }: ChargeRecord): Promise<void> {
-    const what = `the bank knows no charge ${bare(id)}, which waits for its payment here (pix-in ${id})`;
-    const next = 'ask the bank why: nobody can pay it; it expires at its time';
     const about = { account, transaction: id };
-    return this.#note('difference', `cob_${bare(id)}`, what, next, about, snapshot.context.amount);
+    const data = { txid: bare(id) };
+    return this.#note('CHARGE_UNKNOWN', `cob_${bare(id)}`, data, about, snapshot.context.amount);
   }
 
   /** A payment that no charge of ours explains. */
   foreign({ endToEndId, amount, paidAt, txid }: Payment): Promise<void> {
-    const code = txid === null ? 'without a txid' : `with the txid ${txid}`;
-    const what = `the bank received payment ${endToEndId} ${code} at ${paidAt}, and no charge of ours explains it`;
-    const next = 'find out whose it is: money may have to be given back at the bank';
-    return this.#note('payment', endToEndId, what, next, {}, amount);
+    return this.#note('PAYMENT_UNEXPLAINED', endToEndId, { endToEndId, txid, paidAt }, {}, amount);
   }
 
   /** A payment of the bank's list that can't be read, and that no charge of ours is named by. */
   foreignUnread({ endToEndId, txid, unread }: UnreadPayment): Promise<void> {
     const id = endToEndId ?? `unread_${sha256(`${txid} ${unread}`).slice(0, 24)}`;
-    const what = `a payment in the bank's list (${endToEndId ?? 'without an end-to-end id'}, ${txid ?? 'no txid'}) can't be read: ${unread}`;
-    return this.#note('payment', id, what, 'ask the bank what was paid');
+    return this.#note('PAYMENT_UNREADABLE', id, { endToEndId, txid, unread });
   }
 
-  difference(id: string, what: string, about: Partial<About>, amount: number | null): Promise<void> {
-    const next = 'npx pixstate bank reconcile shows the whole of the day; ask the bank';
-    return this.#note('difference', id, what, next, about, amount);
-  }
-
-  #note(
-    kind: AttentionKind,
+  /** What the bank's list and the journal differ in. */
+  difference<Code extends ItemCode>(
+    code: Code,
     id: string,
-    what: string,
-    next: string,
+    data: ItemData[Code],
+    about: Partial<About>,
+    amount: number | null,
+  ): Promise<void> {
+    return this.#note(code, id, data, about, amount);
+  }
+
+  #note<Code extends ItemCode>(
+    code: Code,
+    id: string,
+    data: ItemData[Code],
     about: Partial<About> = {},
     amount: number | null = null,
   ): Promise<void> {
     const since = new Date(this.#options.now()).toISOString();
-    return this.#options.note([itemOf({ kind, id, what, next }, since, about, amount)]);
+    return this.#options.note([itemFor(code, { id, since, about, data }, amount)]);
   }
 }

@@ -140,8 +140,8 @@ class InFolder {
       if (this.#refusals.of(holder) > NAMELESS_MS) throw this.#unasked(holder);
       return null;
     }
-    const { stuckAfterS, allowPrivateWebhooks } = config;
-    const settings = { stuckAfterS, allowPrivateWebhooks };
+    const { stuckAfterS, allowPrivateWebhooks, language } = config;
+    const settings = { stuckAfterS, allowPrivateWebhooks, ...(language === 'pt' ? { language } : {}) };
     const { json, isWatched } = output;
     const request = { args: [...args], user, settings, json, isWatched };
     const answer = await askToRun({ folder, holder, version }, request, (text) => output.aside(text));

@@ -21,7 +21,7 @@ class CallShell extends Shell {
   }
 
   config(): Config {
-    return { ...this.#core.config, ...this.#call.settings };
+    return { ...this.#core.config, language: 'en', ...this.#call.settings };
   }
 
   get user(): string {

@@ -1,7 +1,7 @@
 /** One transaction with all that belongs to it, as the console shows it. What grows is read by pages. */
 import { represent } from '../../api/representation.ts';
 import { allowedTypes } from '../../engine/chart.ts';
-import { deliveriesOf, refusalsOf, takenBy } from '../../engine/history.ts';
+import { deliveriesOf, refusalOf, refusalsOf, takenBy } from '../../engine/history.ts';
 import type { Batch, Entry as JournalEntry, TransactionRecord } from '../../engine/journal.ts';
 import { balanceBefore, changeOf } from '../../engine/statement/rows.ts';
 import type { DeliveryRecord, JournalReads, StoreReads } from '../../engine/store.ts';
@@ -64,11 +64,11 @@ async function pageOf(
 }
 
 function shownEntry({ seq, entry, balance }: PageEntry): Entry {
-  const { at, from, to, postings, code, message, events } = entry;
+  const { at, from, to, postings, message, events } = entry;
   const { id, type, data, door, by = null } = message;
   return {
     ...{ seq, at, door, by, message: { id, type, data }, from, to: to ?? from ?? '' },
-    refusal: entry.refusal === null ? null : { code, text: entry.refusal },
+    refusal: refusalOf(entry),
     postings,
     events: events.map(({ id, name }) => ({ id, name })),
     balance,

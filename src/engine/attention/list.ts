@@ -200,7 +200,7 @@ async function worded(
   const noted = (await attention.find(item.id)).find(
     ({ kind, since }) => kind === 'stuck' && since === item.since,
   );
-  return noted === undefined ? item : { ...item, what: noted.what };
+  return noted === undefined ? item : { ...item, what: noted.what, code: noted.code, data: noted.data };
 }
 
 /** The item with account and amount of the transaction that it is about, which items of former builds do not name. */

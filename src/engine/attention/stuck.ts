@@ -1,7 +1,8 @@
 /** What waits for the bank too long: what each such transaction is told of to ops. */
 import { refundsOf, reversalsOf } from '../../domain/reversals/sums.ts';
 import { type BankOrder, type ChargeRecord, sha256, type TransactionRecord } from '../journal.ts';
-import { type AttentionItem, type AttentionKey, type BankWait, itemOf } from '../store.ts';
+import type { AttentionItem, AttentionKey, BankWait } from '../store.ts';
+import { itemFor } from './item.ts';
 
 /** Precautionary blocks of payments last as long: 72 hours. */
 const ANALYSIS_MS = 72 * 3_600_000;
@@ -46,19 +47,11 @@ export function stuckKeys(record: TransactionRecord): AttentionKey[] {
 /** The bank's own word for where an order stands, by its id; null where nobody has heard one. */
 export type Says = (id: string) => string | null;
 
-/** That an order hasn't ended, in the bank's own word where somebody has heard one. */
-export function unknownOutcome(id: string, says: Says): string {
-  const word = says(id);
-  return word === null ? 'its outcome is not known' : `its outcome is not known; the bank says ${word}`;
-}
-
 function stuckRefund(record: ChargeRecord, id: string, amount: number, says: Says): AttentionItem {
   const { account, updatedAt } = record;
-  const what = `refund ${id} of pix-in ${record.id} has been pending since ${updatedAt}: ${unknownOutcome(id, says)}`;
-  const answers = `REFUND_DONE or REFUND_FAILED --data '{"refundId":"${id}"}'`;
-  const next = `ask the bank, then npx pixstate send ${record.id} ${answers}; npx pixstate inspect ${record.id} shows it`;
   const about = { account, transaction: record.id };
-  return itemOf({ kind: 'stuck', id, what, next }, updatedAt, about, amount);
+  const data = { refundId: id, bank: says(id) };
+  return itemFor('REFUND_STUCK', { id, since: updatedAt, about, data }, amount);
 }
 
 /** The items about a transaction whose wait has lasted too long: one, or one for each pending refund. */
@@ -69,11 +62,10 @@ export function stuckItems(record: TransactionRecord, says: Says = () => null): 
       .map(({ id, refund }) => stuckRefund(record, id, refund.amount, says));
   }
   const { id, account, type, snapshot, updatedAt } = record;
-  const answers = type === 'cashout' ? 'SETTLE or FAIL' : 'APPROVE or REFUSE';
-  const what = `${type} ${id} has been ${snapshot.value} since ${updatedAt}: ${unknownOutcome(id, says)}`;
-  const next = `ask the bank, then npx pixstate send ${id} ${answers}; npx pixstate inspect ${id} shows it`;
+  const code = type === 'cashout' ? 'TRANSFER_STUCK' : 'ANALYSIS_STUCK';
   const about = { account, transaction: id };
-  return [itemOf({ kind: 'stuck', id, what, next }, updatedAt, about, snapshot.context.amount)];
+  const data = { type, state: snapshot.value, bank: says(id) };
+  return [itemFor(code, { id, since: updatedAt, about, data }, snapshot.context.amount)];
 }
 
 /** When a transaction is stuck: it waits for the bank and has not changed for so many ms. */

@@ -4,20 +4,30 @@
  */
 import { MESSAGE_TYPES } from '../../domain/messages.ts';
 import { refundOf, reversalsOf, standingOf } from '../../domain/reversals/sums.ts';
+import type { RefusalCode, RefusalData } from '../../domain/sentences/refusal-codes.ts';
+import { refusalText } from '../../domain/sentences/refusals.ts';
 import { allowedTypes } from '../chart.ts';
 import type { SoundMessage } from '../commands.ts';
-import type { ChargeRecord, RefusalCode, TransactionRecord } from '../journal.ts';
+import type { ChargeRecord, TransactionRecord } from '../journal.ts';
 import { returnKey } from '../lookups.ts';
 import type { Workspace } from '../workspace.ts';
 
 /** Why a message isn't taken. */
 export interface Refusal {
   code: RefusalCode;
+  /** What the code's sentence needs to know. */
+  details: object;
+  /** That sentence in English. */
   reason: string;
   /** The payment goes back to the payer. */
   giveBack?: boolean;
   /** Ops know of it already: the entry is all. */
   known?: boolean;
+}
+
+/** A refusal with its sentence. */
+export function refusalOf<Code extends RefusalCode>(code: Code, details: RefusalData[Code]): Refusal {
+  return { code, details, reason: refusalText(code, details) };
 }
 
 /** The verdict on a message before the statechart is asked; null: it may go on. */
@@ -47,16 +57,13 @@ const DONE_AS = { REFUND_DONE: 'completed', REFUND_FAILED: 'failed' } as const;
 export function judgeOutcome({ snapshot: { context } }: ChargeRecord, sent: SoundMessage): Verdict {
   const { refundId = '', returnId = null } = sent.data;
   const refund = refundOf(context, refundId);
-  if (refund === undefined)
-    return { code: 'MESSAGE_NOT_ACCEPTED', reason: `the charge has no refund ${refundId}` };
+  if (refund === undefined) return refusalOf('MESSAGE_NOT_ACCEPTED', { refundId });
   if (refund.status === 'pending') return null;
   const isSame = DONE_AS[sent.type as keyof typeof DONE_AS] === refund.status;
   if (isSame && (returnId === null || returnId === refund.returnId)) return 'repeated';
-  if (refund.status === 'failed' && sent.type === 'REFUND_DONE') {
-    const reason = `ALARM: the bank has paid refund ${refundId}, which failed: its money was given back to the merchant, so it went out twice`;
-    return { code: 'REFUNDED_TWICE', reason };
-  }
-  return { code: 'REFUND_ENDED', reason: `refund ${refundId} is ${refund.status} already` };
+  return refund.status === 'failed' && sent.type === 'REFUND_DONE'
+    ? refusalOf('REFUNDED_TWICE', { refundId })
+    : refusalOf('REFUND_ENDED', { refundId, status: refund.status });
 }
 
 /** A return counts once in the account, whichever cashout it is told of. */
@@ -64,7 +71,7 @@ export function judgeReturn(workspace: Workspace, sent: SoundMessage): Verdict {
   const { returnId = '', amount = 0 } = sent.data;
   if (workspace.lookup('return', returnKey(returnId, amount)) !== null) return 'repeated';
   if (workspace.lookup('return', returnId) === null) return null;
-  return { code: 'RETURN_DIFFERS', reason: `return ${returnId} was booked with another amount` };
+  return refusalOf('RETURN_DIFFERS', { returnId });
 }
 
 /** Why the bank's amount isn't taken: it is more than there is; null: it isn't that. */
@@ -74,11 +81,9 @@ export function tooMuch({ type, snapshot }: TransactionRecord, sent: SoundMessag
   if (type === 'cashout') {
     if (sent.type !== 'RETURN' || snapshot.value !== 'completed') return null;
     const left = snapshot.context.amount - (snapshot.context.returned ?? 0);
-    const reason = `the amount is ${amount}, and at most ${left} cents can come back`;
-    return { code: 'MORE_THAN_STANDS', reason };
+    return refusalOf('MORE_THAN_STANDS', { type, amount, left });
   }
   const takesBack = sent.type === 'REFUND' || sent.type === 'CHARGEBACK';
   if (!takesBack || (snapshot.value !== 'paid' && snapshot.value !== 'in_protest')) return null;
-  const reason = `the amount is ${amount}, and ${standingOf(snapshot.context)} cents stand`;
-  return { code: 'MORE_THAN_STANDS', reason };
+  return refusalOf('MORE_THAN_STANDS', { type, amount, left: standingOf(snapshot.context) });
 }

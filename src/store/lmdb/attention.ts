@@ -21,8 +21,8 @@ import type { Noted } from './projections/projections.ts';
 /** Of a time in ISO 8601, UTC, with ms. */
 const TIME_LENGTH = 24;
 
-function whole({ kind, id, what, next, since, about, amount }: Noted['item']): AttentionItem {
-  return itemOf({ kind, id, what, next }, since, about, amount);
+function whole({ since, about, amount, ...note }: Noted['item']): AttentionItem {
+  return itemOf(note, since, about, amount);
 }
 
 type ToldFact = Fact & { kind: 'noted' | 'dismissed' | 'withdrawn' };

@@ -1,8 +1,8 @@
 /** What was noted for a person to look at, on MongoDB: an item stays, marked, once somebody is done with it. */
 import type { Document } from 'mongodb';
+import type { About } from '../../domain/sentences/item-codes.ts';
 import type { AttentionKind } from '../../engine/journal.ts';
 import {
-  type About,
   type Attention,
   type AttentionFilter,
   type AttentionItem,
@@ -12,7 +12,7 @@ import {
   itemOf,
 } from '../../engine/store.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
-import { type Plain, toBson, toDate, toIso } from './documents.ts';
+import { fromBson, type Plain, toBson, toDate, toIso } from './documents.ts';
 import type { MongoReads } from './reads.ts';
 import { allTaken, updateAll } from './writes.ts';
 
@@ -23,6 +23,9 @@ export interface AttentionDocument extends Plain {
   id: string;
   what: string;
   next: string;
+  /** Absent in items of former builds. */
+  code?: string | null;
+  data?: object | null;
   since: Date | string;
   done: boolean;
   /** Absent in items of former builds. */
@@ -44,8 +47,9 @@ function attentionDocument(item: AttentionItem): AttentionDocument {
 }
 
 function attentionFromDocument(document: AttentionDocument): AttentionItem {
-  const { kind, id, what, next, since, about, amount = null } = document;
-  return itemOf({ kind, id, what, next }, toIso(since), about, amount);
+  const { kind, id, code = null, data = null, what, next, since, about, amount = null } = document;
+  const note = { kind, id, code, data: fromBson(data) as object | null, what, next };
+  return itemOf(note, toIso(since), about, amount);
 }
 
 /** The statement that puts an item in the place of the one before, done or not: news again. */

@@ -13,7 +13,7 @@ import { isPaymentOf, paymentMessages, sendingMessages } from '../messages.ts';
 import type { Notes } from '../notes.ts';
 import type { Payment, UnreadPayment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
-import { paymentDiffers, sendingDiffers } from './differing.ts';
+import { type Differing, paymentDiffers, sendingDiffers } from './differing.ts';
 import type { Booked } from './journal-side.ts';
 import { type Walk, walk } from './windows.ts';
 
@@ -155,15 +155,15 @@ export class BankLists {
 
   /** Tells of what differs from what was booked; null: nothing. */
   async #tellOfDiffering(
-    what: string | null,
+    differing: Differing | null,
     { endToEndId, amount }: Pick<Payment | Sending, 'endToEndId' | 'amount'>,
     { id: transactionId, account, type }: TransactionRecord,
     { difference }: Watcher,
   ): Promise<void> {
-    if (what === null) return;
+    if (differing === null) return;
+    const { code, data, what } = differing;
     const about = { account, transaction: transactionId };
-    const told = `${type} ${transactionId}: ${what}`;
-    await this.#options.notes.difference(`differs_${endToEndId}`, told, about, amount);
+    await this.#options.notes.difference(code, `differs_${endToEndId}`, data, about, amount);
     const kind = type === 'pix-in' ? 'payment' : 'sending';
     difference?.({ kind, endToEndId, transactionId, amount, what });
   }
@@ -193,8 +193,9 @@ export class BankLists {
     const read = items.filter((item) => item !== null);
     if (read.length < items.length)
       await this.#options.notes.difference(
+        'TRANSFERS_UNREADABLE',
         'sent_unread',
-        `the bank's list has ${items.length - read.length} transfers that can't be read`,
+        { count: items.length - read.length },
         {},
         null,
       );
@@ -204,10 +205,11 @@ export class BankLists {
       const record = records[index] ?? null;
       watcher.sending?.(item);
       if (record?.type !== 'cashout') {
-        const what = `the bank lists a transfer (${item.id ?? item.endToEndId}) that no cashout of ours explains`;
-        const id = `sent_${item.id ?? item.endToEndId}`;
-        await this.#options.notes.difference(id, what, {}, item.amount);
         const { endToEndId, amount } = item;
+        const listed = `${item.id ?? endToEndId}`;
+        const what = `the bank lists a transfer (${listed}) that no cashout of ours explains`;
+        const { notes } = this.#options;
+        await notes.difference('TRANSFER_UNEXPLAINED', `sent_${listed}`, { listed }, {}, amount);
         watcher.difference?.({ kind: 'sending', endToEndId, transactionId: null, amount, what });
         continue;
       }

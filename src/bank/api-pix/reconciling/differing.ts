@@ -1,5 +1,7 @@
-/** What was booked of a payment or transfer, beside what the bank lists of it: in words where they differ. */
+/** What was booked of a payment or transfer, beside what the bank lists of it: what differs, where anything does. */
 import { refundsOf } from '../../../domain/reversals/sums.ts';
+import type { ItemData } from '../../../domain/sentences/item-codes.ts';
+import type { TransactionType } from '../../../domain/transactions.ts';
 import type { ChargeRecord, TransferRecord } from '../../../engine/journal.ts';
 import { reaisText } from '../money-text.ts';
 import type { Payment } from '../payments.ts';
@@ -17,20 +19,41 @@ function bookedReturns(messages: Record<string, unknown>, form: RegExp, endToEnd
   });
 }
 
-function otherAmount(listed: number, booked: number): string {
+/** What differs, for the list and in words. */
+export type Differing = {
+  [Code in DifferingCode]: { code: Code; data: ItemData[Code]; what: string };
+}[DifferingCode];
+
+type DifferingCode = 'AMOUNT_BOOKED_DIFFERS' | 'RETURN_AMOUNT_DIFFERS' | 'RETURN_UNLISTED';
+
+function amounts(listed: number, booked: number): string {
   return `the bank lists ${reaisText(listed)}, and ${reaisText(booked)} were booked`;
 }
 
-function notListed(id: string): string {
-  return `a return (${id}) was booked that the bank doesn't list`;
+function otherAmount(type: TransactionType, listed: number, booked: number): Differing {
+  const data = { type, listed, booked };
+  return { code: 'AMOUNT_BOOKED_DIFFERS', data, what: amounts(listed, booked) };
+}
+
+function otherReturn(type: TransactionType, returnId: string, listed: number, booked: number): Differing {
+  const data = { type, returnId, listed, booked };
+  return { code: 'RETURN_AMOUNT_DIFFERS', data, what: `return ${returnId}: ${amounts(listed, booked)}` };
+}
+
+function notListed(type: TransactionType, returnId: string): Differing {
+  const what = `a return (${returnId}) was booked that the bank doesn't list`;
+  return { code: 'RETURN_UNLISTED', data: { type, returnId }, what };
 }
 
 /** A payment that was credited; null: nothing differs, or it wasn't credited. */
-export function paymentDiffers({ snapshot, messages }: ChargeRecord, payment: Payment): string | null {
+export function paymentDiffers(
+  { type, snapshot, messages }: ChargeRecord,
+  payment: Payment,
+): Differing | null {
   const { endToEndId, amount, returns } = payment;
   const { context } = snapshot;
   if (context.endToEndId !== endToEndId) return null;
-  if (amount !== context.amount) return otherAmount(amount, context.amount);
+  if (amount !== context.amount) return otherAmount(type, amount, context.amount);
   const done = new Map(
     returns.filter(({ status }) => status === 'DEVOLVIDO').map((each) => [each.id, each.amount]),
   );
@@ -38,20 +61,23 @@ export function paymentDiffers({ snapshot, messages }: ChargeRecord, payment: Pa
     const listed = done.get(bare(id));
     // One that the bank made bears another id here: it is among the booked returns.
     if (refund.status !== 'completed' || refund.ofBank) continue;
-    if (listed === undefined) return notListed(bare(id));
-    if (listed !== refund.amount) return `return ${bare(id)}: ${otherAmount(listed, refund.amount)}`;
+    if (listed === undefined) return notListed(type, bare(id));
+    if (listed !== refund.amount) return otherReturn(type, bare(id), listed, refund.amount);
   }
   const missing = bookedReturns(messages, TAKEN_BACK, endToEndId).find((id) => !done.has(id));
-  return missing === undefined ? null : notListed(missing);
+  return missing === undefined ? null : notListed(type, missing);
 }
 
 /** A transfer that was settled; null: nothing differs, or it wasn't settled. */
-export function sendingDiffers({ snapshot, messages }: TransferRecord, sending: Sending): string | null {
+export function sendingDiffers(
+  { type, snapshot, messages }: TransferRecord,
+  sending: Sending,
+): Differing | null {
   const { endToEndId, amount, returns, state } = sending;
   if (state !== 'settled' || endToEndId === null || snapshot.value !== 'completed') return null;
   const { context } = snapshot;
-  if (amount !== null && amount !== context.amount) return otherAmount(amount, context.amount);
+  if (amount !== null && amount !== context.amount) return otherAmount(type, amount, context.amount);
   const listed = new Set(returns.map(({ id }) => id));
   const missing = bookedReturns(messages, SENT_BACK, endToEndId).find((id) => !listed.has(id));
-  return missing === undefined ? null : notListed(missing);
+  return missing === undefined ? null : notListed(type, missing);
 }

@@ -78,8 +78,10 @@ export class Reconciler {
     for await (const booked of bookedIn(journal, span)) {
       const { kind, endToEndId, transactionId, amount } = booked;
       if (endToEndId === null || !this.#lists.isMissing(booked, listed)) continue;
-      const what = `the journal has a ${kind} (${endToEndId}) that the bank doesn't list`;
-      await notes.difference(`missing_${endToEndId}`, what, { transaction: transactionId }, amount);
+      const data = { booked: kind === 'payment' ? ('payment' as const) : ('sending' as const), endToEndId };
+      const account = (await journal.transaction(transactionId))?.account ?? null;
+      const about = { account, transaction: transactionId };
+      await notes.difference('BOOKING_UNLISTED', `missing_${endToEndId}`, data, about, amount);
     }
   }
 

@@ -6,7 +6,8 @@
  * 2. A batch that was noted is tried again now and then; its item goes once it is projected.
  * 3. What fails since the database is away is done again at a later heartbeat.
  */
-import { type AttentionItem, itemOf, StoreUnavailable } from '../../../engine/store.ts';
+import { itemFor } from '../../../engine/attention/item.ts';
+import { type AttentionItem, StoreUnavailable } from '../../../engine/store.ts';
 import { textOf } from '../../../errors.ts';
 import type { Finishing } from '../appends/finishing.ts';
 import { documentId, type Numbers, numberOf } from '../appends/numbers.ts';
@@ -49,9 +50,9 @@ async function together<Item>(
 
 /** The item for ops about a batch that can't be projected. */
 function unprojectable({ account, seq, at }: UnfinishedBatch, reason: unknown): AttentionItem {
-  const what = `batch ${seq} of ${account} is committed and can't be projected: ${textOf(reason)}`;
-  const next = 'mend what it names: the batch is tried again all the time, and the item goes by itself';
-  return itemOf({ kind: 'projection', id: `${account}#${seq}`, what, next }, toIso(at), { account });
+  const data = { seq, reason: textOf(reason) };
+  const given = { id: `${account}#${seq}`, since: toIso(at), about: { account }, data };
+  return itemFor('BATCH_UNPROJECTABLE', given);
 }
 
 export class Recovery {

@@ -1,0 +1,146 @@
+/** What needs a person, in English: these sentences stand in journals and on the list. */
+import { decimal, inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
+import type { Facts, ItemWords, Sentences } from '../item-codes.ts';
+
+/** That an order hasn't ended, in the bank's own word where somebody has heard one. */
+function unended(bank: string | null): string {
+  return bank === null ? 'its outcome is not known' : `its outcome is not known; the bank says ${bank}`;
+}
+
+function refused({ about, data }: Facts<'MESSAGE_REFUSED' | 'MESSAGE_INVALID'>): Sentences {
+  const { type, message, messageId, reason } = data;
+  const what = `${message} (${messageId}) to ${type} ${about.transaction}: ${reason}`;
+  return { what, next: inspect(about.transaction) };
+}
+
+function stuck(answers: string): (facts: Facts<'TRANSFER_STUCK' | 'ANALYSIS_STUCK'>) => Sentences {
+  return ({ id, since, data: { type, state, bank } }) => ({
+    what: `${type} ${id} has been ${state} since ${since}: ${unended(bank)}`,
+    next: `ask the bank, then ${send(id, answers)}; ${inspect(id)} shows it`,
+  });
+}
+
+function atTheBank(next: string): (facts: Facts<'BANK_PATH'>) => Sentences {
+  return ({ data: { call, message } }) => ({
+    what: `${call} at the bank: ${message}`,
+    next: `${next}; npx pixstate bank check`,
+  });
+}
+
+function certificate(state: string): (facts: Facts<'BANK_CERTIFICATE_EXPIRED'>) => Sentences {
+  return ({ data: { at } }) => ({
+    what: `the client certificate ${state} ${at}`,
+    next: 'renew the client certificate at the bank; npx pixstate bank check',
+  });
+}
+
+function differs(what: string): Sentences {
+  return { what, next: 'npx pixstate bank reconcile shows the whole of the day; ask the bank' };
+}
+
+function otherAmount({ listed, booked }: { listed: number; booked: number }): string {
+  return `the bank lists ${decimal(listed)}, and ${decimal(booked)} were booked`;
+}
+
+export const items: ItemWords = {
+  MESSAGE_REFUSED: refused,
+  MESSAGE_INVALID: refused,
+  MESSAGE_UNDECIDED: ({ data: { message, messageId, transactionId, reason, content } }) => ({
+    what: `${message} (${messageId}) to ${transactionId} can't be decided (${reason}): ${content}`.slice(
+      0,
+      LONGEST_WHAT,
+    ),
+    next: `the bank is told to send it again; ${inspect(transactionId)}`,
+  }),
+  TRANSACTION_UNKNOWN: ({ data: { message, messageId, transactionId, content } }) => ({
+    what: `${message} (${messageId}) to ${transactionId}, which is no transaction: ${content}`.slice(
+      0,
+      LONGEST_WHAT,
+    ),
+    next: 'ask the bank what it was about: money may be in it',
+  }),
+  REFUSALS_UNRECORDED: ({ about, data: { type, recorded } }) => ({
+    what: `${recorded} messages to ${type} ${about.transaction} were refused and recorded; those to come are only answered and counted`,
+    next: `ask whoever sends them; ${inspect(about.transaction)}`,
+  }),
+  PAYMENT_GIVEN_BACK: ({ about, data: { endToEndId, amount, reason } }) => ({
+    what: `payment ${endToEndId} of ${amount} cents to pix-in ${about.transaction} is given back: ${reason}`,
+    next: inspect(about.transaction),
+  }),
+  RETURN_FAILED: ({ about, data: { endToEndId, why } }) => ({
+    what: `payment ${endToEndId} of pix-in ${about.transaction} could not be given back: ${why}`,
+    next: `once the cause is gone, npx pixstate bank return ${endToEndId}`,
+  }),
+  RETURN_STUCK: ({ since, about, data: { endToEndId, bank } }) => ({
+    what: `payment ${endToEndId} of pix-in ${about.transaction} has been on its way back since ${since}: ${unended(bank)}`,
+    next: `ask the bank; ${inspect(about.transaction)} shows the payment`,
+  }),
+  REFUNDED_TOO_MUCH: ({ about, data: { refundId, standing } }) => ({
+    what: `ALARM: more went out than came in: refund ${refundId} is completed where ${standing} cents stand (transaction ${about.transaction})`,
+    next: inspect(about.transaction),
+  }),
+  REFUND_STUCK: ({ since, about: { transaction }, data: { refundId, bank } }) => ({
+    what: `refund ${refundId} of pix-in ${transaction} has been pending since ${since}: ${unended(bank)}`,
+    next: `ask the bank, then ${send(transaction, refundOutcome(refundId, 'or'))}; ${inspect(transaction)} shows it`,
+  }),
+  TRANSFER_STUCK: stuck('SETTLE or FAIL'),
+  ANALYSIS_STUCK: stuck('APPROVE or REFUSE'),
+  SNAPSHOT_UNREADABLE: ({ id, data: { reason } }) => ({
+    what: `the snapshot of ${id} can't be read: ${reason}`,
+    next: 'deploy a statechart or a migration that reads it, then restart: its messages and timers go on',
+  }),
+  CLOCK_BEHIND: ({ about, data: { entryAt, clock } }) => ({
+    what: `the last entry of account ${about.account} is of ${entryAt}, and the clock says ${clock}: one of them is wrong`,
+    next: 'see that the clock is right; the next entries bear the time of the last one until it has come',
+  }),
+  BATCH_UNPROJECTABLE: ({ about, data: { seq, reason } }) => ({
+    what: `batch ${seq} of ${about.account} is committed and can't be projected: ${reason}`,
+    next: 'mend what it names: the batch is tried again all the time, and the item goes by itself',
+  }),
+  DELIVERY_DEAD: ({ id, about, data: { event, error, status } }) => ({
+    what: `${event} of ${about.transaction} to ${about.url} is dead: ${error ?? status ?? 'the URL is off the account'}`,
+    next: `npx pixstate deliveries retry ${id}`,
+  }),
+  DELIVERIES_REJECTED: ({ about, data: { day, count, event, status } }) => ({
+    what: `${about.url} rejected ${count} ${count === 1 ? 'delivery' : 'deliveries'} on ${day} (UTC), first ${event} of ${about.transaction} with ${status}`,
+    next: `ask the receiver why; once it takes them, ${retrySince(about.account, about.url, day)}`,
+  }),
+  URL_HANGS: ({ about, data: { waiting } }) => ({
+    what: `more than ${waiting.toLocaleString('en')} deliveries wait for ${about.url}, which does not answer in time`,
+    next: `ask the receiver; npx pixstate account set ${about.account} with other --webhook-url takes it off, and what waits is dead then`,
+  }),
+  BANK_CREDENTIALS: atTheBank('look at BANK_CLIENT_ID and BANK_CLIENT_SECRET'),
+  BANK_SCOPE: atTheBank("have the contract's scopes extended at the bank"),
+  BANK_CERTIFICATE: atTheBank('renew the client certificate at the bank'),
+  BANK_PATH: atTheBank('look at BANK_URL, BANK_TOKEN_URL and BANK_PROFILE'),
+  BANK_CERTIFICATE_EARLY: certificate('is good only from'),
+  BANK_CERTIFICATE_EXPIRED: certificate('has expired at'),
+  CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
+    what: `a payment of pix-in ${transaction} (${endToEndId ?? 'without an end-to-end id'}) can't be read: ${unread}`,
+    next: `ask the bank what was paid; ${inspect(transaction)} shows the charge`,
+  }),
+  CHARGE_UNKNOWN: ({ about, data: { txid } }) => ({
+    what: `the bank knows no charge ${txid}, which waits for its payment here (pix-in ${about.transaction})`,
+    next: 'ask the bank why: nobody can pay it; it expires at its time',
+  }),
+  PAYMENT_UNEXPLAINED: ({ data: { endToEndId, txid, paidAt } }) => ({
+    what: `the bank received payment ${endToEndId} ${txid === null ? 'without a txid' : `with the txid ${txid}`} at ${paidAt}, and no charge of ours explains it`,
+    next: 'find out whose it is: money may have to be given back at the bank',
+  }),
+  PAYMENT_UNREADABLE: ({ data: { endToEndId, txid, unread } }) => ({
+    what: `a payment in the bank's list (${endToEndId ?? 'without an end-to-end id'}, ${txid ?? 'no txid'}) can't be read: ${unread}`,
+    next: 'ask the bank what was paid',
+  }),
+  TRANSFER_UNEXPLAINED: ({ data: { listed } }) =>
+    differs(`the bank lists a transfer (${listed}) that no cashout of ours explains`),
+  TRANSFERS_UNREADABLE: ({ data: { count } }) =>
+    differs(`the bank's list has ${count} transfers that can't be read`),
+  AMOUNT_BOOKED_DIFFERS: ({ about, data }) =>
+    differs(`${data.type} ${about.transaction}: ${otherAmount(data)}`),
+  RETURN_AMOUNT_DIFFERS: ({ about, data }) =>
+    differs(`${data.type} ${about.transaction}: return ${data.returnId}: ${otherAmount(data)}`),
+  RETURN_UNLISTED: ({ about, data: { type, returnId } }) =>
+    differs(`${type} ${about.transaction}: a return (${returnId}) was booked that the bank doesn't list`),
+  BOOKING_UNLISTED: ({ data: { booked, endToEndId } }) =>
+    differs(`the journal has a ${booked} (${endToEndId}) that the bank doesn't list`),
+};

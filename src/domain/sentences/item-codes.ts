@@ -1,0 +1,127 @@
+/** What needs a person, for programs: each code, and what its sentences need besides what the item is about. */
+import type { TransactionType } from '../transactions.ts';
+
+/** What an item is about; null where it is about none. */
+export interface About {
+  account: string | null;
+  transaction: string | null;
+  delivery: string | null;
+  url: string | null;
+}
+
+/** A message to a transaction, and why it wasn't taken. */
+interface NotTaken {
+  /** The code of the refusal, what its sentence needs, and the sentence in English. */
+  refusal: string;
+  details: object;
+  reason: string;
+}
+
+interface RefusedMessage extends NotTaken {
+  type: TransactionType;
+  message: string;
+  messageId: string;
+}
+
+/** What a bank was told to say, or says, of an order that hasn't ended; null: nobody has heard it. */
+interface Unended {
+  bank: string | null;
+}
+
+interface StuckState extends Unended {
+  type: TransactionType;
+  state: string;
+}
+
+interface StrayMessage {
+  transactionId: string;
+  message: string;
+  messageId: string;
+  /** The message's data as JSON, cut to 4,000 characters. */
+  content: string;
+}
+
+interface BankCall {
+  call: string;
+  /** What became of it. */
+  message: string;
+}
+
+/** By code. Amounts are cents, times ISO 8601. Who needs other data for a sentence takes another code. */
+export interface ItemData {
+  MESSAGE_REFUSED: RefusedMessage;
+  MESSAGE_INVALID: RefusedMessage;
+  /** The bank's message could not be decided, for a reason that lies with us. */
+  MESSAGE_UNDECIDED: StrayMessage & { reason: string };
+  /** The bank spoke of a transaction that isn't there. */
+  TRANSACTION_UNKNOWN: StrayMessage;
+  /** So many refused messages were recorded; the next ones aren't. */
+  REFUSALS_UNRECORDED: { type: TransactionType; recorded: number };
+  /** A payment that couldn't be credited is on its way back. */
+  PAYMENT_GIVEN_BACK: NotTaken & { endToEndId: string; amount: number };
+  RETURN_FAILED: { endToEndId: string; why: string };
+  RETURN_STUCK: { endToEndId: string } & Unended;
+  /** A refund is completed where less than its amount stands. */
+  REFUNDED_TOO_MUCH: { refundId: string; standing: number };
+  REFUND_STUCK: { refundId: string } & Unended;
+  TRANSFER_STUCK: StuckState;
+  ANALYSIS_STUCK: StuckState;
+  SNAPSHOT_UNREADABLE: { reason: string };
+  /** The account's last entry lies ahead of the clock. */
+  CLOCK_BEHIND: { entryAt: string; clock: string };
+  /** A committed batch can't be projected. */
+  BATCH_UNPROJECTABLE: { seq: number; reason: string };
+  /** `error` or `status` of the last attempt; both null: the URL is off the account. */
+  DELIVERY_DEAD: { event: string; error: string | null; status: number | null };
+  /** What a URL's receiver refused for good on a day (UTC); the item is about the first of them. */
+  DELIVERIES_REJECTED: { day: string; count: number; event: string; status: number };
+  /** More than so many deliveries wait behind a URL. */
+  URL_HANGS: { waiting: number };
+  BANK_CREDENTIALS: BankCall;
+  BANK_SCOPE: BankCall;
+  BANK_CERTIFICATE: BankCall;
+  BANK_PATH: BankCall;
+  BANK_CERTIFICATE_EARLY: { at: string };
+  BANK_CERTIFICATE_EXPIRED: { at: string };
+  /** A payment of a charge of ours that can't be read. */
+  CHARGE_PAYMENT_UNREADABLE: { endToEndId: string | null; unread: string };
+  /** The bank doesn't know a charge that waits for its payment. */
+  CHARGE_UNKNOWN: { txid: string };
+  /** No charge of ours explains the payment. */
+  PAYMENT_UNEXPLAINED: { endToEndId: string; txid: string | null; paidAt: string };
+  /** A payment in the bank's list, and of no charge of ours, that can't be read. */
+  PAYMENT_UNREADABLE: { endToEndId: string | null; txid: string | null; unread: string };
+  /** No transfer of ours explains the one that the bank lists under this id. */
+  TRANSFER_UNEXPLAINED: { listed: string };
+  TRANSFERS_UNREADABLE: { count: number };
+  /** The bank lists another amount than was booked. */
+  AMOUNT_BOOKED_DIFFERS: { type: TransactionType; listed: number; booked: number };
+  RETURN_AMOUNT_DIFFERS: { type: TransactionType; returnId: string; listed: number; booked: number };
+  /** A return was booked that the bank doesn't list. */
+  RETURN_UNLISTED: { type: TransactionType; returnId: string };
+  /** The journal has it, and the bank doesn't list it. */
+  BOOKING_UNLISTED: { booked: 'payment' | 'sending'; endToEndId: string };
+}
+
+export type ItemCode = keyof ItemData;
+
+/** What an item's sentences are made of. */
+interface FactsWith<Data> {
+  id: string;
+  /** ISO 8601. */
+  since: string;
+  about: About;
+  data: Data;
+}
+
+export type Facts<Code extends ItemCode> = FactsWith<ItemData[Code]>;
+
+export interface Sentences {
+  /** What it is. */
+  what: string;
+  /** The command or step that helps. */
+  next: string;
+}
+
+/** A language's sentences for each code. */
+export type ItemWords = { readonly [Code in ItemCode]: (facts: Facts<Code>) => Sentences };

@@ -1,0 +1,163 @@
+/** What needs a person, in Portuguese. Commands, states and messages keep their names. */
+import { inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
+import type { Facts, ItemData, ItemWords, Sentences } from '../item-codes.ts';
+import { refusalIn } from '../refusals.ts';
+import { reais, THE, TO_THE } from './words.ts';
+
+/** That an order hasn't ended, in the bank's own word where somebody has heard one. */
+function unended(bank: string | null): string {
+  return bank === null
+    ? 'não se sabe como terminou'
+    : `não se sabe como terminou; a palavra do banco é ${bank}`;
+}
+
+function why({ refusal, details, reason }: ItemData['MESSAGE_REFUSED' | 'PAYMENT_GIVEN_BACK']): string {
+  return refusalIn('pt', { code: refusal, data: details, text: reason });
+}
+
+function refused({ about, data }: Facts<'MESSAGE_REFUSED' | 'MESSAGE_INVALID'>): Sentences {
+  const { type, message, messageId } = data;
+  const what = `${message} (${messageId}) ${TO_THE[type]} ${about.transaction}: ${why(data)}`;
+  return { what, next: inspect(about.transaction) };
+}
+
+function stuck(answers: string): (facts: Facts<'TRANSFER_STUCK' | 'ANALYSIS_STUCK'>) => Sentences {
+  return ({ id, since, data: { type, state, bank } }) => ({
+    what: `${THE[type]} ${id} está no estado ${state} desde ${since}: ${unended(bank)}`,
+    next: `pergunte ao banco; depois, ${send(id, answers)}; ${inspect(id)} mostra o caso`,
+  });
+}
+
+function atTheBank(next: string): (facts: Facts<'BANK_PATH'>) => Sentences {
+  return ({ data: { call, message } }) => ({
+    what: `${call} no banco: ${message}`,
+    next: `${next}; npx pixstate bank check`,
+  });
+}
+
+function certificate(state: string): (facts: Facts<'BANK_CERTIFICATE_EXPIRED'>) => Sentences {
+  return ({ data: { at } }) => ({
+    what: `o certificado do cliente ${state} ${at}`,
+    next: 'renove o certificado do cliente no banco; npx pixstate bank check',
+  });
+}
+
+function differs(what: string): Sentences {
+  return { what, next: 'npx pixstate bank reconcile mostra o dia inteiro; pergunte ao banco' };
+}
+
+function otherAmount({ listed, booked }: { listed: number; booked: number }): string {
+  return `o banco lista ${reais(listed)}, e aqui foram registrados ${reais(booked)}`;
+}
+
+/** The name of a payment, where it has one. */
+function named(endToEndId: string | null): string {
+  return endToEndId ?? 'sem end-to-end id';
+}
+
+export const items: ItemWords = {
+  MESSAGE_REFUSED: refused,
+  MESSAGE_INVALID: refused,
+  MESSAGE_UNDECIDED: ({ data: { message, messageId, transactionId, reason, content } }) => ({
+    what: `${message} (${messageId}) para ${transactionId} não pode ser decidida (${reason}): ${content}`.slice(
+      0,
+      LONGEST_WHAT,
+    ),
+    next: `o banco deve enviá-la outra vez; ${inspect(transactionId)}`,
+  }),
+  TRANSACTION_UNKNOWN: ({ data: { message, messageId, transactionId, content } }) => ({
+    what: `${message} (${messageId}) para ${transactionId}, que não é transação nenhuma: ${content}`.slice(
+      0,
+      LONGEST_WHAT,
+    ),
+    next: 'pergunte ao banco do que se tratava: pode haver dinheiro nisso',
+  }),
+  REFUSALS_UNRECORDED: ({ about, data: { type, recorded } }) => ({
+    what: `${recorded} mensagens ${TO_THE[type]} ${about.transaction} foram recusadas e registradas; as próximas só são respondidas e contadas`,
+    next: `pergunte a quem as envia; ${inspect(about.transaction)}`,
+  }),
+  PAYMENT_GIVEN_BACK: ({ about, data }) => ({
+    what: `o pagamento ${data.endToEndId} de ${reais(data.amount)} para a cobrança ${about.transaction} é devolvido: ${why(data)}`,
+    next: inspect(about.transaction),
+  }),
+  RETURN_FAILED: ({ about, data: { endToEndId, why: reason } }) => ({
+    what: `o pagamento ${endToEndId} da cobrança ${about.transaction} não pôde ser devolvido: ${reason}`,
+    next: `quando a causa tiver sido resolvida, npx pixstate bank return ${endToEndId}`,
+  }),
+  RETURN_STUCK: ({ since, about, data: { endToEndId, bank } }) => ({
+    what: `o pagamento ${endToEndId} da cobrança ${about.transaction} está sendo devolvido desde ${since}: ${unended(bank)}`,
+    next: `pergunte ao banco; ${inspect(about.transaction)} mostra o pagamento`,
+  }),
+  REFUNDED_TOO_MUCH: ({ about, data: { refundId, standing } }) => ({
+    what: `ALARME: saiu mais do que entrou: a devolução ${refundId} foi concluída onde restam ${reais(standing)} (transação ${about.transaction})`,
+    next: inspect(about.transaction),
+  }),
+  REFUND_STUCK: ({ since, about: { transaction }, data: { refundId, bank } }) => ({
+    what: `a devolução ${refundId} da cobrança ${transaction} está pendente desde ${since}: ${unended(bank)}`,
+    next: `pergunte ao banco; depois, ${send(transaction, refundOutcome(refundId, 'ou'))}; ${inspect(transaction)} mostra o caso`,
+  }),
+  TRANSFER_STUCK: stuck('SETTLE ou FAIL'),
+  ANALYSIS_STUCK: stuck('APPROVE ou REFUSE'),
+  SNAPSHOT_UNREADABLE: ({ id, data: { reason } }) => ({
+    what: `o snapshot de ${id} não pode ser lido: ${reason}`,
+    next: 'instale um statechart ou uma migração que o leia e reinicie: as mensagens e os prazos dele continuam',
+  }),
+  CLOCK_BEHIND: ({ about, data: { entryAt, clock } }) => ({
+    what: `o último registro da conta ${about.account} é de ${entryAt}, e o relógio diz ${clock}: um dos dois está errado`,
+    next: 'veja se o relógio está certo; os próximos registros levam a hora do último até que ela chegue',
+  }),
+  BATCH_UNPROJECTABLE: ({ about, data: { seq, reason } }) => ({
+    what: `o lote ${seq} de ${about.account} está gravado e não pode ser projetado: ${reason}`,
+    next: 'conserte o que ele indica: o lote é tentado o tempo todo, e o item sai da lista sozinho',
+  }),
+  DELIVERY_DEAD: ({ id, about, data: { event, error, status } }) => ({
+    what: `${event} de ${about.transaction} para ${about.url} esgotou as tentativas: ${error ?? status ?? 'a URL saiu da conta'}`,
+    next: `npx pixstate deliveries retry ${id}`,
+  }),
+  DELIVERIES_REJECTED: ({ about, data: { day, count, event, status } }) => ({
+    what: `${about.url} rejeitou ${count} ${count === 1 ? 'entrega' : 'entregas'} em ${day} (UTC), a primeira ${event} de ${about.transaction} com ${status}`,
+    next: `pergunte a quem recebe por quê; quando passar a aceitar, ${retrySince(about.account, about.url, day)}`,
+  }),
+  URL_HANGS: ({ about, data: { waiting } }) => ({
+    what: `mais de ${waiting.toLocaleString('pt-BR')} entregas esperam por ${about.url}, que não responde a tempo`,
+    next: `pergunte a quem recebe; npx pixstate account set ${about.account} com outras --webhook-url tira a URL da conta, e o que espera é dado por perdido`,
+  }),
+  BANK_CREDENTIALS: atTheBank('confira BANK_CLIENT_ID e BANK_CLIENT_SECRET'),
+  BANK_SCOPE: atTheBank('peça ao banco que amplie os escopos do contrato'),
+  BANK_CERTIFICATE: atTheBank('renove o certificado do cliente no banco'),
+  BANK_PATH: atTheBank('confira BANK_URL, BANK_TOKEN_URL e BANK_PROFILE'),
+  BANK_CERTIFICATE_EARLY: certificate('só vale a partir de'),
+  BANK_CERTIFICATE_EXPIRED: certificate('venceu em'),
+  CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
+    what: `um pagamento da cobrança ${transaction} (${named(endToEndId)}) não pode ser lido: ${unread}`,
+    next: `pergunte ao banco o que foi pago; ${inspect(transaction)} mostra a cobrança`,
+  }),
+  CHARGE_UNKNOWN: ({ about, data: { txid } }) => ({
+    what: `o banco não conhece a cobrança ${txid}, que espera pelo pagamento aqui (${about.transaction})`,
+    next: 'pergunte ao banco por quê: ninguém pode pagá-la; ela expira no seu prazo',
+  }),
+  PAYMENT_UNEXPLAINED: ({ data: { endToEndId, txid, paidAt } }) => ({
+    what: `o banco recebeu o pagamento ${endToEndId} ${txid === null ? 'sem txid' : `com o txid ${txid}`} em ${paidAt}, e nenhuma cobrança nossa o explica`,
+    next: 'descubra de quem é: talvez o dinheiro tenha de ser devolvido no banco',
+  }),
+  PAYMENT_UNREADABLE: ({ data: { endToEndId, txid, unread } }) => ({
+    what: `um pagamento da lista do banco (${named(endToEndId)}, ${txid ?? 'sem txid'}) não pode ser lido: ${unread}`,
+    next: 'pergunte ao banco o que foi pago',
+  }),
+  TRANSFER_UNEXPLAINED: ({ data: { listed } }) =>
+    differs(`o banco lista uma transferência (${listed}) que nenhuma nossa explica`),
+  TRANSFERS_UNREADABLE: ({ data: { count } }) =>
+    differs(`a lista do banco tem ${count} transferências que não podem ser lidas`),
+  AMOUNT_BOOKED_DIFFERS: ({ about, data }) =>
+    differs(`${THE[data.type]} ${about.transaction}: ${otherAmount(data)}`),
+  RETURN_AMOUNT_DIFFERS: ({ about, data }) =>
+    differs(`${THE[data.type]} ${about.transaction}, devolução ${data.returnId}: ${otherAmount(data)}`),
+  RETURN_UNLISTED: ({ about, data: { type, returnId } }) =>
+    differs(
+      `${THE[type]} ${about.transaction}: foi registrada uma devolução (${returnId}) que o banco não lista`,
+    ),
+  BOOKING_UNLISTED: ({ data: { booked, endToEndId } }) =>
+    differs(
+      `o diário tem ${booked === 'payment' ? 'um pagamento' : 'uma transferência'} (${endToEndId}) que o banco não lista`,
+    ),
+};
