@@ -187,14 +187,17 @@ export class Engine {
    * process's life, however often it comes again.
    */
   async note(items: AttentionItem[]): Promise<void> {
-    for (const item of items) {
-      const key = `${item.kind}:${item.id}`;
-      if (this.#told.has(key)) continue;
-      if (this.#told.size >= MOST_TOLD) this.#told.clear();
-      this.#told.add(key);
-      this.tell(item);
-    }
+    for (const item of items) this.tellOnce(item);
     await this.#options.store.attention.note(items);
+  }
+
+  /** As `tell`, once in this process's life. */
+  tellOnce(item: AttentionItem): void {
+    const key = `${item.kind}:${item.id}`;
+    if (this.#told.has(key)) return;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.add(key);
+    this.tell(item);
   }
 
   /** Takes items away whose cause is gone. */

@@ -100,6 +100,8 @@ export interface Settlement {
   record?: DeliveryRecord;
   /** Replaces the item of its id and kind, done or not: what happens again is news again. */
   attention?: AttentionItem;
+  /** An item of many of a kind (`data.count`): where it is known, done or not, its count grows by this one's. */
+  counted?: AttentionItem;
   /** The clock by which `next` was reckoned, ms since 1970: it may be set before this is written. */
   clock?: number;
 }
@@ -252,6 +254,8 @@ export interface Attention {
   dismiss(items: readonly AttentionKey[], by?: DoneBy): Promise<void>;
   /** Who was done with an item of this id; null where none was, or nobody said so. */
   doneBy(id: string): Promise<DoneBy | null>;
+  /** Takes so many off the count of an item; one that comes to none is forgotten. */
+  discount(key: AttentionKey, by: number): Promise<void>;
   /** Forgets items, on the list or not, since their cause is gone. */
   withdraw(items: readonly AttentionKey[]): Promise<void>;
   /** In the order of the ids: whether its items were dismissed; false for one without items. */

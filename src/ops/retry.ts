@@ -3,13 +3,16 @@ import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { transactionId } from '../engine/finding/find.ts';
 import { deliveriesOf, takenBy } from '../engine/history.ts';
 import {
+  type AttentionKey,
   type DeliveryRecord,
   type DeliveryStatus,
   hasFailed,
   type Settlement,
   type Store,
 } from '../engine/store.ts';
+
 import { revived } from '../webhooks/delivery.ts';
+import { rejectedKey } from '../webhooks/rejected.ts';
 import { type Acting, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
 
 /** Which deliveries are meant; an option that is left out fits all. */
@@ -50,7 +53,8 @@ function fits({ record, url }: Failed, filter: RetryFilter): boolean {
 }
 
 /** The deliveries start a new round, due now: the server's next sweep takes them up. */
-async function revive({ due, attention }: Sources, records: DeliveryRecord[], now: number): Promise<void> {
+async function revive({ due, attention }: Sources, failed: readonly Failed[], now: number): Promise<void> {
+  const records = failed.map(({ record }) => record);
   const settlements = records.flatMap((record): Settlement[] => {
     const next = revived(record, now);
     if (next === null) return [];
@@ -58,8 +62,23 @@ async function revive({ due, attention }: Sources, records: DeliveryRecord[], no
     const item = { kind: 'delivery' as const, at: now, account, transaction, delivery: id, tries: 0 };
     return [{ claim: null, next: item, record: next }];
   });
+  // What is rejected again from now on is counted anew.
+  for (const { key, count } of rejectedIn(failed)) await attention.discount(key, count);
   await due.settle(settlements);
   await attention.withdraw(records.map(({ id }) => ({ kind: 'dead', id })));
+}
+
+/** In which items the rejected ones are counted, and how many in each. */
+function rejectedIn(failed: readonly Failed[]): { key: AttentionKey; count: number }[] {
+  const counts = new Map<string, { key: AttentionKey; count: number }>();
+  for (const { record, url } of failed) {
+    if (record.status !== 'rejected') continue;
+    const key = rejectedKey({ account: record.account, url }, record);
+    const known = counts.get(key.id);
+    if (known === undefined) counts.set(key.id, { key, count: 1 });
+    else known.count += 1;
+  }
+  return [...counts.values()];
 }
 
 /** The failed deliveries that an id names, or why there are none. */
@@ -97,25 +116,28 @@ async function urlsOf({ journal }: Sources, transaction: string): Promise<Map<st
 }
 
 /** All failed deliveries that fit, page by page. */
-async function* fitting(store: Sources, filter: RetryFilter): AsyncGenerator<DeliveryRecord[]> {
+async function* fitting(store: Sources, filter: RetryFilter): AsyncGenerator<Failed[]> {
   let after: DeliveryRecord | null = null;
   for (;;) {
     const page: DeliveryRecord[] = await store.journal.failedDeliveries(after, PAGE);
     const { url: _url, ...others } = filter;
     const own = page.filter((record) => fits({ record, url: '' }, others));
     const urls = new Map<string, string>();
-    for (const transaction of filter.url === undefined ? [] : new Set(own.map((each) => each.transaction)))
+    // Rejected ones are counted by their URLs.
+    const asked = own.filter(({ status }) => filter.url !== undefined || status === 'rejected');
+    for (const transaction of new Set(asked.map((each) => each.transaction)))
       for (const [id, url] of await urlsOf(store, transaction)) urls.set(id, url);
-    yield own.filter((record) => fits({ record, url: urls.get(record.id) ?? '' }, filter));
+    const failed = own.map((record) => ({ record, url: urls.get(record.id) ?? '' }));
+    yield failed.filter((each) => fits(each, filter));
     if (page.length < PAGE) return;
     after = page.at(-1) ?? null;
   }
 }
 
 /** The failed deliveries that ids name, as far as they fit, in one page. */
-async function* named(failed: readonly Failed[], filter: RetryFilter): AsyncGenerator<DeliveryRecord[]> {
-  const all = new Map<string, DeliveryRecord>();
-  for (const each of failed) if (fits(each, filter)) all.set(each.record.id, each.record);
+async function* named(failed: readonly Failed[], filter: RetryFilter): AsyncGenerator<Failed[]> {
+  const all = new Map<string, Failed>();
+  for (const each of failed) if (fits(each, filter)) all.set(each.record.id, each);
   yield [...all.values()];
 }
 
@@ -143,11 +165,12 @@ export async function retry(
     if (found.kind !== 'failed') return found;
     failed.push(...found.failed);
   }
-  const pages = (): AsyncGenerator<DeliveryRecord[]> =>
+  const pages = (): AsyncGenerator<Failed[]> =>
     ids.length === 0 ? fitting(store, filter) : named(failed, filter);
   const touched = new Map<string, string[]>();
   for await (const page of pages()) {
-    for (const { id, account } of page) {
+    for (const { record } of page) {
+      const { id, account } = record;
       const known = touched.get(account);
       if (known === undefined) touched.set(account, [id]);
       else known.push(id);
@@ -159,12 +182,12 @@ export async function retry(
   const told = new Set([...touched.values()].flat());
   const retried: string[] = [];
   for await (const page of pages()) {
-    const owed = page.filter((record) => {
+    const owed = page.filter(({ record }) => {
       const entry = recorded.get(record.account);
       return told.has(record.id) && entry !== undefined && isOwed(record, entry);
     });
     await revive(store, owed, now());
-    retried.push(...owed.map(({ id }) => id));
+    retried.push(...owed.map(({ record }) => record.id));
   }
   if (touched.size > 0) tell(parts, 'retry', touched.keys(), acting);
   return { kind: 'retried', deliveries: retried };

@@ -59,6 +59,7 @@ export async function openWorkers(
     onTrouble,
     onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
     onDead: (item) => engine.tell(item),
+    onRejected: (item) => engine.tellOnce(item),
   });
   metrics.countInHand(() => dispatcher.room.taken);
   const onDueTrouble = (error: unknown, about?: Due): void => onTrouble(error, about && { due: about });

@@ -17,7 +17,7 @@ import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts'
 import type { AttentionItem, DeliveryRecord, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 import { type Claimed, readClaimed } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
-import { deadLetter, type InHand, inHand, sendOf } from './in-hand.ts';
+import { type InHand, inHand, sendOf, toTell } from './in-hand.ts';
 import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
 import { type TargetState, Targets } from './targets.ts';
 import { WaitingLine } from './waiting-line.ts';
@@ -38,6 +38,8 @@ export interface DispatcherOptions {
   onAttempt?(record: DeliveryRecord, durationMs: number): void;
   /** A delivery is dead: its item is stored with its record. */
   onDead?(item: AttentionItem): void;
+  /** A delivery was rejected, and is counted in its item. */
+  onRejected?(item: AttentionItem): void;
 }
 
 const MAX_IN_HAND = 4_096;
@@ -223,15 +225,10 @@ export class Dispatcher {
 
   /** The attempt is over, or there was nothing to attempt: whoever waited for it may start. */
   #finish(job: InHand, outcome: { record: DeliveryRecord; next: Due | null } | null): void {
-    const settlement: Settlement & { claim: ClaimOf<'delivery'> } = {
-      claim: job.claim,
-      next: outcome?.next ?? null,
-    };
-    if (outcome !== null) settlement.record = outcome.record;
-    if (outcome?.record.status === 'dead')
-      settlement.attention = deadLetter(job, outcome.record, this.#options.now());
-    this.#ended.add(job.claim.due.delivery);
-    this.#settle(settlement);
+    const { claim } = job;
+    this.#ended.add(claim.due.delivery);
+    if (outcome === null) this.#settle({ claim, next: null });
+    else this.#settle({ claim, ...outcome, ...toTell(job, outcome.record, this.#options.now()) });
     job.state.ended();
     for (const next of this.#followersOf(job)) {
       if (next.state.isChoked) this.#goBehind(next);
@@ -275,11 +272,14 @@ export class Dispatcher {
   }
 
   async #recorded(
-    { claim, attention }: Settlement & { claim: ClaimOf<'delivery'> },
+    { claim, attention, counted }: Settlement & { claim: ClaimOf<'delivery'> },
     settled: Promise<boolean>,
   ): Promise<void> {
     // What could not be recorded stays in the store: whoever comes next attempts again, at least once.
-    if ((await settled) && attention !== undefined) this.#options.onDead?.(attention);
+    if (await settled) {
+      if (attention !== undefined) this.#options.onDead?.(attention);
+      if (counted !== undefined) this.#options.onRejected?.(counted);
+    }
     this.room.release(1);
     this.#ended.delete(claim.due.delivery);
     if (this.#jobs.get(claim.due.delivery)?.claim === claim) this.#jobs.delete(claim.due.delivery);

@@ -2,7 +2,8 @@
 import { itemFor } from '../engine/attention/item.ts';
 import type { NamedDelivery } from '../engine/history.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
-import type { AttentionItem, DeliveryRecord } from '../engine/store.ts';
+import type { AttentionItem, DeliveryRecord, Settlement } from '../engine/store.ts';
+import { rejectedItem } from './rejected.ts';
 import type { Send } from './sender/port.ts';
 import type { TargetState } from './targets.ts';
 
@@ -35,7 +36,7 @@ export function sendOf({ claim, state, event, body }: InHand, secrets: readonly 
 }
 
 /** The item for ops about a delivery whose last attempt has failed; `now` is in ms. */
-export function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: number): AttentionItem {
+function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: number): AttentionItem {
   const { id, account, transaction, attempts } = record;
   const { url } = state.target;
   const last = attempts.at(-1);
@@ -43,4 +44,15 @@ export function deadLetter({ event, state }: InHand, record: DeliveryRecord, now
   const about = { account, transaction, delivery: id, url };
   const data = { event: event.name, error: last?.error ?? null, status: last?.statusCode ?? null };
   return itemFor('DELIVERY_DEAD', { id, since, about, data });
+}
+
+/** What ops are told of with the record of an attempt; `now` is in ms. */
+export function toTell(
+  job: InHand,
+  record: DeliveryRecord,
+  now: number,
+): Pick<Settlement, 'attention' | 'counted'> {
+  if (record.status === 'dead') return { attention: deadLetter(job, record, now) };
+  if (record.status !== 'rejected') return {};
+  return { counted: rejectedItem(job.state.target, job.event.name, record) };
 }

@@ -25,7 +25,7 @@ function whole({ since, about, amount, ...note }: Noted['item']): AttentionItem 
   return itemOf(note, since, about, amount);
 }
 
-type ToldFact = Fact & { kind: 'noted' | 'dismissed' | 'withdrawn' };
+type ToldFact = Fact & { kind: 'noted' | 'discounted' | 'dismissed' | 'withdrawn' };
 
 function keyIn(fact: ToldFact): AttentionKey {
   return fact.kind === 'noted' ? fact.item : fact.key;
@@ -132,6 +132,10 @@ export class LmdbAttention implements Attention {
       if (noted?.done === true && noted.by !== undefined) return noted.by;
     }
     return null;
+  }
+
+  async discount({ kind, id }: AttentionKey, by: number): Promise<void> {
+    await this.#tell([{ kind: 'discounted', key: { kind, id }, by }]);
   }
 
   async withdraw(keys: readonly AttentionKey[]): Promise<void> {

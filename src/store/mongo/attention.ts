@@ -1,6 +1,7 @@
 /** What was noted for a person to look at, on MongoDB: an item stays, marked, once somebody is done with it. */
 import type { Document } from 'mongodb';
 import type { About } from '../../domain/sentences/item-codes.ts';
+import { countedTogether, countOf } from '../../engine/attention/counted.ts';
 import type { AttentionKind } from '../../engine/journal.ts';
 import {
   type Attention,
@@ -65,6 +66,20 @@ export async function noteAll(connection: MongoConnection, items: readonly Atten
     return { q: { _id }, u: { $setOnInsert: parts }, upsert: true };
   });
   allTaken(await updateAll(connection, 'attention', statements));
+}
+
+/** Counts items in those that are known, done or not, until that is known to be done; others are put on the list. */
+export async function countAll(connection: MongoConnection, items: readonly AttentionItem[]): Promise<void> {
+  let statements = countedTogether(items).map((item): Document => {
+    const { _id, data, ...parts } = attentionDocument(item);
+    const { count: _count, ...others } = { count: 0, ...data };
+    const named = Object.entries(others).map(([name, value]) => [`data.${name}`, value]);
+    const first = { ...parts, ...Object.fromEntries(named) };
+    return { q: { _id }, u: { $inc: { 'data.count': countOf(item) }, $setOnInsert: first }, upsert: true };
+  });
+  // Where another process was first, there is something to count in now.
+  while (statements.length > 0)
+    statements = allTaken(await updateAll(connection, 'attention', statements)).taken;
 }
 
 /** Ids of items of a kind that nobody is done with, some of them. */
@@ -159,6 +174,17 @@ export class MongoAttention implements Attention {
     const found = await this.#reads.find<AttentionDocument>('attention', { id, done: true });
     const said = found.find(({ doneBy }) => doneBy !== undefined)?.doneBy;
     return said === undefined ? null : { ...said, at: toIso(said.at) };
+  }
+
+  async discount(key: AttentionKey, by: number): Promise<void> {
+    this.#connection.check();
+    const _id = idOf(key);
+    const less = { q: { _id }, u: { $inc: { 'data.count': -by } } };
+    allTaken(await updateAll(this.#connection, 'attention', [less]));
+    const deletes = [{ q: { _id, 'data.count': { $lte: 0 } }, limit: 0 }];
+    await this.#connection.surely(() =>
+      this.#connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }),
+    );
   }
 
   async withdraw(keys: readonly AttentionKey[]): Promise<void> {

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import * as assert from 'uvu/assert';
+import { withCount } from '../../../src/engine/attention/counted.ts';
+import { itemFor } from '../../../src/engine/attention/item.ts';
 import type { AttentionKind } from '../../../src/engine/journal.ts';
 import { type AttentionFilter, type AttentionItem, itemOf, type Store } from '../../../src/engine/store.ts';
 import { pause } from '../../../src/waiting.ts';
@@ -110,6 +112,48 @@ export function attentionContract(context: ContractContext): void {
       await store.attention.dismiss([{ kind: 'stuck', id: 'dlv_1' }]);
       await store.due.settle([{ claim: null, next: null, attention: dead }]);
       same((await store.attention.page({}, null, 100))[1], dead, 'also where somebody was done with it');
+    });
+
+    test('what comes in thousands is one item that counts', async ({ open, now }) => {
+      const [a, b] = [await open('a'), await open('b')];
+      const about = { account: 'an account', delivery: 'dlv_1', url: 'https://a.example' };
+      const data = { day: '2026-01-31', count: 1, event: 'pix-in.paid', status: 410 };
+      const rejected = (id: string, since: number): AttentionItem =>
+        itemFor('DELIVERIES_REJECTED', { id, since: iso(since), about, data });
+      const first = rejected('x', now());
+      const settled = (store: Store, items: AttentionItem[]) =>
+        store.due.settle(items.map((item) => ({ claim: null, next: null, counted: item })));
+      const many = Array.from({ length: 500 }, (_, nth) => rejected('x', now() + nth));
+      await settled(a, many);
+      await Promise.all([settled(a, many), settled(b, many), settled(b, [rejected('y', now() + 1)])]);
+      const others = rejected('y', now() + 1);
+      same(await a.attention.page({}, null, 100), [withCount(first, 1_500), others]);
+      await counted(a, { rejected: 2 });
+      // What isn't ours doesn't count.
+      const due = {
+        kind: 'timer' as const,
+        at: now(),
+        account: randomUUID(),
+        transaction: 't',
+        name: 'x',
+        tries: 0,
+      };
+      const claim = { due, token: 'nobody' };
+      same(await a.due.settle([{ claim, next: null, counted: first }]), [false]);
+      await b.attention.discount(first, 1_400);
+      same(await a.attention.page({}, null, 100), [withCount(first, 100), others]);
+      // Who is done with it hears no more of it, though it goes on counting.
+      await a.attention.dismiss([first]);
+      await settled(b, many);
+      same(await a.attention.page({}, null, 100), [others]);
+      await a.attention.discount(first, 599);
+      await settled(a, [first]);
+      same(await b.attention.page({}, null, 100), [others]);
+      // None is left: the next one is news.
+      await a.attention.discount(first, 3);
+      await a.attention.discount(first, 1);
+      await settled(a, [first]);
+      same(await b.attention.page({}, null, 100), [first, others]);
     });
 
     test('one id may be on the list for two reasons', async ({ open, now }) => {

@@ -114,6 +114,7 @@ export function lifeContract(context: ContractContext): void {
         count: () => store.attention.count({}, null),
         counts: () => store.attention.counts(),
         find: () => store.attention.find('x'),
+        discount: () => store.attention.discount({ kind: 'rejected', id: 'x' }, 1),
         withdraw: () => store.attention.withdraw([{ kind: 'stuck', id: 'x' }]),
         failedDeliveries: () => store.journal.failedDeliveries(null, 1),
         note: () => store.attention.note([attention(now())]),

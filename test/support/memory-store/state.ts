@@ -4,6 +4,7 @@
  */
 import type { Account } from '../../../src/domain/account.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
+import { countOf, withCount } from '../../../src/engine/attention/counted.ts';
 import { waitOf } from '../../../src/engine/attention/stuck.ts';
 import {
   type AttentionKind,
@@ -201,15 +202,30 @@ export class MemoryState {
     return { rows: all.slice(from, to), next: to < all.length ? String(to) : null };
   }
 
-  settle({ claim, next, record, attention }: Settlement, now: number): boolean {
+  settle({ claim, next, record, attention, counted }: Settlement, now: number): boolean {
     if (claim !== null && !this.due.end(claim.token)) return false;
     if (next) this.due.add(next, now);
     if (record) this.#deliveries.set(record.id, record);
+    if (counted) this.#count(counted);
     if (attention)
       this.#attention.set(`${attention.kind}:${attention.id}`, {
         ...{ item: attention, done: false, by: null },
       });
     return true;
+  }
+
+  #count(item: AttentionItem): void {
+    const known = this.#attention.get(`${item.kind}:${item.id}`);
+    if (known === undefined) this.note([item]);
+    else known.item = withCount(known.item, countOf(known.item) + countOf(item));
+  }
+
+  discount({ kind, id }: AttentionKey, by: number): void {
+    const known = this.#attention.get(`${kind}:${id}`);
+    if (known === undefined) return;
+    const left = countOf(known.item) - by;
+    if (left > 0) known.item = withCount(known.item, left);
+    else this.withdraw([{ kind, id }]);
   }
 
   deliveries(transaction: string): DeliveryRecord[] {

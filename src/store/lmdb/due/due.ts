@@ -6,6 +6,8 @@
  * carried out, progress of deliveries and what is due next for both. When a thing was put off to is in its row alone:
  * who finds it after a crash may be early, and asks again.
  */
+
+import { countedTogether } from '../../../engine/attention/counted.ts';
 import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../../engine/store/due.ts';
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import type { Environment } from '../environment.ts';
@@ -67,16 +69,24 @@ export class LmdbDue implements DueIndex {
 
   async settle(settlements: Settlement[]): Promise<boolean[]> {
     const settled = this.#environment.write(
-      (group) =>
-        settlements.map((settlement) => {
+      (group) => {
+        const each = settlements.map((settlement) => {
           const settling = this.#settling(settlement);
           return { settling, place: group.facts(settling?.facts ?? []) };
-        }),
-      (issued) =>
-        issued.map(({ settling, place }) => {
+        });
+        const counting = settlements.filter((_, index) => each[index]?.settling !== null);
+        const counted = countedTogether(counting.flatMap((settlement) => settlement.counted ?? []));
+        const facts = counted.map((item): Fact => ({ kind: 'counted', item }));
+        return { each, facts, place: group.facts(facts) };
+      },
+      ({ each, facts, place: end }) => {
+        const outcomes = each.map(({ settling, place }) => {
           if (settling !== null) this.#settled(settling, place);
           return settling !== null;
-        }),
+        });
+        applyFacts(this.#environment.projections, facts, end);
+        return outcomes;
+      },
     );
     return this.#environment.watch.bound(settled);
   }

@@ -11,6 +11,11 @@ export interface FactsPlace {
 /** A row of facts doesn't get much longer than so many facts. */
 const MOST_FACTS = 256;
 
+/** Facts about items for ops, which batches note and take away, too. */
+const ORDERED: ReadonlySet<Fact['kind']> = new Set([
+  ...(['noted', 'counted', 'discounted', 'dismissed', 'withdrawn'] as const),
+]);
+
 export class LogGroup {
   /** In order; their numbers follow each other. */
   readonly rows: string[] = [];
@@ -40,8 +45,7 @@ export class LogGroup {
     this.#places.push(place);
     for (const fact of facts) {
       this.#facts.push(fact);
-      if (fact.kind === 'noted' || fact.kind === 'dismissed' || fact.kind === 'withdrawn')
-        this.#ordered = true;
+      if (ORDERED.has(fact.kind)) this.#ordered = true;
     }
     if (this.#facts.length >= MOST_FACTS) this.end();
     return place;

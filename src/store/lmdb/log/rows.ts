@@ -20,6 +20,10 @@ export type Fact =
   | { kind: 'ended'; at: number; id: string }
   /** Unless it is known; `anew`: also where it is; `done`: off the list from its beginning. */
   | { kind: 'noted'; item: KeptItem; anew?: true; done?: true }
+  /** Adds the item's count to that of the one that is known, done or not; else it is noted. */
+  | { kind: 'counted'; item: KeptItem }
+  /** Takes so many off an item's count; one that comes to none is forgotten. */
+  | { kind: 'discounted'; key: AttentionKey; by: number }
   /** `by`: who was done with it, where that was said. */
   | { kind: 'dismissed'; key: AttentionKey; by?: DoneBy }
   | { kind: 'withdrawn'; key: AttentionKey }

@@ -12,7 +12,7 @@ import type { LookupRow } from '../../../engine/store/lookups.ts';
 import type { Append, AttentionItem, DeliveryRecord } from '../../../engine/store.ts';
 import type { FactsPlace } from '../log/group.ts';
 import type { Fact } from '../log/rows.ts';
-import { dismiss, noteAnew, noteUnlessKnown, withdraw } from './attention.ts';
+import { countIn, discount, dismiss, noteAnew, noteUnlessKnown, withdraw } from './attention.ts';
 import { keyOf, ordered } from './keys.ts';
 import type { Projections } from './projections.ts';
 
@@ -145,6 +145,12 @@ export function applyFact(projections: Projections, fact: Fact, number: number, 
       if (fact.anew === true) noteAnew(projections, fact.item);
       else noteUnlessKnown(projections, fact.item);
       if (fact.done === true) dismiss(projections, fact.item);
+      break;
+    case 'counted':
+      countIn(projections, fact.item);
+      break;
+    case 'discounted':
+      discount(projections, fact.key, fact.by);
       break;
     case 'dismissed':
       dismiss(projections, fact.key, fact.by);

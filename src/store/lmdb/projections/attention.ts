@@ -2,6 +2,7 @@
  * Items for a person to look at, as they are kept. Each known item has a row; what is on the list has another one, in
  * the order of the list, and is counted by kind.
  */
+import { countOf, withCount } from '../../../engine/attention/counted.ts';
 import type { AttentionKey, DoneBy } from '../../../engine/store.ts';
 import type { KeptItem } from '../log/rows.ts';
 import { keyOf } from './keys.ts';
@@ -42,6 +43,26 @@ export function noteAnew(kept: Kept, item: KeptItem): void {
   const before = known(kept, item);
   if (before !== null) unlist(kept, before);
   put(kept, item);
+}
+
+/** Counts in the item that is known, done or not; else the item is put on the list. */
+export function countIn(kept: Kept, item: KeptItem): void {
+  const noted = known(kept, item);
+  if (noted === null) put(kept, item);
+  else recount(kept, noted, countOf(noted.item) + countOf(item));
+}
+
+/** Takes so many off an item's count; one that comes to none is forgotten. */
+export function discount(kept: Kept, key: AttentionKey, by: number): void {
+  const noted = known(kept, key);
+  if (noted === null) return;
+  const left = countOf(noted.item) - by;
+  if (left > 0) recount(kept, noted, left);
+  else withdraw(kept, key);
+}
+
+function recount(kept: Kept, { item, done }: Noted, now: number): void {
+  kept.attention.put(keyOf(item.kind, item.id), { item: withCount(item, now), done });
 }
 
 /** Takes an item off the list; it stays known. */

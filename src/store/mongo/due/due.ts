@@ -18,7 +18,7 @@ import {
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { onceATurn } from '../../../waiting.ts';
-import { attentionAnew } from '../attention.ts';
+import { attentionAnew, countAll } from '../attention.ts';
 import type { MongoConnection } from '../connection.ts';
 import type { TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
@@ -220,6 +220,8 @@ export class MongoDue implements DueIndex {
     // What needs a person is written before the claim is gone that would bring it up again.
     const items = settling.flatMap(({ settlement }) => settlement.attention ?? []);
     allTaken(await updateAll(this.#parts.connection, 'attention', items.map(attentionAnew)));
+    const counted = settling.flatMap(({ settlement }) => settlement.counted ?? []);
+    await countAll(this.#parts.connection, counted);
     await this.#write(statementsOf(settling));
   }
 
