@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import type { Entry, TransactionDocument } from '../../../src/console/shapes.ts';
-import { charge, told, transfer } from '../../support/flows.ts';
+import { charge, tell, told, transfer } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
 import { until } from '../../support/wait.ts';
 import { visitor } from '../visitor.ts';
@@ -153,6 +153,19 @@ browserSuite('a browser draws paths', (test) => {
     assert.is(await page.locator('.edge.next').count(), 2);
     assert.is(await page.locator('.label.next').count(), 4);
     await watched.close();
+  });
+
+  test("why a message was refused is told in the reader's language", async (stage) => {
+    const id = text(await charge(stage.shop, 20_000), 'id');
+    await tell(stage.shop, id, 'APPROVE');
+    for (const [language, why] of [
+      ['en-GB', 'a pix-in that is waiting_payment does not take APPROVE'],
+      ['pt-BR', 'uma cobrança no estado waiting_payment não aceita APPROVE'],
+    ] as const) {
+      const watched = await stage.enter(`/transactions/${id}`, { language });
+      await watched.page.locator('.history .entry.refused').getByText(why).waitFor();
+      await watched.close();
+    }
   });
 
   test('a page that is open shows what comes', async (stage) => {

@@ -7,6 +7,7 @@ import { cp, open, readdir, readlink, rm, stat } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
+import { itemFor } from '../../../src/engine/attention/item.ts';
 import type { TransactionRecord } from '../../../src/engine/journal.ts';
 import { type ClaimOf, DUE_KINDS, type Due } from '../../../src/engine/store/due.ts';
 import { itemOf, type Store } from '../../../src/engine/store.ts';
@@ -239,6 +240,36 @@ test('without projections all of it follows from the log', async () => {
       const after = await saidBy(options, accounts);
       sameText(after, await said(store, accounts));
     });
+  });
+});
+
+test('an item that counts says the same, wherever a kill comes between its parts', async () => {
+  await withFolder(async (folder) => {
+    const store = await openLmdbStore(optionsFor(folder));
+    try {
+      const account = randomUUID();
+      const data = { day: '2026-01-05', count: 2, event: 'pix-in.paid', status: 410 };
+      const given = { id: 'r', since: iso(AT), about: { account }, data };
+      const item = itemFor('DELIVERIES_REJECTED', given);
+      const settled = () => store.due.settle([{ claim: null, next: null, counted: item }]);
+      await settled();
+      await sleep(WRITTEN_MS);
+      await Promise.all([settled(), settled()]);
+      await store.attention.discount(item, 1);
+      const counts = [{ ...item, data: { ...data, count: 5 } }];
+      assert.equal(await store.attention.page({}, null, 10), counts);
+      await withRemains(folder, async (remains) => {
+        for (const isWhole of [true, false]) {
+          if (!isWhole) await rm(`${remains}/pixstate.projections`);
+          const again = await openLmdbStore(optionsFor(remains));
+          assert.equal(await again.attention.page({}, null, 10), counts);
+          assert.equal(await again.attention.counts(), { rejected: 1 });
+          await again.close();
+        }
+      });
+    } finally {
+      await store.close();
+    }
   });
 });
 
