@@ -264,8 +264,12 @@ async function stuckRefunds(store: Sources, rule: StuckRule, id: string): Promis
   return [];
 }
 
-/** Whether nothing notes an item again, once it was noted: a dead delivery that dies again is news. */
-function comesOnce({ kind, id }: AttentionItem): boolean {
+/**
+ * Whether an item need not stay known: nothing notes it again (a dead delivery that dies again is news), and its
+ * account's journal says who was done with it.
+ */
+function isForgotten({ kind, id, about }: AttentionItem): boolean {
+  if (about.account === null) return false;
   return kind === 'dead' || ((kind === 'refused' || kind === 'return') && /^(msg|ret)_/.test(id));
 }
 
@@ -277,6 +281,6 @@ export async function dismissAttention(
 ): Promise<void> {
   const marks = items.filter(isMadeAnew).map((item) => ({ ...item, id: stuckMark(item) }));
   if (marks.length > 0) await store.attention.note(marks);
-  await store.attention.dismiss([...marks, ...items.filter((item) => !comesOnce(item))], by);
-  await store.attention.withdraw(items.filter(comesOnce));
+  await store.attention.dismiss([...marks, ...items.filter((item) => !isForgotten(item))], by);
+  await store.attention.withdraw(items.filter(isForgotten));
 }
