@@ -2,6 +2,7 @@
 import { parseKey } from './accounts/secrets-key.ts';
 import { type BankSettings, readBankSettings } from './bank/api-pix/settings.ts';
 import type { BankChoice } from './bank/open.ts';
+import { type ConsoleSettings, readConsoleSettings } from './console/settings.ts';
 import type { Language } from './domain/sentences/refusals.ts';
 import { isWebhookSecret } from './domain/webhook-signature.ts';
 
@@ -24,11 +25,13 @@ export interface Config extends BankChoice {
   secretsKey: Buffer | null;
   /** Of the console and the metrics; null: neither is served. */
   adminPort: number | null;
-  /** Nobody has named the port: where it is taken, the API is served all the same. */
+  /** Nobody has named the place: where it can't be listened on, the API is served all the same. */
   adminPortIsDefault: boolean;
   adminHost: string;
   /** Whether the console is served beside the metrics. */
   console: boolean;
+  /** What stands before the console. */
+  consoleSettings: ConsoleSettings;
   /** 1 is the contract's schedule. */
   webhookRetryScale: number;
   /** What commands tell people in, as far as they can. */
@@ -156,6 +159,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     );
   const hasConsole = reader.choice('CONSOLE', 'on', ['on', 'off'] as const) === 'on';
   const adminPort = reader.whole('ADMIN_PORT', null, 0, 65_535);
+  const adminHost = reader.text('ADMIN_HOST');
   const callbackForm = 'a Standard Webhooks secret: whsec_ and 24 to 64 bytes in base64';
   const config: Config = {
     port: reader.whole('PORT', 3000, 0, 65_535),
@@ -175,9 +179,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       bank === 'sandbox' ? reader.secret('BANK_CALLBACK_SECRET', callbackSecret, callbackForm) : null,
     secretsKey,
     adminPort: adminPort ?? (bank === 'sandbox' && hasConsole ? CONSOLE_PORT : null),
-    adminPortIsDefault: adminPort === null,
-    adminHost: reader.text('ADMIN_HOST') ?? '127.0.0.1',
+    adminPortIsDefault: adminPort === null && adminHost === null,
+    adminHost: adminHost ?? '127.0.0.1',
     console: hasConsole,
+    consoleSettings: readConsoleSettings(reader),
     webhookRetryScale: retryScale(reader),
     language: languageOf(reader),
   };

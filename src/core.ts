@@ -14,6 +14,7 @@ import { expectNotAnothers } from './bank/one-bank.ts';
 import { openBank } from './bank/open.ts';
 import { batchIds, elapsed, newIncarnation, newTransactionId, now } from './clock.ts';
 import type { Config } from './config.ts';
+import type { ConsolePlace } from './console/addresses.ts';
 import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
@@ -45,7 +46,7 @@ export interface Core extends OpenStore {
 }
 
 /** Where a server serves the console, or why it doesn't. */
-export type ConsoleAt = { url: string } | { why: string };
+export type ConsoleAt = ConsolePlace | { why: string };
 
 export interface CoreOptions {
   /** `write` where nothing is said. */

@@ -1,7 +1,7 @@
 /** `console`: a link that signs in at the console once. */
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { addresses } from '../console/addresses.ts';
+import { addresses, type ConsolePlace } from '../console/addresses.ts';
 import { makeLink } from '../console/passes.ts';
 import type { Role } from '../console/shapes.ts';
 import type { Core } from '../core.ts';
@@ -35,22 +35,29 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /** Of the servers on the database: the newest one on this machine that answers, else the newest elsewhere. */
-async function sharedUrl({ store }: Core): Promise<string> {
+async function sharedPlace({ store }: Core): Promise<ConsolePlace> {
   const known = await addresses(store.marks);
-  for (const { url, machine } of known) if (machine === hostname() && (await answers(url))) return url;
+  for (const at of known) if (at.machine === hostname() && (await answers(at.local))) return at;
   const elsewhere = known.find(({ machine }) => machine !== hostname());
-  if (elsewhere !== undefined) return elsewhere.url;
+  if (elsewhere !== undefined) return elsewhere;
   throw noConsole('no server on the database has one that answers');
 }
 
 /** Where the console is. @throws Failure where none is served */
-async function consoleUrl(core: Core): Promise<string> {
+async function consolePlace(core: Core): Promise<ConsolePlace> {
   const { database, place } = core;
   const consoleAt = await core.consoleAt;
-  if (consoleAt === null && database !== null) return sharedUrl(core);
+  if (consoleAt === null && database !== null) return sharedPlace(core);
   if (consoleAt === null) throw noConsole(`no server runs on ${place}`);
   if ('why' in consoleAt) throw noConsole(consoleAt.why);
-  return consoleAt.url;
+  return consoleAt;
+}
+
+/** The address that links begin with. @throws Failure where there is none */
+async function consoleUrl(core: Core): Promise<string> {
+  const { url, hasLinks } = await consolePlace(core);
+  if (hasLinks) return url;
+  throw new Failure('NO_LINKS', `links are off: CONSOLE_PROXY signs people in at ${url}`);
 }
 
 function givenUrl(text: string, values: Values): string {

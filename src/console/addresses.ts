@@ -7,9 +7,18 @@ import type { Marks } from '../engine/store/marks.ts';
 
 type AddressMarks = Pick<Marks, 'mark' | 'swapMark'>;
 
-/** A console's address. */
-export interface ConsoleAddress {
+/** Where a console is. */
+export interface ConsolePlace {
+  /** Where people find it. */
   url: string;
+  /** Where its own machine reaches it. */
+  local: string;
+  /** Whether links sign in there; otherwise a proxy does. */
+  hasLinks: boolean;
+}
+
+/** A console's address. */
+export interface ConsoleAddress extends ConsolePlace {
   /** The server's run. */
   incarnation: string;
   /** Ms since 1970. */
@@ -25,8 +34,11 @@ function names(): string[] {
   return Array.from({ length: PLACES }, (_, index) => `console:at:${String(index).padStart(2, '0')}`);
 }
 
+/** A server of an earlier build has said its `url` alone. */
 function parsed(text: string | null): ConsoleAddress | null {
-  return text === null || text === '' ? null : JSON.parse(text);
+  if (text === null || text === '') return null;
+  const address = JSON.parse(text);
+  return { local: address.url, hasLinks: true, ...address };
 }
 
 /** Says where this server's console is. */

@@ -1,7 +1,8 @@
 /** What the console's thread and the engine's say to each other. */
+import type { ConsoleSettings } from './settings.ts';
 
 /** What the thread is started with. */
-export interface ConsoleData {
+export interface ConsoleData extends ConsoleSettings {
   host: string;
   port: number;
   dataDir: string;

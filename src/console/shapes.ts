@@ -8,7 +8,8 @@ export type Kind = 'pix-in' | 'cashout';
 
 /**
  * The header that bears the session's second half; the first one is the cookie. Every call below `/console/api` but
- * `POST session` needs both: without, it is answered 401 `INVALID_CREDENTIALS`.
+ * `POST session` needs both: without, it is answered 401 `INVALID_CREDENTIALS`. Where a proxy signs people in there are
+ * no sessions, and who isn't signed in there is answered 401 `SIGN_IN_BY_PROXY`.
  */
 export const SESSION_HEADER = 'x-pixstate-session';
 
@@ -27,8 +28,10 @@ export interface Me {
   /** Who signed in. */
   by: string;
   role: Role;
-  /** When the session ends at the latest. */
-  until: string;
+  /** What signed them in: a link of ours, or the proxy before the console. */
+  via: 'link' | 'proxy';
+  /** When the session ends at the latest; null where the proxy says so. */
+  until: string | null;
   sandbox: boolean;
   /** The package's. */
   version: string;

@@ -2,7 +2,7 @@
 import { isIPv4 } from 'node:net';
 import type { pino } from 'pino';
 import type { Config } from '../config.ts';
-import { announce, withdraw } from '../console/addresses.ts';
+import { announce, type ConsolePlace, withdraw } from '../console/addresses.ts';
 import { ConsoleBridge } from '../console/bridge.ts';
 import { makeLink } from '../console/passes.ts';
 import { systemUser } from '../console/user.ts';
@@ -24,20 +24,20 @@ function isLoopback(host: string): boolean {
 }
 
 /** Why the console isn't served, where it isn't. */
-function whyNot({ console: isWanted, adminPort, adminHost, bank }: Config): string | null {
+function whyNot({ console: isWanted, adminPort, adminHost, bank, consoleSettings }: Config): string | null {
   if (!isWanted) return 'CONSOLE is off';
   if (adminPort === null)
     return bank === 'sandbox' ? 'it has no port' : 'with a real bank it needs ADMIN_PORT';
-  if (isLoopback(adminHost)) return null;
-  return `ADMIN_HOST ${adminHost} is no loopback address, where anybody could come in`;
+  if (isLoopback(adminHost) || consoleSettings.proxy !== null) return null;
+  return `ADMIN_HOST ${adminHost} is no loopback address, and without CONSOLE_ORIGIN and CONSOLE_PROXY anybody could come in`;
 }
 
 function openConsole({ core, log, metrics }: AdminOptions, port: number): ConsoleBridge {
-  const { adminHost: host, dataDir, mongodbUri, bank, logLevel } = core.config;
+  const { adminHost: host, dataDir, mongodbUri, bank, logLevel, consoleSettings } = core.config;
   const { incarnation, store } = core;
   return new ConsoleBridge({
     data: {
-      ...{ host, port, dataDir, mongodbUri, logLevel, incarnation },
+      ...{ host, port, dataDir, mongodbUri, logLevel, incarnation, ...consoleSettings },
       sandbox: bank === 'sandbox',
       version: packageVersion(),
     },
@@ -53,6 +53,11 @@ function urlOf(host: string, port: number): string {
   return `http://${name}:${port}`;
 }
 
+function placeOf({ adminHost, consoleSettings }: Config, port: number): ConsolePlace {
+  const local = urlOf(adminHost, port);
+  return { url: consoleSettings.origin ?? local, local, hasLinks: consoleSettings.proxy === null };
+}
+
 /** Starts the console, which listens soon: a start doesn't wait for it. */
 async function startConsole(options: AdminOptions, port: number, place: string): Promise<RunningServer> {
   const { core, log } = options;
@@ -63,9 +68,10 @@ async function startConsole(options: AdminOptions, port: number, place: string):
   const bridge = openConsole(options, port);
   core.consoleAt = bridge.listening.then(
     () => {
-      const url = urlOf(adminHost, bridge.port);
-      log.info({ url }, 'the console: npx pixstate console prints a link');
-      return { url };
+      const at = placeOf(core.config, bridge.port);
+      const how = at.hasLinks ? 'npx pixstate console prints a link' : 'CONSOLE_PROXY signs people in';
+      log.info({ url: at.url }, `the console: ${how}`);
+      return at;
     },
     (error: unknown) => {
       const why = `${place} can't be listened on: ${codeOf(error)}`;
@@ -99,19 +105,15 @@ export async function openAdmin(options: AdminOptions): Promise<RunningServer | 
   }
 }
 
-/** The console's address, where it has one. */
-async function consoleUrl({ consoleAt }: Core): Promise<string | null> {
-  const at = await consoleAt;
-  return at === null || 'why' in at ? null : at.url;
-}
-
 /** Says where the console is: others on the database find it, and with the sandbox a link is shown. */
 export async function tellOfConsole(core: Core, show: (text: string) => void): Promise<void> {
   const { store, config, incarnation, database } = core;
-  const url = await consoleUrl(core);
-  if (url === null) return;
-  if (database !== null) await announce(store.marks, { url, incarnation, since: core.now() });
+  const at = await core.consoleAt;
+  if (at === null || 'why' in at) return;
+  const { url, hasLinks } = at;
+  if (database !== null) await announce(store.marks, { ...at, incarnation, since: core.now() });
   if (config.bank !== 'sandbox') return;
+  if (!hasLinks) return show(`console: ${url}  (sign-in is the proxy's)\n`);
   const key = await makeLink(store.marks, { by: systemUser(), role: 'operator' }, core.now());
   show(`console: ${url}/#k=${key}  (once, within 5 minutes; npx pixstate console prints another)\n`);
 }

@@ -29,7 +29,7 @@ test.before.each(async (context) => {
   context.bridge = new ConsoleBridge({
     data: {
       ...{ host: '127.0.0.1', port: 0, dataDir: context.folder, mongodbUri: null, incarnation },
-      ...{ sandbox: true, version: '0', logLevel: 'silent' },
+      ...{ sandbox: true, version: '0', logLevel: 'silent', origin: null, proxy: null },
     },
     marks: context.opened.store.marks,
     metrics: async () => ({ type: 'text/plain', text: 'a metric' }),

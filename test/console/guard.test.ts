@@ -48,9 +48,21 @@ test('a page under another name that leads here gets nothing', async ({ server }
 });
 
 test('this machine has three names, in any case, and the port belongs to them', () => {
-  const hosts = ownHosts('127.0.0.1', 3001);
-  for (const host of ['127.0.0.1:3001', 'localhost:3001', '[::1]:3001']) assert.ok(hosts.has(host), host);
+  const hosts = ownHosts('127.0.0.1', 3001, null);
+  for (const host of ['127.0.0.1:3001', 'localhost:3001', '[::1]:3001'])
+    assert.is(hosts.get(host), `http://${host}`);
   for (const host of ['127.0.0.1', 'localhost:3002', '0.0.0.0:3001']) assert.not.ok(hosts.has(host), host);
+});
+
+test('behind a proxy it has one name more, with its own origin', () => {
+  const hosts = ownHosts('10.0.0.7', 3001, 'https://ops.example');
+  for (const host of ['ops.example', 'ops.example:443']) assert.is(hosts.get(host), 'https://ops.example');
+  assert.is(hosts.get('10.0.0.7:3001'), 'http://10.0.0.7:3001');
+  for (const host of ['ops.example:80', 'ops.example:3001', 'ops.example.evil.example'])
+    assert.not.ok(hosts.has(host), host);
+  const elsewhere = ownHosts('10.0.0.7', 3001, 'https://ops.example:8443');
+  assert.is(elsewhere.get('ops.example:8443'), 'https://ops.example:8443');
+  assert.not.ok(elsewhere.has('ops.example'));
 });
 
 test('a call that is no read must say that it comes from here', async ({ server }) => {

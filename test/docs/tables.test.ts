@@ -24,7 +24,9 @@ const engineering = read('docs/engineering.md');
 test('the configuration', () => {
   const rows = rowsOf(sectionOf(operations, '## Configuration'));
   const known = [
-    ...read('src/config.ts').matchAll(/(?:reader|this)\.\w+\(\s*'([A-Z][A-Z_]+)'|reader\.text\('(\w+)'/g),
+    ...[read('src/config.ts'), read('src/console/settings.ts')]
+      .join('\n')
+      .matchAll(/(?:reader|this)\.\w+\(\s*'([A-Z][A-Z_]+)'|reader\.text\('(\w+)'/g),
   ];
   const names = new Set(known.map(([, first, second]) => first ?? second));
   assert.equal(rows.flatMap(([cell = '']) => namesIn(cell)).sort(), [...names].sort());

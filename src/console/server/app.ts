@@ -1,20 +1,21 @@
 /**
- * The console's server: one Koa application. Order of a request: metrics; headers; host; files, or below
- * `/console/api`: origin, kind of body, session, role, handler. Whatever goes wrong ends in the error object.
+ * The console's server: one Koa application. Order of a request: metrics; headers; host; proxy; files, or
+ * below `/console/api`: origin, kind of body, session, role, handler. Whatever goes wrong ends in the error object.
  */
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { readBody } from '../../api/body.ts';
 import type { StoreReads } from '../../engine/store.ts';
 import type { Follower } from '../../store/open.ts';
-import type { PassMarks, Session } from '../passes.ts';
+import type { PassMarks } from '../passes.ts';
 import type { MetricsText } from '../protocol.ts';
 import { listAccounts } from './accounts.ts';
 import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
-import { guardCall, guardHost, SECURITY_HEADERS } from './guard.ts';
+import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
 import { type ListWish, listTransactions } from './listing.ts';
-import type { SignIn } from './sign-in.ts';
+import type { SignInProxy } from './proxy.ts';
+import type { Entrant, SignIn } from './sign-in.ts';
 import { type StaticFiles, serveStatic } from './static.ts';
 import { sentPayload, transactionDocument } from './transaction.ts';
 
@@ -33,11 +34,13 @@ export interface ConsoleLog {
 
 export interface AppOptions {
   /** The names under which it is served. */
-  hosts(): ReadonlySet<string>;
+  hosts(): Hosts;
   follower: Pick<Follower, 'look' | 'now'>;
   swapMark: PassMarks['swapMark'];
   metrics(): Promise<MetricsText>;
   signIn: SignIn;
+  /** What signs people in; null: links do. */
+  proxy: SignInProxy | null;
   files: StaticFiles;
   log: ConsoleLog;
 }
@@ -47,7 +50,7 @@ interface Call {
   ctx: Context;
   reads: StoreReads;
   marks: PassMarks;
-  session: Session;
+  session: Entrant;
   now: number;
 }
 
@@ -154,7 +157,7 @@ function routes(options: AppOptions): Router {
   for (const [method, path, answer] of endpoints(options)) {
     router[method](path, async (ctx) => {
       const now = follower.now();
-      const session = await signIn.session(ctx, marks, now);
+      const session = await signIn.entrant(ctx, marks, now);
       const body = await follower.look((reads) => answer({ ctx, reads, marks, session, now }));
       if (body === null) ctx.status = 204;
       else ctx.body = body;
@@ -184,10 +187,11 @@ export function createConsole(options: AppOptions): Koa {
   const handle = async (ctx: Context): Promise<void> => {
     ctx.set(SECURITY_HEADERS);
     if (ctx.path === '/metrics') return answerMetrics(ctx, options);
-    guardHost(ctx, options.hosts());
+    const own = guardHost(ctx, options.hosts());
+    options.proxy?.guard(ctx);
     if (ctx.path !== API && !ctx.path.startsWith(`${API}/`)) return serveStatic(ctx, options.files);
     ctx.set('Cache-Control', 'no-store');
-    guardCall(ctx);
+    guardCall(ctx, own);
     await routed(ctx as never, async () => unrouted(ctx, router));
   };
   app.use(async (ctx) => {

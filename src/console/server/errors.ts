@@ -4,7 +4,9 @@ import { StoreUnavailable } from '../../engine/store.ts';
 
 const STATUS = {
   INVALID_REQUEST: 400,
+  WRONG_PEER: 400,
   INVALID_CREDENTIALS: 401,
+  SIGN_IN_BY_PROXY: 401,
   WRONG_ORIGIN: 403,
   OPERATORS_ONLY: 403,
   NOT_FOUND: 404,

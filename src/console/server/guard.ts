@@ -1,6 +1,6 @@
 /**
- * What is looked at before a request is answered, in this order: the host that it names, where it comes from, what kind
- * of body it has. Whose it is comes after that.
+ * What is looked at before a request is answered, in this order: the host that it names, whether somebody plays the
+ * proxy (proxy.ts), which page it comes from, what kind of body it has. Whose it is comes after that.
  *
  * 1. A page under a name of somebody else's that leads here arrives with its own name.
  * 2. Cookies don't know ports: a page on another port of this host sends ours, and says that it isn't of this origin.
@@ -25,25 +25,34 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-/** The names by which this machine reaches itself at a port. */
-export function ownHosts(host: string, port: number): ReadonlySet<string> {
+/** The names that a request may bear, each with the origin of the pages under it. */
+export type Hosts = ReadonlyMap<string, string>;
+
+/** The names by which this machine reaches itself at a port, and that of an origin before it. */
+export function ownHosts(host: string, port: number, origin: string | null): Hosts {
   const literal = host.includes(':') ? `[${host}]` : host;
   const names = ['127.0.0.1', 'localhost', '[::1]', literal];
   // Browsers leave out the port that is usual.
-  return new Set(names.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));
+  const own = names.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]);
+  const hosts = new Map(own.map((name) => [name, `http://${name}`]));
+  if (origin === null) return hosts;
+  const { host: name, port: named } = new URL(origin);
+  // A proxy may name it all the same.
+  for (const each of named === '' ? [name, `${name}:443`] : [name]) hosts.set(each, origin);
+  return hosts;
 }
 
-/** @throws ConsoleError where the request was meant for somebody else */
-export function guardHost({ req }: Context, hosts: ReadonlySet<string>): void {
-  if (!hosts.has((req.headers.host ?? '').toLowerCase()))
-    throw new ConsoleError('WRONG_HOST', 'Nothing is served under this name.');
+/** The origin of the page that may ask. @throws ConsoleError where the request was meant for somebody else */
+export function guardHost({ req }: Context, hosts: Hosts): string {
+  const own = hosts.get((req.headers.host ?? '').toLowerCase());
+  if (own === undefined) throw new ConsoleError('WRONG_HOST', 'Nothing is served under this name.');
+  return own;
 }
 
-/** @throws ConsoleError, ApiError where another page asks, or not in JSON */
-export function guardCall(ctx: Context): void {
+/** @throws ConsoleError, ApiError where another page than the origin's asks, or not in JSON */
+export function guardCall(ctx: Context, own: string): void {
   const { headers, method } = ctx.req;
   const isRead = method === 'GET' || method === 'HEAD';
-  const own = `http://${(headers.host ?? '').toLowerCase()}`;
   if (isRead ? headers.origin !== undefined && headers.origin !== own : headers.origin !== own)
     throw new ConsoleError('WRONG_ORIGIN', 'Another page may not call here.');
   const site = headers['sec-fetch-site'];

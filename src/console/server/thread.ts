@@ -7,21 +7,31 @@ import { openLog } from '../../server/log.ts';
 import { openFollower } from '../../store/open.ts';
 import type { ConsoleData, ToConsole } from '../protocol.ts';
 import { createConsole } from './app.ts';
-import { ownHosts } from './guard.ts';
+import { type Hosts, ownHosts } from './guard.ts';
 import { Line } from './line.ts';
+import { SignInProxy } from './proxy.ts';
 import { SignIn } from './sign-in.ts';
 import { readStatic } from './static.ts';
 
 const parent = parentPort;
 if (parent === null) throw new Error("the console's thread runs in a worker thread only");
 
-const { host, port, dataDir, mongodbUri, sandbox, version, logLevel, incarnation } =
+const { host, port, dataDir, mongodbUri, sandbox, version, logLevel, incarnation, ...settings } =
   workerData as ConsoleData;
+const { origin } = settings;
 const log = openLog(logLevel);
 const line = new Line(parent);
 const follower = await openFollower({ dataDir, mongodbUri }, { incarnation, now });
 let server: RunningServer | null = null;
-let hosts: ReadonlySet<string> = new Set();
+let hosts: Hosts = new Map();
+const proxy =
+  settings.proxy === null
+    ? null
+    : new SignInProxy({
+        ...settings.proxy,
+        origin: origin ?? '',
+        onForgery: (forgery) => log.warn(forgery, 'somebody plays the proxy before the console'),
+      });
 
 const app = createConsole({
   hosts: () => hosts,
@@ -29,9 +39,10 @@ const app = createConsole({
   swapMark: (name, before, text) => line.swapMark(name, before, text),
   metrics: () => line.metrics(),
   signIn: new SignIn({
-    ...{ sandbox, version },
+    ...{ sandbox, version, proxy, isSecure: origin !== null },
     onSignIn: (who) => log.info(who, 'somebody signed in at the console'),
   }),
+  proxy,
   files: readStatic(),
   log,
 });
@@ -48,7 +59,7 @@ parent.on('message', (message: ToConsole) => {
 });
 try {
   server = await listen(app.callback(), host, port);
-  hosts = ownHosts(host, server.port);
+  hosts = ownHosts(host, server.port, origin);
   line.say({ kind: 'listening', port: server.port });
 } catch (error) {
   line.say({ kind: 'refused', code: codeOf(error) });

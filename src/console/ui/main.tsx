@@ -32,6 +32,7 @@ function standingAfter(error: unknown, isByLink: boolean): Standing {
   if (!(error instanceof ApiError)) return { kind: 'away', why: String(error) };
   if (error.status === 429) return { kind: 'signedOut', note: 'tooMany' };
   if (error.status === 0 || error.status >= 500) return { kind: 'away', why: error.message };
+  if (error.code === 'SIGN_IN_BY_PROXY') return { kind: 'signedOut', note: 'proxy' };
   return { kind: 'signedOut', note: isByLink ? 'refused' : 'none' };
 }
 
@@ -92,7 +93,7 @@ function Reader() {
     const leave = (note: SignInNote) => setStanding({ kind: 'signedOut', note });
     return {
       me: standing.me,
-      ended: () => leave('ended'),
+      ended: () => leave(standing.me.via === 'proxy' ? 'proxy' : 'ended'),
       signOut: () =>
         void signOut()
           .catch(() => {})

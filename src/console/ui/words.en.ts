@@ -11,6 +11,7 @@ export const en: Words = {
   transactions: 'Transactions',
   role: { viewer: 'viewer', operator: 'operator' },
   roleHint: "{by}'s session, until {until}",
+  roleByProxy: '{by}, signed in by the proxy',
   signOut: 'Sign out',
   switchLanguage: 'EN: English. Change to Portuguese',
   theme: { auto: "Theme: the system's", light: 'Theme: light', dark: 'Theme: dark' },
@@ -59,6 +60,9 @@ export const en: Words = {
   signInRefused: 'This link was used before, or is too old. Ask for another.',
   signInTooMany: 'Too many attempts. Wait a minute, and ask for another link.',
   sessionEnded: 'Your session has ended.',
+  signInByProxy:
+    'A proxy before this console signs people in, and it names nobody, or your time there is over. Open the console at its own address, or load the page again.',
+  signInReload: 'Load again',
   notFoundTitle: 'There is nothing here',
   notFound: 'This address leads to no page.',
   noTransaction: 'There is no transaction with the id {id}.',

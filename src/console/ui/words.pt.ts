@@ -9,6 +9,7 @@ export const pt = {
   transactions: 'Transações',
   role: { viewer: 'leitura', operator: 'operadora' },
   roleHint: 'Sessão de {by}, até {until}',
+  roleByProxy: '{by}, autenticado pelo proxy',
   signOut: 'Sair',
   switchLanguage: 'PT: português. Mudar para inglês',
   theme: { auto: 'Tema: do sistema', light: 'Tema: claro', dark: 'Tema: escuro' },
@@ -57,6 +58,9 @@ export const pt = {
   signInRefused: 'Este link já foi usado ou venceu. Peça outro.',
   signInTooMany: 'Tentativas demais. Espere um minuto e peça outro link.',
   sessionEnded: 'Sua sessão terminou.',
+  signInByProxy:
+    'Um proxy na frente deste console autentica as pessoas, e ele não diz quem você é, ou o seu tempo ali terminou. Abra o console no endereço próprio dele, ou carregue a página de novo.',
+  signInReload: 'Carregar de novo',
   notFoundTitle: 'Não há nada aqui',
   notFound: 'Este endereço não leva a página nenhuma.',
   noTransaction: 'Não há transação com o id {id}.',

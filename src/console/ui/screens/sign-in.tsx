@@ -8,6 +8,34 @@ import { useTitle } from '../state/title.ts';
 
 const COMMAND = 'npx pixstate console';
 
+/** How to sign in with a link. */
+function ByLink() {
+  const words = useWords();
+  return (
+    <>
+      <p>{words.signInHow}</p>
+      <p class="command">
+        <code>{COMMAND}</code>
+        <CopyButton text={COMMAND} what={COMMAND} />
+      </p>
+      <p class="weak">{words.signInNote}</p>
+    </>
+  );
+}
+
+/** The proxy that signs people in is asked when the page is loaded anew. */
+function ByProxy() {
+  const words = useWords();
+  return (
+    <>
+      <p>{words.signInByProxy}</p>
+      <button type="button" onClick={() => location.reload()}>
+        {words.signInReload}
+      </button>
+    </>
+  );
+}
+
 export function SignIn({ note }: { note: SignInNote }) {
   const words = useWords();
   useTitle(words.signInTitle);
@@ -16,6 +44,7 @@ export function SignIn({ note }: { note: SignInNote }) {
     refused: words.signInRefused,
     tooMany: words.signInTooMany,
     ended: words.sessionEnded,
+    proxy: null,
   };
   return (
     <main class="sign-in">
@@ -30,12 +59,7 @@ export function SignIn({ note }: { note: SignInNote }) {
             {notes[note]}
           </p>
         )}
-        <p>{words.signInHow}</p>
-        <p class="command">
-          <code>{COMMAND}</code>
-          <CopyButton text={COMMAND} what={COMMAND} />
-        </p>
-        <p class="weak">{words.signInNote}</p>
+        {note === 'proxy' ? <ByProxy /> : <ByLink />}
       </section>
     </main>
   );

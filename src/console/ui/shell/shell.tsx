@@ -45,22 +45,28 @@ function Who() {
   const words = useWords();
   const { language } = usePreferences();
   const { me, signOut } = useSession();
-  const until = timeText(language, me.until, 'full');
+  const { by, until } = me;
+  const hint =
+    until === null
+      ? fill(words.roleByProxy, { by })
+      : fill(words.roleHint, { by, until: timeText(language, until, 'full') });
   return (
     <>
-      <span class="who" title={fill(words.roleHint, { by: me.by, until })}>
+      <span class="who" title={hint}>
         {words.role[me.role]}
       </span>
       <Choices />
-      <button
-        type="button"
-        class="quiet square"
-        aria-label={words.signOut}
-        title={words.signOut}
-        onClick={signOut}
-      >
-        <Icon name="leave" />
-      </button>
+      {me.via === 'proxy' ? null : (
+        <button
+          type="button"
+          class="quiet square"
+          aria-label={words.signOut}
+          title={words.signOut}
+          onClick={signOut}
+        >
+          <Icon name="leave" />
+        </button>
+      )}
     </>
   );
 }

@@ -3,8 +3,8 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Me } from '../../shapes.ts';
 
-/** Why the sign-in page stands there. */
-export type SignInNote = 'none' | 'refused' | 'tooMany' | 'ended';
+/** Why the sign-in page stands there; `proxy`: links are off, and a proxy signs people in. */
+export type SignInNote = 'none' | 'refused' | 'tooMany' | 'ended' | 'proxy';
 
 export interface Session {
   me: Me;
