@@ -77,11 +77,17 @@ async function watch(context: BrowserContext, own: string, discard: () => Promis
 /** Browsers that a failed test has left open. */
 const open = new Set<BrowserContext>();
 
-async function openBrowser(server: Server, look: Look): Promise<Watched> {
+/** A browser before the pages of an origin, with nothing kept from before. */
+export async function openBrowser(
+  own: string,
+  look: Look,
+  { args = [], ignoreHTTPSErrors = false }: { args?: string[]; ignoreHTTPSErrors?: boolean } = {},
+): Promise<Watched> {
   const folder = await mkdtemp(join(tmpdir(), 'pixstate-browser-'));
   const context = await chromium.launchPersistentContext(folder, {
     executablePath: BROWSER,
-    args: ARGUMENTS,
+    args: [...ARGUMENTS, ...args],
+    ignoreHTTPSErrors,
     viewport: { width: look.width, height: look.width > 700 ? 860 : 844 },
     colorScheme: look.theme,
     locale: look.language,
@@ -89,7 +95,7 @@ async function openBrowser(server: Server, look: Look): Promise<Watched> {
   context.setDefaultTimeout(PATIENCE_MS);
   open.add(context);
   context.on('close', () => open.delete(context));
-  return watch(context, origin(server), () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return watch(context, own, () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 }
 
 /** What failed sign-ins make a browser's console say by itself: it is no error of the page. */
@@ -105,7 +111,7 @@ export async function enterBy(watched: Watched, server: Server, role: string, pa
 }
 
 function stageOn(server: Server, shop: Merchant): Stage {
-  const openPage = (look: Partial<Look> = {}) => openBrowser(server, { ...DESKTOP, ...look });
+  const openPage = (look: Partial<Look> = {}) => openBrowser(origin(server), { ...DESKTOP, ...look });
   return {
     server,
     shop,

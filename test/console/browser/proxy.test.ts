@@ -1,0 +1,106 @@
+/** A browser before a proxy with TLS that signs people in: it gets in as who it is there, and not by our links. */
+import { request } from 'node:http';
+import { createServer, type Server as TlsServer } from 'node:https';
+import * as assert from 'uvu/assert';
+import { freePort } from '../../../scripts/mongod/ports.ts';
+import { Certificates } from '../../support/bank/certificates.ts';
+import { merchant } from '../../support/client.ts';
+import { charge } from '../../support/flows.ts';
+import { text } from '../../support/json.ts';
+import { origin } from '../visitor.ts';
+import { browserSuite, DESKTOP, forgive, openBrowser } from './stage.ts';
+
+const ADDRESS = '127.0.0.5';
+const NAME = 'ops.example';
+
+/** Who is signed in at the proxy; null: nobody. */
+interface SignedIn {
+  user: string;
+  groups: string;
+}
+
+/** A proxy as it should be: it takes these headers from nobody, and keeps the host's name. */
+class SsoProxy {
+  signedIn: SignedIn | null = null;
+  readonly #certificates = new Certificates();
+  readonly #server: TlsServer;
+
+  constructor(adminPort: number) {
+    const { cert, key } = this.#certificates.certificate(NAME);
+    this.#server = createServer({ cert, key }, (asked, answer) => {
+      const { 'x-forwarded-email': _, 'x-forwarded-groups': __, ...headers } = asked.headers;
+      const { user, groups } = this.signedIn ?? {};
+      const told = user === undefined ? {} : { 'x-forwarded-email': user, 'x-forwarded-groups': groups };
+      const { method, url } = asked;
+      const passed = request(
+        {
+          ...{ host: '127.0.0.1', port: adminPort, localAddress: ADDRESS, method, path: url },
+          headers: { ...headers, ...told },
+        },
+        (response) => {
+          answer.writeHead(response.statusCode ?? 502, response.headers);
+          response.pipe(answer);
+        },
+      );
+      passed.on('error', () => answer.destroy());
+      asked.pipe(passed);
+    });
+  }
+
+  listen(port: number): Promise<void> {
+    return new Promise((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    this.#certificates.remove();
+  }
+}
+
+browserSuite('a browser before a proxy', (test) => {
+  test('it gets in as who it is there, sees its role, and is told when that is over', async ({ server }) => {
+    const port = await freePort();
+    const own = `https://${NAME}:${port}`;
+    await server.restart({
+      ...{ CONSOLE_ORIGIN: own, CONSOLE_PROXY: ADDRESS, CONSOLE_USER_HEADER: 'x-forwarded-email' },
+      ...{ CONSOLE_GROUPS_HEADER: 'x-forwarded-groups', CONSOLE_OPERATORS: 'payments-ops' },
+    });
+    const shop = await merchant(server);
+    const customer = { name: 'Marina', document: { type: 'CPF', number: '12345678909' } };
+    const id = text(await charge(shop, 9_900, { customer }), 'id');
+    const proxy = new SsoProxy(server.adminPort);
+    await proxy.listen(port);
+    const args = [`--host-resolver-rules=MAP ${NAME} 127.0.0.1`];
+    const watched = await openBrowser(own, DESKTOP, { args, ignoreHTTPSErrors: true });
+    const { page } = watched;
+    try {
+      await page.goto(`${own}/transactions/${id}`);
+      await page.getByText('A proxy before this console signs people in').waitFor();
+      assert.is(await page.locator('.command').count(), 0);
+      proxy.signedIn = { user: 'eva@ops.example', groups: 'payments-ops' };
+      await page.getByRole('button', { name: 'Load again' }).click();
+      await page.locator('.facts').waitFor();
+      assert.is(await page.locator('.who').textContent(), 'operator');
+      assert.match((await page.locator('.who').getAttribute('title')) ?? '', /^eva@ops\.example/);
+      assert.is(await page.getByRole('button', { name: 'Sign out' }).count(), 0);
+      await page.getByRole('button', { name: 'Reveal data' }).click();
+      await page.getByText('12345678909').first().waitFor();
+      assert.equal(await page.context().cookies(), []);
+      proxy.signedIn = { user: 'leo@ops.example', groups: 'staff' };
+      await page.reload();
+      await page.locator('.facts').waitFor();
+      assert.is(await page.locator('.who').textContent(), 'viewer');
+      proxy.signedIn = null;
+      await page.getByText('A proxy before this console signs people in').waitFor();
+      // A link of ours does nothing here.
+      await page.goto(`${own}/#k=00${'A'.repeat(43)}`);
+      await page.getByText('A proxy before this console signs people in').waitFor();
+      forgive(watched, 401);
+      await watched.close();
+    } finally {
+      await proxy.close();
+    }
+    assert.is((await fetch(`${origin(server)}/`)).status, 200, 'the page itself is nobody’s secret');
+  });
+});
