@@ -1,12 +1,13 @@
 /**
- * Builds what the console sends to browsers: one page, one script, one style sheet and an icon, with hashed names, each
- * with its gzip beside it. Together they may be 45 kB on the wire.
+ * Builds what the console sends to browsers: one page, its script, one style sheet and an icon, with hashed names, each
+ * with its gzip beside it. Together they may be 45 kB on the wire. Scripts of pages that few open come later: each may
+ * be 10 kB.
  *
  *   node --import tsx scripts/assets.ts FOLDER
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -16,6 +17,7 @@ import { drawAll } from './charts.ts';
 
 const UI = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src', 'console', 'ui');
 const MOST_BYTES = 45 * 1_000;
+const MOST_LATER_BYTES = 10 * 1_000;
 
 /** What `pixstate:charts` is in the bundle. The text is parsed where it is used: that is quicker than a literal. */
 function chartsPlugin(charts: Charts): Plugin {
@@ -31,20 +33,44 @@ function chartsPlugin(charts: Charts): Plugin {
   };
 }
 
-/** A file's name with its content's hash, and the bytes that were written. */
-function write(folder: string, name: string, extension: string, content: Uint8Array): [string, number] {
-  const hash = createHash('sha256').update(content).digest('hex').slice(0, 12);
-  const file = `${name}-${hash}.${extension}`;
-  const packed = gzipSync(content, { level: 9 });
-  writeFileSync(join(folder, file), content);
-  writeFileSync(join(folder, `${file}.gz`), packed);
-  return [file, packed.length];
+/** A file that is written. */
+interface Made {
+  name: string;
+  content: Uint8Array;
 }
 
-async function bundle(charts: Charts): Promise<{ script: Uint8Array; style: Uint8Array }> {
-  const { outputFiles } = await build({
-    entryPoints: [join(UI, 'main.tsx'), join(UI, 'style.css')],
+/** What the console is made of. */
+interface Bundle {
+  script: Made;
+  style: Made;
+  /** What the script asks for at once. */
+  shared: Made[];
+  /** What it asks for when a page is opened. */
+  later: Made[];
+}
+
+/** The bytes on the wire of what was written. */
+function write(folder: string, { name, content }: Made): number {
+  const packed = gzipSync(content, { level: 9 });
+  writeFileSync(join(folder, name), content);
+  writeFileSync(join(folder, `${name}.gz`), packed);
+  return packed.length;
+}
+
+function icon(): Made {
+  const content = readFileSync(join(UI, 'icon.svg'));
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 12);
+  return { name: `icon-${hash}.svg`, content };
+}
+
+async function bundle(charts: Charts): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    entryPoints: { console: join(UI, 'main.tsx'), style: join(UI, 'style.css') },
     outdir: 'out',
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    metafile: true,
+    splitting: true,
     bundle: true,
     minify: true,
     write: false,
@@ -56,33 +82,55 @@ async function bundle(charts: Charts): Promise<{ script: Uint8Array; style: Uint
     legalComments: 'none',
     plugins: [chartsPlugin(charts)],
   });
-  const of = (extension: string): Uint8Array => {
-    const found = outputFiles.find(({ path }) => path.endsWith(extension));
-    if (found === undefined) throw new Error(`the bundle has no ${extension}`);
-    return found.contents;
+  const made = outputFiles.map(({ path, contents }) => ({ name: basename(path), content: contents }));
+  const of = (form: RegExp): Made => {
+    const found = made.find(({ name }) => form.test(name));
+    if (found === undefined) throw new Error(`the bundle has no ${form.source}`);
+    return found;
   };
-  return { script: of('.js'), style: of('.css') };
+  const [script, style] = [of(/^console-.*\.js$/), of(/^style-.*\.css$/)];
+  const outputs = new Map(Object.entries(metafile.outputs).map(([path, each]) => [basename(path), each]));
+  const names = new Set<string>();
+  const add = (name: string): void => {
+    for (const { kind, path } of outputs.get(name)?.imports ?? []) {
+      if (kind !== 'import-statement' || names.has(basename(path))) continue;
+      names.add(basename(path));
+      add(basename(path));
+    }
+  };
+  add(script.name);
+  const shared = made.filter(({ name }) => names.has(name));
+  const later = made.filter((each) => each !== script && each !== style && !shared.includes(each));
+  return { script, style, shared, later };
+}
+
+/** The page, with the names of what it asks for. */
+function pageOf({ script, style, shared }: Bundle, icon: Made): string {
+  const preload = shared.map(({ name }) => `<link rel="modulepreload" href="/${name}" />`).join('');
+  const values: Record<string, string> = {
+    ...{ icon: `/${icon.name}`, style: `/${style.name}`, script: `/${script.name}`, preload },
+  };
+  return readFileSync(join(UI, 'index.html'), 'utf8').replace(/%(\w+)%/g, (_, name) => values[name] ?? '');
 }
 
 /** Builds into a folder, which is made. @throws where the budget is exceeded */
 export async function buildAssets(folder: string): Promise<number> {
   mkdirSync(folder, { recursive: true });
-  const { script, style } = await bundle(await drawAll());
-  const files = {
-    script: write(folder, 'console', 'js', script),
-    style: write(folder, 'console', 'css', style),
-    icon: write(folder, 'icon', 'svg', readFileSync(join(UI, 'icon.svg'))),
-  };
-  const page = readFileSync(join(UI, 'index.html'), 'utf8').replace(
-    /%(\w+)%/g,
-    (_, name: keyof typeof files) => `/${files[name][0]}`,
-  );
+  const made = await bundle(await drawAll());
+  const mark = icon();
+  const page = pageOf(made, mark);
   const packed = gzipSync(page, { level: 9 });
   writeFileSync(join(folder, 'index.html'), page);
   writeFileSync(join(folder, 'index.html.gz'), packed);
-  const bytes = Object.values(files).reduce((sum, [, size]) => sum + size, packed.length);
+  const first = [made.script, made.style, mark, ...made.shared];
+  const bytes = first.reduce((sum, each) => sum + write(folder, each), packed.length);
   if (bytes > MOST_BYTES)
     throw new Error(`the console is ${bytes} bytes on the wire; its budget is ${MOST_BYTES}`);
+  for (const each of made.later) {
+    const size = write(folder, each);
+    if (size > MOST_LATER_BYTES)
+      throw new Error(`${each.name} is ${size} bytes on the wire; its budget is ${MOST_LATER_BYTES}`);
+  }
   return bytes;
 }
 

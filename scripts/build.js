@@ -27,6 +27,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** What the console's files are made of: the drawn charts, the page, and what makes them. */
 const CONSOLE_SOURCES = [
   ...['machines', 'src/domain', 'src/console/ui', 'src/console/shapes.ts'],
+  'src/console/api-shapes.ts',
   ...['scripts/charts.ts', 'scripts/assets.ts', 'package-lock.json'],
 ];
 const SOURCES = [

@@ -109,8 +109,8 @@ test('what runs in browsers knows of the server only the shapes of its answers, 
     .filter(({ path }) => path.startsWith('src/console/ui/'))
     .flatMap(({ path, text, imports, packages }) => [
       ...imports
-        .filter((target) => !target.startsWith('src/console/ui/') && !target.startsWith(SENTENCES))
-        .filter((target) => target !== 'src/console/shapes.ts')
+        .filter((target) => !target.startsWith(SENTENCES))
+        .filter((target) => !/^src\/console\/(ui\/|(api-)?shapes\.ts$)/.test(target))
         .map((target) => `${path} -> ${target}`),
       ...packages
         .filter((name) => !/^(preact(\/hooks)?|pixstate:charts)$/.test(name))

@@ -145,7 +145,7 @@ const KEY_TYPES = `must be one of ${PIX_KEY_TYPES.join(', ')}`;
 const destination = z
   .strictObject(
     {
-      pixKeyType: z.enum(PIX_KEY_TYPES, { error: KEY_TYPES }),
+      pixKeyType: z.enum(PIX_KEY_TYPES, { error: KEY_TYPES }).openapi({ example: 'EMAIL' }),
       pixKey: z.string({ error: 'must be a Pix key' }).openapi({ example: 'maria@example.com' }),
     },
     { error: 'must be an object with pixKeyType and pixKey' },
@@ -204,7 +204,11 @@ const data = z
 const messageId = text(1, 255, 'Applied once within the transaction.').nullish();
 
 export const MessageSchema = z
-  .strictObject({ type: z.string({ error: 'must be a message type' }), id: messageId, data: data.nullish() })
+  .strictObject({
+    type: z.string({ error: 'must be a message type' }).openapi({ example: 'PAY' }),
+    id: messageId,
+    data: data.nullish(),
+  })
   .openapi('SandboxMessage');
 
 export const PaySchema = z

@@ -7,6 +7,8 @@ export interface ConsoleData extends ConsoleSettings {
   port: number;
   dataDir: string;
   mongodbUri: string | null;
+  /** The merchants' API on this machine, without a slash at its end. */
+  api: string;
   sandbox: boolean;
   version: string;
   logLevel: string;

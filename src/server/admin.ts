@@ -16,6 +16,8 @@ export interface AdminOptions {
   core: Core;
   log: pino.Logger;
   metrics: Metrics;
+  /** The port that the API listens on. */
+  apiPort: number;
 }
 
 /** Whether only this machine reaches an address. */
@@ -32,12 +34,21 @@ function whyNot({ console: isWanted, adminPort, adminHost, bank, consoleSettings
   return `ADMIN_HOST ${adminHost} is no loopback address, and without CONSOLE_ORIGIN and CONSOLE_PROXY anybody could come in`;
 }
 
-function openConsole({ core, log, metrics }: AdminOptions, port: number): ConsoleBridge {
-  const { adminHost: host, dataDir, mongodbUri, bank, logLevel, consoleSettings } = core.config;
+function openConsole({ core, log, metrics, apiPort }: AdminOptions, port: number): ConsoleBridge {
+  const {
+    host: apiHost,
+    adminHost: host,
+    dataDir,
+    mongodbUri,
+    bank,
+    logLevel,
+    consoleSettings,
+  } = core.config;
   const { incarnation, store } = core;
   return new ConsoleBridge({
     data: {
       ...{ host, port, dataDir, mongodbUri, logLevel, incarnation, ...consoleSettings },
+      api: urlOf(apiHost, apiPort),
       sandbox: bank === 'sandbox',
       version: packageVersion(),
     },
@@ -49,8 +60,9 @@ function openConsole({ core, log, metrics }: AdminOptions, port: number): Consol
 
 /** The address by which this machine reaches itself. */
 function urlOf(host: string, port: number): string {
-  const name = host === '::1' ? '[::1]' : host === 'localhost' ? host : isIPv4(host) ? host : '127.0.0.1';
-  return `http://${name}:${port}`;
+  // All addresses: one of them is its own.
+  if (['0.0.0.0', '::', ''].includes(host)) return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function placeOf({ adminHost, consoleSettings }: Config, port: number): ConsolePlace {

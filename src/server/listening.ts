@@ -160,7 +160,7 @@ export async function openDoors(options: DoorOptions): Promise<RunningServer[]> 
       : openThreads(options, places);
   const api = await bind(`port ${port} on ${host}`, open);
   try {
-    const admin = await openAdmin(options);
+    const admin = await openAdmin({ ...options, apiPort: api.port });
     return admin === null ? [api] : [api, admin];
   } catch (error) {
     await api.drain(0);

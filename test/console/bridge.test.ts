@@ -30,6 +30,7 @@ test.before.each(async (context) => {
     data: {
       ...{ host: '127.0.0.1', port: 0, dataDir: context.folder, mongodbUri: null, incarnation },
       ...{ sandbox: true, version: '0', logLevel: 'silent', origin: null, proxy: null },
+      api: 'http://127.0.0.1:1',
     },
     marks: context.opened.store.marks,
     metrics: async () => ({ type: 'text/plain', text: 'a metric' }),

@@ -3,10 +3,15 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { machines } from '../../machines/index.ts';
 import { familyOf, familyOfDelivery, statusesByFamily } from '../../src/console/ui/parts/families.ts';
-import { en } from '../../src/console/ui/words.en.ts';
-import { pt } from '../../src/console/ui/words.pt.ts';
+import { referenceWords } from '../../src/console/ui/screens/reference/words.ts';
+import { en as mainEnglish } from '../../src/console/ui/words.en.ts';
+import { pt as mainPortuguese } from '../../src/console/ui/words.pt.ts';
 
 const test = suite('words');
+
+/** With the words that come with a page of its own. */
+const pt = { ...mainPortuguese, ofReference: referenceWords.pt };
+const en = { ...mainEnglish, ofReference: referenceWords.en };
 
 /** Texts by their path. */
 function textsOf(words: object, path = ''): Map<string, string> {

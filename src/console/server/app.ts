@@ -4,9 +4,10 @@
  */
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
-import { readBody } from '../../api/body.ts';
+import { objectOf, readBody } from '../../api/body.ts';
 import type { StoreReads } from '../../engine/store.ts';
 import type { Follower } from '../../store/open.ts';
+import type { Tried } from '../api-shapes.ts';
 import type { PassMarks } from '../passes.ts';
 import type { MetricsText } from '../protocol.ts';
 import { listAccounts } from './accounts.ts';
@@ -15,6 +16,7 @@ import { find } from './finding.ts';
 import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
 import { type ListWish, listTransactions } from './listing.ts';
 import type { SignInProxy } from './proxy.ts';
+import type { Reference } from './reference.ts';
 import type { Entrant, SignIn } from './sign-in.ts';
 import { type StaticFiles, serveStatic } from './static.ts';
 import { sentPayload, transactionDocument } from './transaction.ts';
@@ -41,6 +43,7 @@ export interface AppOptions {
   signIn: SignIn;
   /** What signs people in; null: links do. */
   proxy: SignInProxy | null;
+  reference: Reference;
   files: StaticFiles;
   log: ConsoleLog;
 }
@@ -72,11 +75,15 @@ function wholeOf(ctx: Context, name: string): number | null {
   throw new ConsoleError('INVALID_REQUEST', `${name} must be a whole number.`);
 }
 
+/** @throws ConsoleError */
+function operatorsOnly({ role }: Entrant, what: string): void {
+  if (role !== 'operator') throw new ConsoleError('OPERATORS_ONLY', `Only operators ${what}.`);
+}
+
 /** Whether a request wants to see what is masked. @throws ConsoleError where that isn't its to see */
 function reveals({ ctx, session }: Call, log: ConsoleLog): boolean {
   if (textOf(ctx, 'reveal') === null) return false;
-  if (session.role !== 'operator')
-    throw new ConsoleError('OPERATORS_ONLY', 'Only operators see what is masked.');
+  operatorsOnly(session, 'see what is masked');
   log.info({ by: session.by, path: ctx.path }, 'the console shows what is masked');
   return true;
 }
@@ -144,15 +151,34 @@ function endpoints({ signIn, log }: AppOptions): [method: 'get' | 'delete', path
   ];
 }
 
+/** Tries the API for an operator. The log says who, and where; not with which credentials. */
+async function tryApi(ctx: Context, session: Entrant, { reference, log }: AppOptions): Promise<Tried> {
+  operatorsOnly(session, 'try the API');
+  const given = objectOf(ctx);
+  const tried = await reference.try(given);
+  const { method, path, clientId } = given;
+  log.info({ by: session.by, method, path, clientId, status: tried.status }, 'somebody tries the API');
+  return tried;
+}
+
 function routes(options: AppOptions): Router {
   const router = new Router({ prefix: API, strict: true, sensitive: true });
-  const { follower, swapMark, signIn } = options;
+  const { follower, swapMark, signIn, reference } = options;
   // What was swapped meanwhile must be seen: a look of its own for each mark.
   const mark = (name: string): Promise<string | null> => follower.look(({ marks }) => marks.mark(name));
   const marks = { mark, swapMark };
   const withBody = readBody(MOST_BODY_BYTES);
   router.post('/session', withBody, async (ctx) => {
     ctx.body = await signIn.enter(ctx, marks, follower.now());
+  });
+  // These two wait for the API, and need no look at the store.
+  const entrant = (ctx: Context): Promise<Entrant> => signIn.entrant(ctx, marks, follower.now());
+  router.get('/reference', async (ctx) => {
+    await entrant(ctx);
+    ctx.body = await reference.read();
+  });
+  router.post('/try', withBody, async (ctx) => {
+    ctx.body = await tryApi(ctx, await entrant(ctx), options);
   });
   for (const [method, path, answer] of endpoints(options)) {
     router[method](path, async (ctx) => {

@@ -10,13 +10,14 @@ import { createConsole } from './app.ts';
 import { type Hosts, ownHosts } from './guard.ts';
 import { Line } from './line.ts';
 import { SignInProxy } from './proxy.ts';
+import { Reference } from './reference.ts';
 import { SignIn } from './sign-in.ts';
 import { readStatic } from './static.ts';
 
 const parent = parentPort;
 if (parent === null) throw new Error("the console's thread runs in a worker thread only");
 
-const { host, port, dataDir, mongodbUri, sandbox, version, logLevel, incarnation, ...settings } =
+const { host, port, dataDir, mongodbUri, api, sandbox, version, logLevel, incarnation, ...settings } =
   workerData as ConsoleData;
 const { origin } = settings;
 const log = openLog(logLevel);
@@ -43,6 +44,7 @@ const app = createConsole({
     onSignIn: (who) => log.info(who, 'somebody signed in at the console'),
   }),
   proxy,
+  reference: new Reference({ api, sandbox }),
   files: readStatic(),
   log,
 });

@@ -1,4 +1,5 @@
 /** The console's endpoints, as a page calls them: with both halves of the session, and errors by their codes. */
+import type { ApiReference, Tried, TryWish } from '../api-shapes.ts';
 import {
   type Found,
   type Me,
@@ -134,4 +135,14 @@ export function payload(
 ): Promise<SentPayload> {
   const path = `/transactions/${encodeURIComponent(id)}/payload/${encodeURIComponent(event)}`;
   return call('GET', path + queryOf({ reveal: reveal ? 1 : null }), undefined, signal);
+}
+
+/** The merchants' API. */
+export function reference(signal?: AbortSignal): Promise<ApiReference> {
+  return call('GET', '/reference', undefined, signal);
+}
+
+/** Asks something of the merchants' API in an account's name. */
+export function tryApi(wish: TryWish): Promise<Tried> {
+  return call('POST', '/try', wish);
 }

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { Me } from '../shapes.ts';
 import { ApiError, me as readMe, signIn, signOut } from './api.ts';
 import { pageOf, takeLinks, usePlace } from './router.ts';
+import { LaterPage } from './screens/later.tsx';
 import { Nothing } from './screens/nothing.tsx';
 import { SignIn } from './screens/sign-in.tsx';
 import { Transaction } from './screens/transaction/transaction.tsx';
@@ -58,6 +59,9 @@ function useStanding() {
   return { standing, setStanding, begin };
 }
 
+/** Few open it: its script is loaded when somebody does. */
+const loadReference = () => import('./screens/reference/reference.tsx').then(({ Reference }) => Reference);
+
 function CurrentPage() {
   const page = pageOf(usePlace().path);
   switch (page.name) {
@@ -65,6 +69,8 @@ function CurrentPage() {
       return <Transactions />;
     case 'transaction':
       return <Transaction key={page.id} id={page.id} />;
+    case 'reference':
+      return <LaterPage load={loadReference} endpoint={page.endpoint} />;
     case 'nothing':
       return <Nothing />;
   }

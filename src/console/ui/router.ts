@@ -6,7 +6,12 @@ export interface Place {
   query: URLSearchParams;
 }
 
-export type Page = { name: 'transactions' } | { name: 'transaction'; id: string } | { name: 'nothing' };
+export type Page =
+  | { name: 'transactions' }
+  | { name: 'transaction'; id: string }
+  /** The API; `endpoint`: which of its endpoints, or null. */
+  | { name: 'reference'; endpoint: string | null }
+  | { name: 'nothing' };
 
 const MOVED = 'pixstate:moved';
 
@@ -32,6 +37,8 @@ function decoded(text: string): string {
 
 export function pageOf(path: string): Page {
   if (path === '/' || path === '/transactions') return { name: 'transactions' };
+  const [isReference, endpoint = null] = /^\/reference(?:\/([\w-]+))?$/.exec(path) ?? [];
+  if (isReference !== undefined) return { name: 'reference', endpoint };
   const [, id] = /^\/transactions\/([^/]+)$/.exec(path) ?? [];
   return id === undefined ? { name: 'nothing' } : { name: 'transaction', id: decoded(id) };
 }

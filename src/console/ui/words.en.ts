@@ -9,6 +9,7 @@ export const en: Words = {
   loading: 'Loading…',
   main: 'Main',
   transactions: 'Transactions',
+  api: 'API',
   role: { viewer: 'viewer', operator: 'operator' },
   roleHint: "{by}'s session, until {until}",
   roleByProxy: '{by}, signed in by the proxy',

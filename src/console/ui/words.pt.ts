@@ -7,6 +7,7 @@ export const pt = {
   loading: 'Carregando…',
   main: 'Principal',
   transactions: 'Transações',
+  api: 'API',
   role: { viewer: 'leitura', operator: 'operadora' },
   roleHint: 'Sessão de {by}, até {until}',
   roleByProxy: '{by}, autenticado pelo proxy',

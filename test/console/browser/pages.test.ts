@@ -1,30 +1,10 @@
 /** Every page in both themes and languages, wide and at 320 px: nothing runs over, and axe finds nothing. By keys alone. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import type { AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { charge, told, transfer } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
 import { origin } from '../visitor.ts';
-import { browserSuite, forgive, type Look, type Stage } from './stage.ts';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** A folder for pictures of all pages, where somebody wants to look at them. */
-const PICTURES = process.env.PICTURES;
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const options = JSON.stringify({ runOnly: { type: 'tag', values: LEVELS } });
-  const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-}
-
-function runsOver(page: Page): Promise<boolean> {
-  return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
-}
+import { check, LOOKS } from './looks.ts';
+import { browserSuite, forgive, type Stage } from './stage.ts';
 
 /** Transactions that show most of what a page can have. */
 async function prepare({ shop }: Stage): Promise<{ protested: string; waiting: string; sent: string }> {
@@ -42,21 +22,6 @@ async function prepare({ shop }: Stage): Promise<{ protested: string; waiting: s
   const sent = text(await transfer(shop, 5_207), 'id');
   return { protested, waiting, sent };
 }
-
-async function check(watched: { page: Page }, name: string): Promise<void> {
-  const { page } = watched;
-  if (PICTURES !== undefined)
-    await page.screenshot({ path: join(PICTURES, `${name.replace(/\W+/g, '-')}.png`) });
-  assert.is(await runsOver(page), false, `${name}: it runs over`);
-  assert.equal(await violations(page), [], name);
-}
-
-const LOOKS: Look[] = [
-  { width: 1280, theme: 'light', language: 'pt-BR' },
-  { width: 1280, theme: 'dark', language: 'en-GB' },
-  { width: 390, theme: 'dark', language: 'pt-BR' },
-  { width: 320, theme: 'light', language: 'en-GB' },
-];
 
 browserSuite("a browser's pages", (test) => {
   test('axe finds nothing, and nothing runs over', async (stage) => {

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { GlyphName } from '../parts/glyphs.ts';
 import { Icon, Mark } from '../parts/icon.tsx';
 import { timeText } from '../parts/time.tsx';
-import { go } from '../router.ts';
+import { go, pageOf, usePlace } from '../router.ts';
 import { fill, nextTheme, type Theme, usePreferences, useWords } from '../state/preferences.ts';
 import { useSession } from '../state/session.ts';
 import { Find } from './find.tsx';
@@ -96,6 +96,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const words = useWords();
   const { me } = useSession();
   const box = useFindKeys();
+  const isReference = pageOf(usePlace().path).name === 'reference';
   const keys = useRef<HTMLDialogElement>(null);
   useShortcuts({
     'g t': () => go('/transactions'),
@@ -124,9 +125,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
       </header>
       <nav class="rail" aria-label={words.main}>
-        <a href="/transactions" aria-current="page">
+        <a href="/transactions" aria-current={isReference ? undefined : 'page'}>
           <Icon name="swap" />
           {words.transactions}
+        </a>
+        <a class="apart" href="/reference" aria-current={isReference ? 'page' : undefined}>
+          <Icon name="braces" />
+          {words.api}
         </a>
         <button type="button" class="quiet" onClick={() => keys.current?.showModal()}>
           <Icon name="keys" />
