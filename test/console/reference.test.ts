@@ -233,7 +233,7 @@ test('curl says the same, quoted for a shell', () => {
     curlOf('http://127.0.0.1:3000/v1', found(slug), { params: {}, query: {}, body: null, ...sending });
   assert.is(
     curl('post-pix-in', { body: '{"description":"it\'s"}' }),
-    `curl -s -u "$PIXSTATE" 'http://127.0.0.1:3000/v1/pix-in' -X POST \\
+    `curl -s -u "$PIXSTATE" 'http://127.0.0.1:3000/v1/pix-in' \\
   -H 'Content-Type: application/json' \\
   -d '{"description":"it'\\''s"}'`,
   );
@@ -241,6 +241,7 @@ test('curl says the same, quoted for a shell', () => {
     curl('get-pix-in', { query: { id: '', externalRef: "a b&c'" } }),
     `curl -s -u "$PIXSTATE" 'http://127.0.0.1:3000/v1/pix-in?externalRef=a+b%26c%27'`,
   );
+  assert.match(curl('post-pix-in-id-cancel', {}), / \\\n {2}-X POST$/);
   assert.match(curl('get-pix-in-id-refunds', {}), "/pix-in/{id}/refunds'");
   assert.match(curl('get-pix-in-id-refunds', { params: { id: "x'/" } }), "/pix-in/x'\\''%2F/refunds'");
   assert.not.match(curl('post-bank-callbacks', { body: '[]' }), 'PIXSTATE');
@@ -253,6 +254,20 @@ test('codes are read out of an error’s description', () => {
   for (const { endpoint } of operationsOf(SANDBOX))
     for (const [status, { description }] of Object.entries(endpoint.responses))
       assert.is(codesOf(description).length > 0, Number(status) >= 400, description);
+});
+
+test('an API that listens on all addresses is reached at one of its own', async () => {
+  const server = await startConsole({ env: { HOST: '::' } });
+  try {
+    const operator = await visitor(server, ['--role', 'operator']);
+    const shop = await merchant(server);
+    const { body } = await operator.get('/reference');
+    assert.is(text(body, 'base'), server.url);
+    const reply = await tried(server, operator, wishOf(shop, {}));
+    assert.is(whole(reply.body, 'status'), 200, reply.text);
+  } finally {
+    await server.stop();
+  }
 });
 
 test('what it is asked without credentials is the API’s own 401', async ({ server, operator, shop }) => {

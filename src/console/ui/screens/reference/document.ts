@@ -128,7 +128,7 @@ export function curlOf(
   const given = Object.entries(query).filter(([, value]) => value !== '');
   const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
   const lines = [`curl -s${isOpen ? ' -u "$PIXSTATE"' : ''} ${quoted(base + filled + search)}`];
-  if (method === 'post') lines[0] += ' -X POST';
+  if (body === null && method === 'post') lines.push('-X POST');
   if (body !== null) lines.push("-H 'Content-Type: application/json'", `-d ${quoted(body)}`);
   return lines.join(' \\\n  ');
 }

@@ -100,7 +100,7 @@ function Body({ document, operation }: { document: ApiDocument; operation: Opera
   if (schema === null) return null;
   return (
     <Panel title={words.body} aside={requestBody?.required === true ? undefined : words.bodyOptional}>
-      <Fields document={document} schema={schema} />
+      <Fields document={document} schema={schema} isAsked={!operation.isWebhook} />
     </Panel>
   );
 }

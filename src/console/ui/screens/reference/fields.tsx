@@ -51,7 +51,14 @@ export function FieldItem({ name, schema, types, isRequired, where }: FieldProps
   );
 }
 
-export function Fields({ document, schema }: { document: ApiDocument; schema: Schema }) {
+interface FieldsProps {
+  document: ApiDocument;
+  schema: Schema;
+  /** Whoever reads them writes them, and is told which must be there. */
+  isAsked?: boolean;
+}
+
+export function Fields({ document, schema, isAsked = false }: FieldsProps) {
   const words = useReferenceWords();
   const fields = fieldsOf(document, schema);
   if (fields.length === 0) return <p class="empty">{words.noFields}</p>;
@@ -69,7 +76,7 @@ export function Fields({ document, schema }: { document: ApiDocument; schema: Sc
             name={field.path}
             schema={field.schema}
             types={field.types}
-            isRequired={field.isRequired}
+            isRequired={isAsked && field.isRequired}
           />
         ),
       )}
