@@ -1,6 +1,6 @@
 /** An account's life as ops lead it: create, set, rotate. The store checks that nobody else changed it meanwhile. */
 
-import type { Account, Activity, Webhook } from '../domain/account.ts';
+import type { Account, Activity, SealedSecret, Webhook } from '../domain/account.ts';
 import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
 import type { By } from '../domain/messages.ts';
 import type { AccountTable } from '../engine/store.ts';
@@ -129,16 +129,18 @@ export class Accounts {
     const secret = newClientSecret();
     const webhooks = wanted.webhooks.map((target) => ({ target, secret: newWebhookSecret() }));
     const id = newAccountId();
+    const createdAt = this.#time();
     const account: Account = {
       id,
       version: 1,
       name: wanted.name,
       clientId: newClientId(),
       secretHash: hashSecret(secret),
+      secretSince: createdAt,
       status: 'active',
       userStatus: 'active',
       allowedIps: wanted.allowedIps,
-      webhooks: webhooks.map(({ target, secret }) => this.#webhook(target, secret)),
+      webhooks: webhooks.map(({ target, secret }) => this.#webhook(target, secret, createdAt)),
       fees: wanted.fees ?? DEMO_FEES,
       expiresIn: wanted.expiresIn,
       maxAmount: wanted.maxAmount,
@@ -146,7 +148,7 @@ export class Accounts {
       ...(wanted.pixKey === null ? {} : { ownPixKey: true }),
       merchantName: wanted.merchantName ?? wanted.name,
       merchantCity: wanted.merchantCity ?? 'SAO PAULO',
-      createdAt: new Date(this.#now()).toISOString(),
+      createdAt,
     };
     const issued: IssuedAccount = {
       accountId: account.id,
@@ -161,8 +163,17 @@ export class Accounts {
     if (!(await this.#accounts.put(account))) throw new AccountBusy('the new account id is taken');
   }
 
-  #webhook(target: WebhookTarget, secret: string): Webhook {
-    return { ...target, secrets: [{ sealed: this.#sealer.seal(secret), until: null }] };
+  /** The present, ISO 8601. */
+  #time(): string {
+    return new Date(this.#now()).toISOString();
+  }
+
+  #sealed(secret: string, since = this.#time()): SealedSecret {
+    return { sealed: this.#sealer.seal(secret), until: null, since };
+  }
+
+  #webhook(target: WebhookTarget, secret: string, since?: string): Webhook {
+    return { ...target, secrets: [this.#sealed(secret, since)] };
   }
 
   /**
@@ -230,8 +241,8 @@ export class Accounts {
       const webhooks = account.webhooks.map((webhook) => {
         if (webhook.url !== url) return webhook;
         // Two secrets sign during a rotation, never three.
-        const old = webhook.secrets.slice(0, 1).map(({ sealed }) => ({ sealed, until }));
-        return { ...webhook, secrets: [{ sealed: this.#sealer.seal(secret), until: null }, ...old] };
+        const old = webhook.secrets.slice(0, 1).map((before) => ({ ...before, until }));
+        return { ...webhook, secrets: [this.#sealed(secret), ...old] };
       });
       return { account: { ...account, webhooks }, result: { url, secret } };
     });
@@ -242,7 +253,7 @@ export class Accounts {
     const clientId = newClientId();
     const clientSecret = newClientSecret();
     return this.#change(id, action, (account) => ({
-      account: { ...account, clientId, secretHash: hashSecret(clientSecret) },
+      account: { ...account, clientId, secretHash: hashSecret(clientSecret), secretSince: this.#time() },
       result: { clientId, clientSecret },
     }));
   }

@@ -2,10 +2,13 @@
 import type { FeePolicy } from './fees.ts';
 import type { By } from './messages.ts';
 
-/** A webhook secret, sealed under SECRETS_KEY. `until`: it signs no longer after this time (ISO 8601). */
+/** A webhook secret, sealed under SECRETS_KEY. Times in ISO 8601. */
 export interface SealedSecret {
   sealed: string;
+  /** It signs no longer after this time. */
   until: string | null;
+  /** When it was made; former builds kept no such time. */
+  since?: string;
 }
 
 export interface Webhook {
@@ -26,6 +29,8 @@ export interface Account {
   clientId: string;
   /** SHA-256 of the client secret, hex. */
   secretHash: string;
+  /** When the client secret was made (ISO 8601); former builds kept no such time. */
+  secretSince?: string;
   status: Activity;
   userStatus: Activity;
   /** IPv4 addresses or `*`. */

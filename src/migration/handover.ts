@@ -20,7 +20,7 @@ const TRIES = 10;
 function resealed(account: Account, reseal: Reseal): Account {
   const webhooks = account.webhooks.map((webhook) => ({
     ...webhook,
-    secrets: webhook.secrets.map(({ sealed, until }) => ({ sealed: reseal(sealed), until })),
+    secrets: webhook.secrets.map((secret) => ({ ...secret, sealed: reseal(secret.sealed) })),
   }));
   return { ...account, webhooks };
 }

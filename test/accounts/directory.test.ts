@@ -65,6 +65,25 @@ s('a change is seen within a second, and the old client id is nobody then', asyn
   assert.equal([account?.id, account?.status], [issued.accountId, 'inactive']);
 });
 
+s('each secret tells since when it is, and keeps that when it is to end', async () => {
+  const { accounts, clock, store, issued } = await opened();
+  const made = new Date(clock.ms).toISOString();
+  clock.ms += 5_000;
+  await accounts.rotateWebhookSecret(issued.accountId, URL);
+  clock.ms += 5_000;
+  await accounts.rotateSecret(issued.accountId);
+  const account = await store.accounts.get(issued.accountId);
+  const later = (ms: number): string => new Date(Date.parse(made) + ms).toISOString();
+  assert.equal(
+    account?.webhooks[0]?.secrets.map(({ since, until }) => ({ since, until })),
+    [
+      { since: later(5_000), until: null },
+      { since: made, until: later(5_000 + ROTATION_MS) },
+    ],
+  );
+  assert.is(account?.secretSince, later(10_000));
+});
+
 s('secrets lie sealed in the store', async () => {
   const { store, issued } = await opened();
   const text = JSON.stringify(await store.accounts.all());

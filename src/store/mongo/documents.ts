@@ -235,7 +235,7 @@ export function recordFromDocument(document: TransactionDocument): TransactionRe
 
 /** What may be a date. Only a text that comes back the same becomes one. */
 const DATES = new Set([
-  ...['at', 'createdAt', 'updatedAt', 'expiresAt', 'paidAt', 'since', 'until'],
+  ...['at', 'createdAt', 'updatedAt', 'expiresAt', 'paidAt', 'since', 'until', 'secretSince'],
   ...['nextAttemptAt', 'deliveredAt'],
 ]);
 const ISO_LENGTH = 24;
