@@ -26,7 +26,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** What the console's files are made of: the drawn charts, the page, and what makes them. */
 const CONSOLE_SOURCES = [
-  ...['machines', 'src/domain', 'src/console/ui', 'src/console/shapes.ts'],
+  ...['machines', 'src/domain', 'src/console/ui', 'src/console/shapes.ts', 'src/console/shapes'],
   'src/console/api-shapes.ts',
   ...['scripts/charts.ts', 'scripts/assets.ts', 'package-lock.json'],
 ];

@@ -110,7 +110,7 @@ test('what runs in browsers knows of the server only the shapes of its answers, 
     .flatMap(({ path, text, imports, packages }) => [
       ...imports
         .filter((target) => !target.startsWith(SENTENCES))
-        .filter((target) => !/^src\/console\/(ui\/|(api-)?shapes\.ts$)/.test(target))
+        .filter((target) => !/^src\/console\/(ui\/|(api-)?shapes\.ts$|shapes\/)/.test(target))
         .map((target) => `${path} -> ${target}`),
       ...packages
         .filter((name) => !/^(preact(\/hooks)?|pixstate:charts)$/.test(name))

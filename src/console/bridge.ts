@@ -12,7 +12,15 @@ import type { RunningServer } from '../server/http.ts';
 import { pause } from '../waiting.ts';
 import { workerEntry } from '../worker-entry.ts';
 import type { PassMarks } from './passes.ts';
-import type { ConsoleData, FromConsole, Granted, MetricsText, ToConsole, Wish } from './protocol.ts';
+import type {
+  ConsoleData,
+  FromConsole,
+  Granted,
+  MetricsText,
+  SeenUrls,
+  ToConsole,
+  Wish,
+} from './protocol.ts';
 
 /** Beyond the bound of its requests, before it is stopped by force. */
 const DRAIN_MARGIN_MS = 250;
@@ -26,6 +34,8 @@ export interface BridgeOptions {
   data: ConsoleData;
   marks: Pick<PassMarks, 'swapMark'>;
   metrics(): Promise<MetricsText>;
+  /** How URLs do: of one account, or the worst of all (null). */
+  urls(account: string | null): SeenUrls;
   /** The thread died, and another takes its place. */
   onFailure(error: Error): void;
 }
@@ -120,10 +130,16 @@ export class ConsoleBridge implements RunningServer {
     }
   }
 
-  #done(wish: Wish): Promise<Granted> {
-    const { marks, metrics } = this.#options;
-    if (wish.what === 'metrics') return metrics();
-    return marks.swapMark(wish.name, wish.before, wish.text);
+  async #done(wish: Wish): Promise<Granted> {
+    const { marks, metrics, urls } = this.#options;
+    switch (wish.what) {
+      case 'metrics':
+        return metrics();
+      case 'swapMark':
+        return marks.swapMark(wish.name, wish.before, wish.text);
+      case 'urls':
+        return urls(wish.account);
+    }
   }
 
   /** Lets its requests end, at most so long, and then itself. */

@@ -1,5 +1,6 @@
 /** What the console's thread and the engine's say to each other. */
 import type { ConsoleSettings } from './settings.ts';
+import type { UrlHealth } from './shapes/deliveries.ts';
 
 /** What the thread is started with. */
 export interface ConsoleData extends ConsoleSettings {
@@ -19,7 +20,10 @@ export interface ConsoleData extends ConsoleSettings {
 /** What only the engine's thread can do. */
 export type Wish =
   /** The metrics as text. */
-  { what: 'metrics' } | { what: 'swapMark'; name: string; before: string | null; text: string };
+  | { what: 'metrics' }
+  | { what: 'swapMark'; name: string; before: string | null; text: string }
+  /** How URLs do: of one account, or the worst of all. */
+  | { what: 'urls'; account: string | null };
 
 /** Metrics, and the content type that they have. */
 export interface MetricsText {
@@ -27,7 +31,16 @@ export interface MetricsText {
   text: string;
 }
 
-export type Granted = MetricsText | boolean;
+/** How URLs do, the worst first, as this process has seen them. */
+export interface SeenUrls {
+  urls: UrlHealth[];
+  /** How many more there are. */
+  others: number;
+  /** Since when, ISO. */
+  since: string;
+}
+
+export type Granted = MetricsText | boolean | SeenUrls;
 
 export type FromConsole =
   | { kind: 'listening'; port: number }

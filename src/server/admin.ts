@@ -9,6 +9,7 @@ import { systemUser } from '../console/user.ts';
 import type { Core } from '../core.ts';
 import { codeOf, textOf } from '../errors.ts';
 import { packageVersion } from '../version.ts';
+import type { UrlMemory } from '../webhooks/url-memory.ts';
 import { bind, type RunningServer, tryPort } from './http.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -18,6 +19,8 @@ export interface AdminOptions {
   metrics: Metrics;
   /** The port that the API listens on. */
   apiPort: number;
+  /** How URLs do. */
+  urls: UrlMemory;
 }
 
 /** Whether only this machine reaches an address. */
@@ -34,7 +37,7 @@ function whyNot({ console: isWanted, adminPort, adminHost, bank, consoleSettings
   return `ADMIN_HOST ${adminHost} is no loopback address, and without CONSOLE_ORIGIN and CONSOLE_PROXY anybody could come in`;
 }
 
-function openConsole({ core, log, metrics, apiPort }: AdminOptions, port: number): ConsoleBridge {
+function openConsole({ core, log, metrics, apiPort, urls }: AdminOptions, port: number): ConsoleBridge {
   const {
     host: apiHost,
     adminHost: host,
@@ -54,6 +57,7 @@ function openConsole({ core, log, metrics, apiPort }: AdminOptions, port: number
     },
     marks: store.marks,
     metrics: async () => ({ type: metrics.registry.contentType, text: await metrics.registry.metrics() }),
+    urls: (account) => urls.worst(account),
     onFailure: (error) => log.error({ err: error }, "the console's thread failed and is started again"),
   });
 }

@@ -12,6 +12,7 @@ import { BankRefused } from '../engine/bank.ts';
 import type { AttentionNote } from '../engine/journal.ts';
 import { statementsOf } from '../engine/statement/page.ts';
 import { StoreUnavailable } from '../engine/store.ts';
+import type { UrlMemory } from '../webhooks/url-memory.ts';
 import { openAdmin } from './admin.ts';
 import type { Flags } from './flags.ts';
 import { bind, listen, newRequestId, type RunningServer } from './http.ts';
@@ -83,6 +84,8 @@ export interface DoorOptions {
   core: Core;
   log: pino.Logger;
   metrics: Metrics;
+  /** How URLs do. */
+  urls: UrlMemory;
   state: ServerState & Flags;
   /** The process must end. */
   onFatal(error: Error): void;

@@ -22,7 +22,7 @@ import { forgetConsole, tellOfConsole } from './admin.ts';
 import { openBankSide } from './bank-side.ts';
 import { Flags } from './flags.ts';
 import { openDoors, openMetrics } from './listening.ts';
-import { openWorkers } from './workers.ts';
+import { openWorkers, type Workers } from './workers.ts';
 
 /** A server that runs: the core with doors, clocks and workers. */
 export interface Running {
@@ -114,6 +114,12 @@ async function consoleOpened({ consoleAt }: Core): Promise<void> {
   await within(CONSOLE_MS, Promise.resolve(consoleAt), () => new Error('late')).catch(() => {});
 }
 
+/** Resolves once no order or timer is under way: what the bank hasn't answered by then is asked after the next start. */
+async function ordersEnded({ desk, timers }: Workers, patienceMs: number): Promise<void> {
+  const idle = Promise.all([desk.idle(), timers.idle()]);
+  await within(patienceMs, idle, () => new Error('orders are left')).catch(() => {});
+}
+
 /** Starts everything that a server has; whatever was started is closed again where one part can't be. */
 export async function start(
   config: Config,
@@ -126,9 +132,10 @@ export async function start(
   core.acted = (act) => log.info(act, 'ops acted');
   const metrics = openMetrics(core, log);
   const bankSide = await openBankSide(core, log, metrics);
-  const { desk, timers, dispatcher, clocks, sender } = await openWorkers(core, log, metrics, bankSide.jobs);
+  const workers = await openWorkers(core, log, metrics, bankSide.jobs);
+  const { dispatcher, clocks, sender, urls } = workers;
   const state = new Readiness(core);
-  const opening = openDoors({ core, log, metrics, state, onFatal });
+  const opening = openDoors({ core, log, metrics, urls, state, onFatal });
   const bankDoor = opening.then(() => bankSide.open());
   const doors = await Promise.all([opening, bankDoor]).then(
     ([opened]) => opened,
@@ -171,12 +178,8 @@ export async function start(
     const orderedBy = performance.now() + ORDERS_DRAIN_MS;
     await Promise.all([bankSide.close(), ...doors.map((door) => door.drain(HTTP_DRAIN_MS))]);
     await Promise.all(clocks.map((clock) => clock.stop()));
-    // What the bank hasn't answered by then is unknown, and asked about after the next start.
-    await within(
-      Math.max(WORK_DRAIN_MS, core.connection === null ? 0 : orderedBy - performance.now()),
-      Promise.all([desk.idle(), timers.idle()]),
-      () => new Error('orders are left'),
-    ).catch(() => {});
+    const longerMs = core.connection === null ? 0 : orderedBy - performance.now();
+    await ordersEnded(workers, Math.max(WORK_DRAIN_MS, longerMs));
     await engine.drain(MAILBOX_DRAIN_MS);
     await dispatcher.close();
     await commands;

@@ -15,6 +15,7 @@ import { Watch } from '../jobs/watch.ts';
 import { Dispatcher } from '../webhooks/dispatcher.ts';
 import { openWebhookSender } from '../webhooks/sender/open.ts';
 import type { WebhookSender } from '../webhooks/sender/port.ts';
+import { UrlMemory } from '../webhooks/url-memory.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The workers of one server; the clocks don't tick before they are started. */
@@ -24,6 +25,7 @@ export interface Workers {
   dispatcher: Dispatcher;
   clocks: (LocalClock | JobClock)[];
   sender: WebhookSender;
+  urls: UrlMemory;
 }
 
 const JOBS_STOP_MS = 1_000;
@@ -47,6 +49,7 @@ export async function openWorkers(
     closeMs: SENDER_CLOSE_MS,
     onFailure: (error) => log.error({ err: error }, 'the webhook worker failed and is started again'),
   });
+  const urls = new UrlMemory(storeNow);
   const dispatcher = new Dispatcher({
     journal,
     due,
@@ -57,7 +60,10 @@ export async function openWorkers(
     now: storeNow,
     retryScale: config.webhookRetryScale,
     onTrouble,
-    onAttempt: ({ status }, ms) => metrics.attempted(status, ms),
+    onAttempt: (record, ms, target) => {
+      metrics.attempted(record.status, ms);
+      urls.attempted(target, record, ms);
+    },
     onDead: (item) => engine.tell(item),
     onRejected: (item) => engine.tellOnce(item),
   });
@@ -93,7 +99,7 @@ export async function openWorkers(
   });
   jobs.local.push(...watch.jobs, ...clock.jobs, ...bankJobs.local);
   jobs.shared.push(...bankJobs.shared);
-  return { desk, timers, dispatcher, clocks: openClocks(core, jobs, log, shared), sender };
+  return { desk, timers, dispatcher, clocks: openClocks(core, jobs, log, shared), sender, urls };
 }
 
 /** A clock for the jobs of this process alone, and one for those that processes on one database share. */

@@ -12,7 +12,7 @@ import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actors/host.ts';
 import { Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Backlog } from '../engine/store/backlog.ts';
+import type { Backlog, Target } from '../engine/store/backlog.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
 import type { AttentionItem, DeliveryRecord, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
 import { type Claimed, readClaimed } from './claimed.ts';
@@ -35,7 +35,7 @@ export interface DispatcherOptions {
   retryScale: number;
   /** Something went wrong; what it was about is found again. */
   onTrouble(error: unknown): void;
-  onAttempt?(record: DeliveryRecord, durationMs: number): void;
+  onAttempt?(record: DeliveryRecord, durationMs: number, target: Target): void;
   /** A delivery is dead: its item is stored with its record. */
   onDead?(item: AttentionItem): void;
   /** A delivery was rejected, and is counted in its item. */
@@ -219,7 +219,7 @@ export class Dispatcher {
       record.nextAttemptAt === null
         ? null
         : { ...job.claim.due, at: Date.parse(record.nextAttemptAt), tries: record.failures };
-    this.#options.onAttempt?.(record, attempt.durationMs);
+    this.#options.onAttempt?.(record, attempt.durationMs, job.state.target);
     this.#finish(job, { record, next });
   }
 

@@ -34,6 +34,7 @@ test.before.each(async (context) => {
     },
     marks: context.opened.store.marks,
     metrics: async () => ({ type: 'text/plain', text: 'a metric' }),
+    urls: () => ({ urls: [], others: 0, since: '' }),
     onFailure: (error) => void context.failures.push(error.message),
   });
   await context.bridge.listening;

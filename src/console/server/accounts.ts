@@ -12,6 +12,15 @@ function fits({ id, name, clientId }: Account, part: string): boolean {
   return id.startsWith(part) || clientId.startsWith(part) || name.toLowerCase().includes(part.toLowerCase());
 }
 
+/** The names of accounts, by their ids. */
+export async function accountNames(
+  { accounts }: StoreReads,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const found = await Promise.all([...new Set(ids)].map((id) => accounts.get(id)));
+  return new Map(found.flatMap((account) => (account === null ? [] : [[account.id, account.name]])));
+}
+
 async function rowOf({ journal }: StoreReads, account: Account): Promise<AccountRow> {
   const { id, name, clientId, status, createdAt } = account;
   const { balances } = await journal.head(id);

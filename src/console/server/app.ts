@@ -9,24 +9,33 @@ import type { StoreReads } from '../../engine/store.ts';
 import type { Follower } from '../../store/open.ts';
 import type { Tried } from '../api-shapes.ts';
 import type { PassMarks } from '../passes.ts';
-import type { MetricsText } from '../protocol.ts';
+import type { MetricsText, SeenUrls } from '../protocol.ts';
+import type { DoorName } from '../shapes/account.ts';
+import type { UrlHealth } from '../shapes/deliveries.ts';
+import type { Kind } from '../shapes.ts';
+import { balanceCurve } from './account/curve.ts';
+import { accountDocument, accountOf } from './account/document.ts';
+import { statementPage } from './account/statement.ts';
 import { listAccounts } from './accounts.ts';
+import { DELIVERY_STATUSES, type DeliveryWish, listDeliveries } from './deliveries.ts';
 import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
 import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
 import { type ListWish, listTransactions } from './listing.ts';
 import type { SignInProxy } from './proxy.ts';
+import { limitOf, MOST_LIMIT, oneOf, textOf, timeOf, wholeOf } from './query.ts';
 import type { Reference } from './reference.ts';
 import type { Entrant, SignIn } from './sign-in.ts';
 import { type StaticFiles, serveStatic } from './static.ts';
 import { sentPayload, transactionDocument } from './transaction.ts';
+import { urlList } from './urls.ts';
 
 const API = '/console/api';
 const MOST_BODY_BYTES = 64 * 1024;
-const MOST_TEXT = 1_024;
-const KINDS: readonly string[] = ['pix-in', 'cashout'];
-const USUAL_LIMIT = 50;
-const MOST_LIMIT = 100;
+const KINDS: readonly Kind[] = ['pix-in', 'cashout'];
+const DOORS: readonly DoorName[] = ['api', 'bank', 'sandbox', 'ops', 'clock'];
+/** How far back a curve goes where nothing is said. */
+const CURVE_MS = 7 * 24 * 3_600_000;
 
 /** What tells of the console's doings. */
 export interface ConsoleLog {
@@ -40,6 +49,10 @@ export interface AppOptions {
   follower: Pick<Follower, 'look' | 'now'>;
   swapMark: PassMarks['swapMark'];
   metrics(): Promise<MetricsText>;
+  /** How URLs do: of one account, or the worst of all (null). */
+  urls(account: string | null): Promise<SeenUrls>;
+  /** Other processes work on the same store. */
+  shared: boolean;
   signIn: SignIn;
   /** What signs people in; null: links do. */
   proxy: SignInProxy | null;
@@ -59,22 +72,6 @@ interface Call {
 
 type Answer = (call: Call) => Promise<object | null>;
 
-/** A parameter of the query that may stand once. @throws ConsoleError */
-function textOf(ctx: Context, name: string): string | null {
-  const value = ctx.query[name];
-  if (value === undefined || value === '') return null;
-  if (typeof value === 'string' && value.length <= MOST_TEXT) return value;
-  throw new ConsoleError('INVALID_REQUEST', `${name} may stand once, and have ${MOST_TEXT} characters.`);
-}
-
-/** @throws ConsoleError */
-function wholeOf(ctx: Context, name: string): number | null {
-  const text = textOf(ctx, name);
-  if (text === null) return null;
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new ConsoleError('INVALID_REQUEST', `${name} must be a whole number.`);
-}
-
 /** @throws ConsoleError */
 function operatorsOnly({ role }: Entrant, what: string): void {
   if (role !== 'operator') throw new ConsoleError('OPERATORS_ONLY', `Only operators ${what}.`);
@@ -89,43 +86,71 @@ function reveals({ ctx, session }: Call, log: ConsoleLog): boolean {
 }
 
 /** @throws ConsoleError */
-function limitOf(ctx: Context): number {
-  const limit = wholeOf(ctx, 'limit') ?? USUAL_LIMIT;
-  if (limit > MOST_LIMIT) throw new ConsoleError('INVALID_REQUEST', `limit is at most ${MOST_LIMIT}.`);
-  return limit;
+function listWish(ctx: Context): ListWish {
+  const [account, status, after] = [textOf(ctx, 'account'), textOf(ctx, 'status'), textOf(ctx, 'after')];
+  return { account, type: oneOf(ctx, 'type', KINDS), status, after, limit: limitOf(ctx) };
 }
 
 /** @throws ConsoleError */
-function listWish(ctx: Context): ListWish {
-  const kind = textOf(ctx, 'type');
-  if (kind !== null && !KINDS.includes(kind))
-    throw new ConsoleError('INVALID_REQUEST', `type must be ${KINDS.join(' or ')}.`);
-  const [account, type, status, after] = ['account', 'type', 'status', 'after'].map((name) =>
-    textOf(ctx, name),
-  );
-  const limit = limitOf(ctx);
-  return {
-    account: account ?? null,
-    type: type ?? null,
-    status: status ?? null,
-    after: after ?? null,
-    limit,
-  };
+function deliveryWish(ctx: Context): DeliveryWish {
+  const [account, url, after] = [textOf(ctx, 'account'), textOf(ctx, 'url'), textOf(ctx, 'after')];
+  return { account, status: oneOf(ctx, 'status', DELIVERY_STATUSES), url, after, limit: limitOf(ctx) };
 }
 
 function accounts(ctx: Context, reads: StoreReads): Promise<object> {
   return listAccounts(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'after') ?? '', limitOf(ctx));
 }
 
+/** @throws ConsoleError */
+async function statement(call: Call): Promise<object> {
+  const { ctx, reads } = call;
+  const { id } = await accountOf(reads, param(call, 'id'));
+  const [before, door] = [textOf(ctx, 'before'), oneOf(ctx, 'door', DOORS)];
+  return statementPage(reads, { account: id, before, door, limit: limitOf(ctx) });
+}
+
+/** @throws ConsoleError */
+async function curve(call: Call): Promise<object> {
+  const { ctx, reads, now } = call;
+  const { id } = await accountOf(reads, param(call, 'id'));
+  const to = timeOf(ctx, 'to') ?? now;
+  const from = timeOf(ctx, 'from') ?? to - CURVE_MS;
+  if (from > to) throw new ConsoleError('INVALID_REQUEST', 'from must not be after to.');
+  const points = wholeOf(ctx, 'points') ?? MOST_LIMIT;
+  if (points > MOST_LIMIT) throw new ConsoleError('INVALID_REQUEST', `points is at most ${MOST_LIMIT}.`);
+  return balanceCurve(reads, { account: id, from, to, points });
+}
+
 function param({ ctx }: Call, name: string): string {
   return String((ctx.params as Record<string, string | undefined>)[name] ?? '');
 }
 
-function endpoints({ signIn, log }: AppOptions): [method: 'get' | 'delete', path: string, answer: Answer][] {
+type Endpoint = [method: 'get' | 'delete', path: string, answer: Answer];
+
+function accountEndpoints({ urls }: AppOptions): Endpoint[] {
+  const healthOf = async (account: string): Promise<readonly UrlHealth[]> => (await urls(account)).urls;
+  return [
+    ['get', '/accounts', ({ ctx, reads }) => accounts(ctx, reads)],
+    ['get', '/accounts/:id', (call) => accountDocument(call.reads, param(call, 'id'), healthOf, call.now)],
+    ['get', '/accounts/:id/statement', statement],
+    ['get', '/accounts/:id/curve', curve],
+  ];
+}
+
+function deliveryEndpoints({ urls, shared }: AppOptions): Endpoint[] {
+  return [
+    ['get', '/deliveries', ({ ctx, reads }) => listDeliveries(reads, deliveryWish(ctx))],
+    ['get', '/urls', async ({ ctx, reads }) => urlList(reads, await urls(textOf(ctx, 'account')), shared)],
+  ];
+}
+
+function endpoints(options: AppOptions): Endpoint[] {
+  const { signIn, log } = options;
   return [
     ['get', '/me', async ({ session }) => signIn.me(session)],
     ['get', '/find', ({ ctx, reads }) => find(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'account'))],
-    ['get', '/accounts', ({ ctx, reads }) => accounts(ctx, reads)],
+    ...accountEndpoints(options),
+    ...deliveryEndpoints(options),
     ['get', '/transactions', ({ ctx, reads }) => listTransactions(reads, listWish(ctx))],
     [
       'get',

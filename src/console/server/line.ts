@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { within } from '../../waiting.ts';
-import type { FromConsole, Granted, MetricsText, ToConsole, Wish } from '../protocol.ts';
+import type { FromConsole, Granted, MetricsText, SeenUrls, ToConsole, Wish } from '../protocol.ts';
 
 /** The engine's thread answers by then, or nobody waits for it any more. */
 const PATIENCE_MS = 10_000;
@@ -55,5 +55,9 @@ export class Line {
 
   async swapMark(name: string, before: string | null, text: string): Promise<boolean> {
     return (await this.#ask({ what: 'swapMark', name, before, text })) as boolean;
+  }
+
+  async urls(account: string | null): Promise<SeenUrls> {
+    return (await this.#ask({ what: 'urls', account })) as SeenUrls;
   }
 }

@@ -39,6 +39,8 @@ const app = createConsole({
   follower,
   swapMark: (name, before, text) => line.swapMark(name, before, text),
   metrics: () => line.metrics(),
+  urls: (account) => line.urls(account),
+  shared: mongodbUri !== null,
   signIn: new SignIn({
     ...{ sandbox, version, proxy, isSecure: origin !== null },
     onSignIn: (who) => log.info(who, 'somebody signed in at the console'),

@@ -7,6 +7,7 @@ import { balanceBefore, changeOf } from '../../engine/statement/rows.ts';
 import type { DeliveryRecord, JournalReads, StoreReads } from '../../engine/store.ts';
 import { turn } from '../../waiting.ts';
 import type { Delivery, Entry, Posting, SentPayload, TransactionDocument } from '../shapes.ts';
+import { deliveriesIn } from './deliveries.ts';
 import { ConsoleError, noTransaction } from './errors.ts';
 import { mask } from './masking.ts';
 
@@ -96,17 +97,7 @@ async function legsOf(
 
 function shownDeliveries(page: readonly PageEntry[], progress: readonly DeliveryRecord[]): Delivery[] {
   const byId = new Map(progress.map((record) => [record.id, record]));
-  const named = page.flatMap(({ entry }) =>
-    entry.events.flatMap((event) => event.deliveries.map(({ id, url }) => ({ id, url, event }))),
-  );
-  return named.reverse().map(({ id, url, event }) => {
-    const record = byId.get(id);
-    return {
-      ...{ id, url, event: event.name, eventId: event.id, status: record?.status ?? 'pending' },
-      nextAttemptAt: record?.nextAttemptAt ?? null,
-      attempts: record?.attempts ?? [],
-    };
-  });
+  return page.flatMap(({ entry }) => deliveriesIn(entry, byId)).reverse();
 }
 
 /** A transaction's record. @throws ConsoleError where there is none */

@@ -1,0 +1,118 @@
+/**
+ * An account's statement, the newest first: what changed its balance, with the balance after it, or all that came by
+ * one door. A page begins at the present, at a time, or where the page before ended.
+ */
+import type { Balances } from '../../../domain/money.ts';
+import type { Batch, Entry } from '../../../engine/journal.ts';
+import { changeOf } from '../../../engine/statement/rows.ts';
+import { firstSince } from '../../../engine/store/walks.ts';
+import type { StoreReads } from '../../../engine/store.ts';
+import type { DoorName, StatementPage, StatementRow } from '../../shapes/account.ts';
+import { type Cursor, cursorIn, seqIn, type Taker, walkBack } from '../backwards.ts';
+import { timeIn } from '../query.ts';
+
+export interface StatementWish {
+  account: string;
+  /** A time, or where the page before ended; null: the present. */
+  before: string | null;
+  /** Only what came by this door, whether it changed the balance or not. */
+  door: DoorName | null;
+  limit: number;
+}
+
+/** A row before it is known how its transaction is referred to. */
+type Row = Omit<StatementRow, 'externalRef'>;
+
+function rowOf(seq: number, entry: Entry, amount: number, balance: number): Row {
+  const { at, message, type, transaction, refusal, to } = entry;
+  const { type: what, door } = message;
+  return {
+    ...{ seq, at, door, message: what, type, transaction, amount, balance },
+    status: refusal === null ? to : null,
+    isRefused: refusal !== null,
+  };
+}
+
+class Page implements Taker {
+  readonly rows: Row[] = [];
+  readonly #wish: StatementWish;
+
+  constructor(wish: StatementWish) {
+    this.#wish = wish;
+  }
+
+  async take({ seq, entries, balances }: Batch, before: number): Promise<number | null> {
+    let balance = balances.available;
+    for (const [index, entry] of [...entries.entries()].reverse()) {
+      const change = changeOf(entry);
+      if (index < before && this.#wants(entry, change)) {
+        if (this.rows.length === this.#wish.limit) return index + 1;
+        this.rows.push(rowOf(seq, entry, change, balance));
+      }
+      balance -= change;
+    }
+    return null;
+  }
+
+  #wants({ message }: Entry, change: number): boolean {
+    return this.#wish.door === null ? change !== 0 : message.door === this.#wish.door;
+  }
+}
+
+/** How many of a batch's entries are of this time (ms) or before. */
+export function entriesUntil({ entries }: Batch, time: number): number {
+  const later = entries.findIndex(({ at }) => Date.parse(at) > time);
+  return later < 0 ? entries.length : later;
+}
+
+/** What lies before the entries that came after a time (ms); the newest where none did. */
+async function cursorAt({ journal }: StoreReads, account: string, time: number): Promise<Cursor> {
+  const { seq: last } = await journal.head(account);
+  const batchAt = async (seq: number): Promise<Batch | undefined> =>
+    (await journal.batches(account, [seq]))[0];
+  const seq = await firstSince(batchAt, last, time + 1);
+  const batch = seq > last ? undefined : await batchAt(seq);
+  if (batch === undefined) return cursorIn('before', null);
+  return { place: String(seq), index: entriesUntil(batch, time) };
+}
+
+/** Each leg's sum where a cursor stands. */
+async function balancesAt(
+  { journal }: StoreReads,
+  account: string,
+  { place, index }: Cursor,
+): Promise<Balances> {
+  if (place === null) return (await journal.head(account)).balances;
+  const [batch] = await journal.batches(account, [seqIn(place)]);
+  if (batch === undefined) return (await journal.head(account)).balances;
+  const balances = { ...batch.balances };
+  for (const { postings } of batch.entries.slice(index))
+    for (const { leg, amount } of postings) balances[leg] -= amount;
+  return balances;
+}
+
+async function withReferences(
+  { journal }: StoreReads,
+  account: string,
+  rows: readonly Row[],
+): Promise<StatementRow[]> {
+  const ids = [...new Set(rows.flatMap(({ transaction }) => transaction ?? []))];
+  const { transactions } = await journal.read(account, { transactions: ids, lookups: [] });
+  const references = new Map(
+    transactions.flatMap((record) =>
+      record === null ? [] : [[record.id, record.snapshot.context.externalRef]],
+    ),
+  );
+  return rows.map((row) => ({ ...row, externalRef: references.get(row.transaction ?? '') ?? null }));
+}
+
+/** @throws ConsoleError */
+export async function statementPage(reads: StoreReads, wish: StatementWish): Promise<StatementPage> {
+  const { account, before } = wish;
+  const time = before === null ? null : timeIn(before);
+  const cursor = time === null ? cursorIn('before', before) : await cursorAt(reads, account, time);
+  const page = new Page(wish);
+  const balances = await balancesAt(reads, account, cursor);
+  const { lookedBackTo, next } = await walkBack(reads, account, cursor, page);
+  return { balances, rows: await withReferences(reads, account, page.rows), lookedBackTo, before: next };
+}

@@ -1,0 +1,104 @@
+/**
+ * The journal read backwards, of one account or of all: what lists are made of without an index of their own. A page is
+ * bounded by what it may read, and says how far it looked.
+ */
+import type { Batch } from '../../engine/journal.ts';
+import type { NewestPage } from '../../engine/store/log.ts';
+import type { StoreReads } from '../../engine/store.ts';
+import { turn } from '../../waiting.ts';
+import { ConsoleError } from './errors.ts';
+
+/** Before an entry: of the batch at this place, those with a smaller index are still to come. */
+export interface Cursor {
+  /** Null: the newest. */
+  place: string | null;
+  index: number;
+}
+
+/** Makes rows of what is read. */
+export interface Taker {
+  /** Reads together what batches are about, before they are taken one by one. */
+  prepare?(batches: readonly Batch[]): Promise<void>;
+  /** Takes a batch from its end to its beginning; the index of the first entry that found no room, or null. */
+  take(batch: Batch, before: number): Promise<number | null>;
+}
+
+/** Where a page ended. */
+export interface Walked {
+  /** How far back was looked; null where it was to the beginning. */
+  lookedBackTo: string | null;
+  /** The cursor of the next page, as a text; null after the last one. */
+  next: string | null;
+}
+
+const MOST_BATCHES = 500;
+const MOST_MS = 50;
+/** Batches that are read together. */
+const TOGETHER = 20;
+const PLACE = /^[\x20-\x7e]{1,200}$/;
+/** Behind all entries that a batch can have. */
+const BEHIND_ALL = 999_999_999;
+
+/** The cursor in a parameter of the query. @throws ConsoleError */
+export function cursorIn(name: string, text: string | null): Cursor {
+  if (text === null) return { place: null, index: Number.POSITIVE_INFINITY };
+  const at = text.lastIndexOf('~');
+  const [place, index] = [text.slice(0, at), text.slice(at + 1)];
+  if (at < 1 || !PLACE.test(place) || !/^\d{1,9}$/.test(index))
+    throw new ConsoleError('INVALID_REQUEST', `${name} must be what the page before gave.`);
+  return { place, index: Number(index) };
+}
+
+function cursorText(place: string, index: number): string {
+  return `${place}~${index}`;
+}
+
+/** A batch's number in the journal of its account, from a cursor's place. @throws ConsoleError */
+export function seqIn(place: string): number {
+  if (/^\d{1,15}$/.test(place)) return Number(place);
+  throw new ConsoleError('INVALID_REQUEST', 'The place is none of this list.');
+}
+
+/** An account's journal from a batch on backwards. */
+async function newestOf({ journal }: StoreReads, account: string, from: string | null): Promise<NewestPage> {
+  const last = from === null ? (await journal.head(account)).seq : seqIn(from);
+  const first = Math.max(1, last - TOGETHER + 1);
+  const seqs = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+  const batches = (await journal.batches(account, seqs)).reverse();
+  return {
+    batches: batches.map((batch) => ({ place: String(batch.seq), batch })),
+    next: first > 1 ? String(first - 1) : null,
+  };
+}
+
+/** Walks backwards until the page is full, enough was read, or all was. `account`: null for all. */
+export async function walkBack(
+  reads: StoreReads,
+  account: string | null,
+  from: Cursor,
+  taker: Taker,
+): Promise<Walked> {
+  const endsAt = performance.now() + MOST_MS;
+  let cursor = from;
+  let lookedBackTo: string | null = null;
+  for (let count = 0; ; ) {
+    const read =
+      account === null
+        ? await reads.journal.newest(cursor.place, TOGETHER)
+        : await newestOf(reads, account, cursor.place);
+    await taker.prepare?.(read.batches.map(({ batch }) => batch));
+    for (const { place, batch } of read.batches) {
+      const before =
+        place === cursor.place || cursor.place === null ? cursor.index : Number.POSITIVE_INFINITY;
+      const index = await taker.take(batch, before);
+      lookedBackTo = batch.at;
+      if (index !== null) return { lookedBackTo, next: cursorText(place, index) };
+    }
+    if (read.next === null) return { lookedBackTo: null, next: null };
+    cursor = { place: read.next, index: Number.POSITIVE_INFINITY };
+    count += TOGETHER;
+    if (count >= MOST_BATCHES || performance.now() > endsAt)
+      return { lookedBackTo, next: cursorText(read.next, BEHIND_ALL) };
+    await turn();
+  }
+}

@@ -1,0 +1,56 @@
+/** What a request asks for in its address: each parameter once, and nothing that isn't bounded. */
+import type { Context } from 'koa';
+import { ConsoleError } from './errors.ts';
+
+const MOST_TEXT = 1_024;
+const USUAL_LIMIT = 50;
+export const MOST_LIMIT = 100;
+/** RFC 3339, the zone named. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** A parameter of the query that may stand once. @throws ConsoleError */
+export function textOf(ctx: Context, name: string): string | null {
+  const value = ctx.query[name];
+  if (value === undefined || value === '') return null;
+  if (typeof value === 'string' && value.length <= MOST_TEXT) return value;
+  throw new ConsoleError('INVALID_REQUEST', `${name} may stand once, and have ${MOST_TEXT} characters.`);
+}
+
+/** One of a few texts. @throws ConsoleError */
+export function oneOf<Text extends string>(ctx: Context, name: string, known: readonly Text[]): Text | null {
+  const text = textOf(ctx, name);
+  if (text === null) return null;
+  const found = known.find((each) => each === text);
+  if (found !== undefined) return found;
+  throw new ConsoleError('INVALID_REQUEST', `${name} must be one of ${known.join(', ')}.`);
+}
+
+/** @throws ConsoleError */
+export function wholeOf(ctx: Context, name: string): number | null {
+  const text = textOf(ctx, name);
+  if (text === null) return null;
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new ConsoleError('INVALID_REQUEST', `${name} must be a whole number.`);
+}
+
+/** A text as a time, ms since 1970; null where it is none. */
+export function timeIn(text: string): number | null {
+  const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** A time in ms since 1970. @throws ConsoleError */
+export function timeOf(ctx: Context, name: string): number | null {
+  const text = textOf(ctx, name);
+  if (text === null) return null;
+  const ms = timeIn(text);
+  if (ms !== null) return ms;
+  throw new ConsoleError('INVALID_REQUEST', `${name} must be a time such as 2026-11-22T18:00:00Z.`);
+}
+
+/** Rows of a page. @throws ConsoleError */
+export function limitOf(ctx: Context): number {
+  const limit = wholeOf(ctx, 'limit') ?? USUAL_LIMIT;
+  if (limit > MOST_LIMIT) throw new ConsoleError('INVALID_REQUEST', `limit is at most ${MOST_LIMIT}.`);
+  return limit;
+}

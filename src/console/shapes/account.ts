@@ -1,0 +1,93 @@
+/** What the console's endpoints answer about one account. Amounts are whole cents, times ISO in UTC. */
+import type { Kind } from '../shapes.ts';
+import type { UrlHealth } from './deliveries.ts';
+
+/** By which door a message came. */
+export type DoorName = 'api' | 'bank' | 'sandbox' | 'ops' | 'clock';
+
+/** What is in each leg, in cents. */
+export interface LegSums {
+  available: number;
+  clearing: number;
+  fees: number;
+  bank: number;
+}
+
+/** One of an account's URLs. */
+export interface AccountUrl {
+  url: string;
+  /** Null: all events. */
+  events: string[] | null;
+  /** Those that sign now, the newest first; null: made by a former build, which kept no time. */
+  secrets: { since: string | null; until: string | null }[];
+  /** Null: not attempted by this process. */
+  health: UrlHealth | null;
+}
+
+/** `GET /console/api/accounts/:id`: no secret, neither sealed nor hashed; the Pix key masked. */
+export interface AccountDocument {
+  id: string;
+  name: string;
+  clientId: string;
+  /** What ops say, and what the merchant says. */
+  status: string;
+  userStatus: string;
+  createdAt: string;
+  balances: LegSums;
+  /** The journal's last batch; null where there is none. */
+  head: { seq: number; at: string; hash: string } | null;
+  /** The client secret; null: made by a former build. */
+  secret: { since: string | null };
+  urls: AccountUrl[];
+  /** IPv4 addresses or `*`. */
+  allowedIps: string[];
+  settings: {
+    fees: Record<'pixIn' | 'cashout', { fixed: number; percent: number; min: number; max: number | null }>;
+    expiresIn: number | null;
+    maxAmount: number | null;
+    pixKey: string;
+    merchantName: string;
+    merchantCity: string;
+  };
+}
+
+/** An entry that changed the balance, or came by the door that was asked for. */
+export interface StatementRow {
+  seq: number;
+  at: string;
+  door: string;
+  /** The message's type. */
+  message: string;
+  /** Null: of the account itself. */
+  type: Kind | null;
+  transaction: string | null;
+  externalRef: string | null;
+  /** The transaction's state after it; null for none, and for what was refused. */
+  status: string | null;
+  isRefused: boolean;
+  amount: number;
+  /** What was available after it. */
+  balance: number;
+}
+
+/**
+ * `GET /console/api/accounts/:id/statement?before&door&limit`, the newest first. `before` is a time, or what the page
+ * before gave; `door` asks for all that came by it, whether it changed the balance or not.
+ */
+export interface StatementPage {
+  /** Each leg before the first row: at the time that was asked for, or now. */
+  balances: LegSums;
+  rows: StatementRow[];
+  /** How far back was looked; null where it was to the beginning. */
+  lookedBackTo: string | null;
+  /** The next, older page's; null after the last one. */
+  before: string | null;
+}
+
+/** `GET /console/api/accounts/:id/curve?from&to&points`: at most 100 points; the last 7 days where nothing is said. */
+export interface Curve {
+  /** The time, and what was available then, evenly from `from` to `to`. */
+  points: [at: string, available: number][];
+  /** False: some points are left out, since time was up. */
+  complete: boolean;
+}

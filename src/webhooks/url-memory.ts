@@ -1,0 +1,102 @@
+/**
+ * What the last attempts at each URL came to, for people who look: in memory, of this process alone, since its start.
+ * An attempt costs a few numbers; the URL that was left alone longest is forgotten first.
+ */
+import type { Target } from '../engine/store/backlog.ts';
+import type { DeliveryRecord } from '../engine/store.ts';
+
+/** How one URL does. Times in ms but for `lastAt`, which is ISO. */
+export interface UrlHealth extends Target {
+  /** Whether each of the last attempts was taken, the oldest first. */
+  recent: boolean[];
+  p50: number;
+  p95: number;
+  /** How many attempts have failed in a row, up to the newest. */
+  failing: number;
+  /** Deliveries that wait for a further attempt, as this process has left them. */
+  retrying: number;
+  lastAt: string;
+}
+
+const MOST_URLS = 5_000;
+const MOST_ATTEMPTS = 36;
+/** In one answer. */
+const MOST_SHOWN = 100;
+
+interface Known {
+  target: Target;
+  /** How long each of the last attempts took, below zero (−1 − ms) where it failed; the oldest first. */
+  attempts: number[];
+  failing: number;
+  lastAt: number;
+  retrying: Set<string>;
+}
+
+/** The time that so many hundredths of them are not above. */
+function percentile(sorted: readonly number[], hundredths: number): number {
+  return sorted[Math.max(0, Math.ceil((sorted.length * hundredths) / 100) - 1)] ?? 0;
+}
+
+function healthOf({ target, attempts, failing, retrying, lastAt }: Known): UrlHealth {
+  const times = attempts.map((ms) => (ms < 0 ? -1 - ms : ms)).sort((a, b) => a - b);
+  return {
+    ...target,
+    recent: attempts.map((ms) => ms >= 0),
+    p50: percentile(times, 50),
+    p95: percentile(times, 95),
+    failing,
+    retrying: retrying.size,
+    lastAt: new Date(lastAt).toISOString(),
+  };
+}
+
+export class UrlMemory {
+  readonly #now: () => number;
+  readonly #since: string;
+  /** By account and URL, the longest untouched first. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#since = new Date(now()).toISOString();
+  }
+
+  /** An attempt has ended, and left its delivery as the record says. */
+  attempted(target: Target, { id, status }: DeliveryRecord, durationMs: number): void {
+    const key = `${target.account} ${target.url}`;
+    const known = this.#known.get(key) ?? {
+      target,
+      attempts: [],
+      failing: 0,
+      lastAt: 0,
+      retrying: new Set(),
+    };
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    const isTaken = status === 'delivered';
+    known.attempts.push(isTaken ? durationMs : -1 - durationMs);
+    if (known.attempts.length > MOST_ATTEMPTS) known.attempts.shift();
+    known.failing = isTaken ? 0 : known.failing + 1;
+    known.lastAt = this.#now();
+    if (status !== 'retrying') known.retrying.delete(id);
+    else if (known.retrying.size < MOST_ATTEMPTS) known.retrying.add(id);
+    if (this.#known.size > MOST_URLS) this.#forgetOne();
+  }
+
+  #forgetOne(): void {
+    for (const first of this.#known.keys()) {
+      this.#known.delete(first);
+      return;
+    }
+  }
+
+  /** The URLs of one account, or of all (null): first those that fail longest, then those that were tried last. */
+  worst(account: string | null): { urls: UrlHealth[]; others: number; since: string } {
+    const own = [...this.#known.values()].filter(
+      ({ target }) => account === null || target.account === account,
+    );
+    own.sort((a, b) => b.failing - a.failing || b.lastAt - a.lastAt);
+    const urls = own.slice(0, MOST_SHOWN).map(healthOf);
+    return { urls, others: own.length - urls.length, since: this.#since };
+  }
+}
