@@ -226,6 +226,16 @@ test('what is asked wrongly is refused, and hostile texts find nothing', async (
       assert.is(status, 404, path);
       assert.is(text(body, 'error'), 'ACCOUNT_NOT_FOUND');
     }
+  for (const hostile of ['\u{1f9fe}'.repeat(500), '__proto__', '../x']) {
+    const q = encodeURIComponent(hostile);
+    for (const path of [
+      `/deliveries?account=${q}`,
+      `/deliveries?url=${q}&limit=1`,
+      `/transactions?account=${q}`,
+    ])
+      assert.equal(list(await read(eva, path), 'rows'), [], path);
+    assert.equal(list(await read(eva, `/urls?account=${q}`), 'urls'), []);
+  }
 });
 
 test('deliveries are listed by status, account and URL, the newest first, each once', async ({

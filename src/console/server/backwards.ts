@@ -36,6 +36,8 @@ const MOST_MS = 50;
 /** Batches that are read together. */
 const TOGETHER = 20;
 const PLACE = /^[\x20-\x7e]{1,200}$/;
+/** No account has a longer id, and a store may have no such key. */
+const LONGEST_ID = 100;
 /** Behind all entries that a batch can have. */
 const BEHIND_ALL = 999_999_999;
 
@@ -61,6 +63,7 @@ export function seqIn(place: string): number {
 
 /** An account's journal from a batch on backwards. */
 async function newestOf({ journal }: StoreReads, account: string, from: string | null): Promise<NewestPage> {
+  if (account.length > LONGEST_ID) return { batches: [], next: null };
   const last = from === null ? (await journal.head(account)).seq : seqIn(from);
   const first = Math.max(1, last - TOGETHER + 1);
   const seqs = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
