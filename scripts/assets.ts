@@ -19,6 +19,16 @@ const UI = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src', 'consol
 const MOST_BYTES = 45 * 1_000;
 const MOST_LATER_BYTES = 10 * 1_000;
 
+/** The charts that pages draw: a delivery's stands beside its attempts, where only the tall one fits. */
+function shownOf(charts: Charts): Charts {
+  return Object.fromEntries(
+    Object.entries(charts).map(([id, chart]) => [
+      id,
+      id === 'webhook-delivery' ? { ...chart, wide: chart.tall } : chart,
+    ]),
+  );
+}
+
 /** What `pixstate:charts` is in the bundle. The text is parsed where it is used: that is quicker than a literal. */
 function chartsPlugin(charts: Charts): Plugin {
   return {
@@ -26,7 +36,7 @@ function chartsPlugin(charts: Charts): Plugin {
     setup(bundle) {
       bundle.onResolve({ filter: /^pixstate:charts$/ }, ({ path }) => ({ path, namespace: 'charts' }));
       bundle.onLoad({ filter: /.*/, namespace: 'charts' }, () => ({
-        contents: JSON.stringify(charts),
+        contents: JSON.stringify(shownOf(charts)),
         loader: 'json',
       }));
     },

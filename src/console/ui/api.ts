@@ -1,6 +1,10 @@
 /** The console's endpoints, as a page calls them: with both halves of the session, and errors by their codes. */
+
 import type { ApiReference, Tried, TryWish } from '../api-shapes.ts';
+import type { AccountDocument, Curve, StatementPage } from '../shapes/account.ts';
+import type { DeliveryPage, UrlList } from '../shapes/deliveries.ts';
 import {
+  type AccountPage,
   type Found,
   type Me,
   type Problem,
@@ -145,4 +149,30 @@ export function reference(signal?: AbortSignal): Promise<ApiReference> {
 /** Asks something of the merchants' API in an account's name. */
 export function tryApi(wish: TryWish): Promise<Tried> {
   return call('POST', '/try', wish);
+}
+
+type Values = Record<string, string | number | null | undefined>;
+
+export function accounts(query: Values, signal?: AbortSignal): Promise<AccountPage> {
+  return call('GET', `/accounts${queryOf(query)}`, undefined, signal);
+}
+
+export function account(id: string, signal?: AbortSignal): Promise<AccountDocument> {
+  return call('GET', `/accounts/${encodeURIComponent(id)}`, undefined, signal);
+}
+
+export function statement(id: string, query: Values, signal?: AbortSignal): Promise<StatementPage> {
+  return call('GET', `/accounts/${encodeURIComponent(id)}/statement${queryOf(query)}`, undefined, signal);
+}
+
+export function curve(id: string, query: Values, signal?: AbortSignal): Promise<Curve> {
+  return call('GET', `/accounts/${encodeURIComponent(id)}/curve${queryOf(query)}`, undefined, signal);
+}
+
+export function deliveries(query: Values, signal?: AbortSignal): Promise<DeliveryPage> {
+  return call('GET', `/deliveries${queryOf(query)}`, undefined, signal);
+}
+
+export function urls(account: string | null, signal?: AbortSignal): Promise<UrlList> {
+  return call('GET', `/urls${queryOf({ account })}`, undefined, signal);
 }

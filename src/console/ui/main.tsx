@@ -4,6 +4,9 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { Me } from '../shapes.ts';
 import { ApiError, me as readMe, signIn, signOut } from './api.ts';
 import { pageOf, takeLinks, usePlace } from './router.ts';
+import { Account } from './screens/account/account.tsx';
+import { Accounts } from './screens/accounts.tsx';
+import { Deliveries } from './screens/deliveries/deliveries.tsx';
 import { LaterPage } from './screens/later.tsx';
 import { Nothing } from './screens/nothing.tsx';
 import { SignIn } from './screens/sign-in.tsx';
@@ -69,6 +72,12 @@ function CurrentPage() {
       return <Transactions />;
     case 'transaction':
       return <Transaction key={page.id} id={page.id} />;
+    case 'deliveries':
+      return <Deliveries />;
+    case 'accounts':
+      return <Accounts />;
+    case 'account':
+      return <Account key={page.id} id={page.id} />;
     case 'reference':
       return <LaterPage load={loadReference} endpoint={page.endpoint} />;
     case 'nothing':

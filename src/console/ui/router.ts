@@ -7,11 +7,10 @@ export interface Place {
 }
 
 export type Page =
-  | { name: 'transactions' }
-  | { name: 'transaction'; id: string }
+  | { name: 'transactions' | 'accounts' | 'deliveries' | 'nothing' }
+  | { name: 'transaction' | 'account'; id: string }
   /** The API; `endpoint`: which of its endpoints, or null. */
-  | { name: 'reference'; endpoint: string | null }
-  | { name: 'nothing' };
+  | { name: 'reference'; endpoint: string | null };
 
 const MOVED = 'pixstate:moved';
 
@@ -37,18 +36,37 @@ function decoded(text: string): string {
 
 export function pageOf(path: string): Page {
   if (path === '/' || path === '/transactions') return { name: 'transactions' };
+  if (path === '/accounts') return { name: 'accounts' };
+  if (path === '/deliveries') return { name: 'deliveries' };
   const [isReference, endpoint = null] = /^\/reference(?:\/([\w-]+))?$/.exec(path) ?? [];
   if (isReference !== undefined) return { name: 'reference', endpoint };
-  const [, id] = /^\/transactions\/([^/]+)$/.exec(path) ?? [];
-  return id === undefined ? { name: 'nothing' } : { name: 'transaction', id: decoded(id) };
+  const [, kind, id] = /^\/(transaction|account)s\/([^/]+)$/.exec(path) ?? [];
+  if (id === undefined) return { name: 'nothing' };
+  return { name: kind === 'account' ? 'account' : 'transaction', id: decoded(id) };
 }
 
 export function addressOf(id: string): string {
   return `/transactions/${encodeURIComponent(id)}`;
 }
 
-export function transactionsOf(account: string): string {
-  return `/transactions?${new URLSearchParams({ account })}`;
+export function accountAddress(id: string): string {
+  return `/accounts/${encodeURIComponent(id)}`;
+}
+
+/** A page of lists, with filters. */
+export function listAddress(page: 'transactions' | 'deliveries', filters: Record<string, string>): string {
+  return `/${page}?${new URLSearchParams(filters)}`;
+}
+
+/** Changes what is chosen on this page: it stands in the address; an empty text leaves it out. */
+export function choose(chosen: Record<string, string>, options: { replace?: boolean } = {}): void {
+  const { path, query } = here();
+  for (const [name, value] of Object.entries(chosen)) {
+    if (value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  go(text === '' ? path : `${path}?${text}`, options);
 }
 
 /** Where the reader is. */

@@ -55,15 +55,15 @@ browserSuite('a browser finds', (test) => {
     await watched.close();
   });
 
-  test('an account leads to its transactions', async ({ shop, enter }) => {
+  test('an account leads to its page', async ({ shop, enter }) => {
     await charge(shop, 5_000);
     const watched = await enter('/transactions');
     const { page } = watched;
     await page.keyboard.press('/');
     await page.keyboard.insertText(shop.accountId);
     await page.keyboard.press('Enter');
-    await page.waitForURL(`**/transactions?account=${shop.accountId}`);
-    await page.getByRole('button', { name: 'Account Loja Aurora' }).waitFor();
+    await page.waitForURL(`**/accounts/${shop.accountId}`);
+    await page.getByRole('heading', { name: 'Loja Aurora' }).waitFor();
     await watched.close();
   });
 

@@ -1,4 +1,4 @@
-/** What must hold of every page, however it looks: nothing runs over, and axe finds nothing. */
+/** How a page is looked at: in both themes and languages, wide and narrow; nothing runs over, and axe finds nothing. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

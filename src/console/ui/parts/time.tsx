@@ -4,7 +4,7 @@ import { useNow } from '../state/clock.ts';
 import { fill, usePreferences, useWords } from '../state/preferences.ts';
 import type { Words } from '../words.pt.ts';
 
-const LOCALES: Record<Language, string> = { pt: 'pt-BR', en: 'en-GB' };
+export const LOCALES: Record<Language, string> = { pt: 'pt-BR', en: 'en-GB' };
 
 type Form = 'clock' | 'exact' | 'full';
 

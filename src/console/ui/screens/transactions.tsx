@@ -1,19 +1,17 @@
 /** The transactions, newest first, by account, type and state; each filter stands in the address. */
-import { useCallback, useEffect, useState } from 'preact/hooks';
-import type { TransactionPage, TransactionRow } from '../../shapes.ts';
-import { type TransactionQuery, transactions } from '../api.ts';
+import type { TransactionRow } from '../../shapes.ts';
+import { transactions } from '../api.ts';
 import { StatusChip } from '../parts/chip.tsx';
+import { End } from '../parts/end.tsx';
 import { statusesByFamily } from '../parts/families.ts';
 import { Freshness, Trouble } from '../parts/freshness.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Money } from '../parts/money.tsx';
-import { Age, timeText } from '../parts/time.tsx';
-import { addressOf, go, usePlace } from '../router.ts';
-import { fill, usePreferences, useWords } from '../state/preferences.ts';
-import { useReading } from '../state/reading.ts';
+import { Age } from '../parts/time.tsx';
+import { addressOf, choose, usePlace } from '../router.ts';
+import { usePages } from '../state/pages.ts';
+import { fill, useWords } from '../state/preferences.ts';
 import { useTitle } from '../state/title.ts';
-
-const EVERY_MS = 5_000;
 
 function Row({ row }: { row: TransactionRow }) {
   const words = useWords();
@@ -79,23 +77,14 @@ function Table({ rows }: { rows: readonly TransactionRow[] }) {
   );
 }
 
-type Filter = 'type' | 'status' | 'account';
-
 /** Changes one filter in the address. */
 function useFilters() {
   const { query } = usePlace();
-  const set = (name: Filter, value: string) => {
-    const changed = new URLSearchParams(query);
-    if (value === '') changed.delete(name);
-    else changed.set(name, value);
-    const text = changed.toString();
-    go(text === '' ? '/transactions' : `/transactions?${text}`);
-  };
   return {
     type: query.get('type') ?? '',
     status: query.get('status') ?? '',
     account: query.get('account') ?? '',
-    set,
+    set: (name: 'type' | 'status' | 'account', value: string) => choose({ [name]: value }),
   };
 }
 
@@ -142,54 +131,17 @@ function FilterBar({ filters, name }: { filters: Filters; name: string | null })
   );
 }
 
-/** Pages after the first one, which alone is read again and again. */
-function useFurther(query: TransactionQuery, key: string) {
-  const [pages, setPages] = useState<TransactionPage[]>([]);
-  // Other filters begin anew.
-  useEffect(() => setPages([]), [key]);
-  const load = async (after: string) => {
-    const page = await transactions({ ...query, after });
-    setPages((known) => [...known, page]);
-  };
-  return { pages, load };
-}
-
-function End({ last, load }: { last: TransactionPage; load(after: string): void }) {
-  const words = useWords();
-  const { language } = usePreferences();
-  const { lookedBackTo, after } = last;
-  return (
-    <p class="more">
-      {lookedBackTo === null ? null : (
-        <span class="weak">{fill(words.lookedBack, { time: timeText(language, lookedBackTo, 'full') })}</span>
-      )}
-      {after === null ? null : (
-        <button type="button" onClick={() => load(after)}>
-          {lookedBackTo === null ? words.more : words.goOn}
-        </button>
-      )}
-    </p>
-  );
-}
-
 export function Transactions() {
   const words = useWords();
   useTitle(words.transactions);
   const filters = useFilters();
   const { type, status, account } = filters;
-  const key = JSON.stringify([type, status, account]);
-  const query: TransactionQuery = { type, status, account };
-  const read = useCallback(
-    (signal: AbortSignal) => transactions({ type, status, account }, signal),
-    [type, status, account],
+  const { reading, pages, everyMs, load } = usePages(
+    JSON.stringify([type, status, account]),
+    (after, signal) => transactions({ type, status, account, after }, signal),
   );
-  const { pages, load } = useFurther(query, key);
-  // Once a reader has gone further back, the first page holds still: rows would come twice, or none.
-  const everyMs = pages.length === 0 ? EVERY_MS : null;
-  const reading = useReading({ key, read, restsFor: () => everyMs });
-  const all = reading.value === null ? [] : [reading.value, ...pages];
-  const rows = all.flatMap((page) => page.rows);
-  const last = all.at(-1);
+  const rows = pages.flatMap((page) => page.rows);
+  const last = pages.at(-1);
   const isFiltered = type !== '' || status !== '' || account !== '';
   return (
     <>
@@ -207,9 +159,7 @@ export function Transactions() {
         ) : (
           <Table rows={rows} />
         )}
-        {last === undefined ? null : (
-          <End last={last} load={(after) => void load(after).catch(reading.again)} />
-        )}
+        {last === undefined ? null : <End lookedBackTo={last.lookedBackTo} next={last.after} load={load} />}
       </section>
     </>
   );

@@ -7,7 +7,7 @@ import { StatusChip } from '../parts/chip.tsx';
 import { shortened } from '../parts/copied.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Money } from '../parts/money.tsx';
-import { addressOf, go, transactionsOf } from '../router.ts';
+import { accountAddress, addressOf, go } from '../router.ts';
 import { fill, useWords } from '../state/preferences.ts';
 import { useSession } from '../state/session.ts';
 import { shapeOf } from './shape.ts';
@@ -27,7 +27,7 @@ interface Finding {
 const NOTHING: Finding = { text: '', found: null, error: null };
 
 function addressOfHit({ kind, id }: Hit): string {
-  return kind === 'account' ? transactionsOf(id) : addressOf(id);
+  return kind === 'account' ? accountAddress(id) : addressOf(id);
 }
 
 /** Looks for a text a moment after it was typed. `opening`: for which text Enter was pressed before the answer came. */

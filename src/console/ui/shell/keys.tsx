@@ -8,6 +8,8 @@ export function Keys({ dialog }: { dialog: RefObject<HTMLDialogElement | null> }
   const rows: [string[], string][] = [
     [['/', 'Ctrl K'], words.keys.find],
     [['g t'], words.keys.goTransactions],
+    [['g d'], words.keys.goDeliveries],
+    [['g a'], words.keys.goAccounts],
     [['j'], words.keys.down],
     [['k'], words.keys.up],
     [['Enter'], words.keys.open],

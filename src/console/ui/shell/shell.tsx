@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { GlyphName } from '../parts/glyphs.ts';
 import { Icon, Mark } from '../parts/icon.tsx';
 import { timeText } from '../parts/time.tsx';
-import { go, pageOf, usePlace } from '../router.ts';
+import { go, type Page, pageOf, usePlace } from '../router.ts';
 import { fill, nextTheme, type Theme, usePreferences, useWords } from '../state/preferences.ts';
 import { useSession } from '../state/session.ts';
 import { Find } from './find.tsx';
@@ -12,6 +12,19 @@ import { Keys } from './keys.tsx';
 import { moveAmongRows, useShortcuts } from './shortcuts.ts';
 
 const THEME_ICONS: Record<Theme, GlyphName> = { auto: 'half', light: 'sun', dark: 'moon' };
+
+interface Section {
+  section: 'transactions' | 'deliveries' | 'accounts';
+  icon: GlyphName;
+  /** The pages that belong to it. */
+  isOf: readonly Page['name'][];
+}
+
+const SECTIONS: readonly Section[] = [
+  { section: 'transactions', icon: 'swap', isOf: ['transactions', 'transaction'] },
+  { section: 'deliveries', icon: 'send', isOf: ['deliveries'] },
+  { section: 'accounts', icon: 'bank', isOf: ['accounts', 'account'] },
+];
 
 /** Language and theme: on the sign-in page, too. */
 export function Choices() {
@@ -95,11 +108,13 @@ function useFindKeys() {
 export function Shell({ children }: { children: ComponentChildren }) {
   const words = useWords();
   const { me } = useSession();
+  const page = pageOf(usePlace().path).name;
   const box = useFindKeys();
-  const isReference = pageOf(usePlace().path).name === 'reference';
   const keys = useRef<HTMLDialogElement>(null);
   useShortcuts({
     'g t': () => go('/transactions'),
+    'g d': () => go('/deliveries'),
+    'g a': () => go('/accounts'),
     j: () => moveAmongRows(1),
     k: () => moveAmongRows(-1),
     '?': () => keys.current?.showModal(),
@@ -125,11 +140,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
       </header>
       <nav class="rail" aria-label={words.main}>
-        <a href="/transactions" aria-current={isReference ? undefined : 'page'}>
-          <Icon name="swap" />
-          {words.transactions}
-        </a>
-        <a class="apart" href="/reference" aria-current={isReference ? 'page' : undefined}>
+        {SECTIONS.map(({ section, icon, isOf }) => (
+          <a key={section} href={`/${section}`} aria-current={isOf.includes(page) ? 'page' : undefined}>
+            <Icon name={icon} />
+            {words[section]}
+          </a>
+        ))}
+        <a class="apart" href="/reference" aria-current={page === 'reference' ? 'page' : undefined}>
           <Icon name="braces" />
           {words.api}
         </a>

@@ -6,7 +6,7 @@ import { CopiedText } from '../../parts/copied.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Money, reais } from '../../parts/money.tsx';
 import { Age, Time } from '../../parts/time.tsx';
-import { transactionsOf } from '../../router.ts';
+import { accountAddress } from '../../router.ts';
 import { useWords } from '../../state/preferences.ts';
 import { useSession } from '../../state/session.ts';
 import { useTitle } from '../../state/title.ts';
@@ -131,7 +131,7 @@ export function Heading({ document, isRevealed, reveal }: HeadingProps) {
   return (
     <div class="heading">
       <nav class="crumbs" aria-label={words.transactions}>
-        <a href="/transactions">{words.transactions}</a> / <a href={transactionsOf(account)}>{accountName}</a>
+        <a href="/transactions">{words.transactions}</a> / <a href={accountAddress(account)}>{accountName}</a>
       </nav>
       <div class="title">
         <h1>

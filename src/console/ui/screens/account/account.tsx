@@ -1,0 +1,128 @@
+/** One account: what it has now or had at a time, what moved it, how its URLs do, and how it is set. */
+import { useCallback } from 'preact/hooks';
+import type { AccountDocument, StatementPage } from '../../../shapes/account.ts';
+import { account, statement } from '../../api.ts';
+import { Chip } from '../../parts/chip.tsx';
+import { CopiedText } from '../../parts/copied.tsx';
+import { Freshness, Trouble } from '../../parts/freshness.tsx';
+import { Time } from '../../parts/time.tsx';
+import { listAddress, usePlace } from '../../router.ts';
+import { type Pages, usePages } from '../../state/pages.ts';
+import { fill, useWords } from '../../state/preferences.ts';
+import { type Reading, useReading } from '../../state/reading.ts';
+import { useTitle } from '../../state/title.ts';
+import { Balance } from './balance.tsx';
+import { Health, Journal, Settings } from './health.tsx';
+import { Statement } from './statement.tsx';
+
+const EVERY_MS = 5_000;
+
+function Heading({ document, reading }: { document: AccountDocument; reading: Reading<AccountDocument> }) {
+  const words = useWords();
+  const { id, name, status, userStatus, clientId, createdAt } = document;
+  const isActive = status === 'active' && userStatus === 'active';
+  useTitle(name);
+  return (
+    <div class="heading">
+      <nav class="crumbs" aria-label={words.accounts}>
+        <a href="/accounts">{words.accounts}</a>
+      </nav>
+      <div class="title">
+        <h1>{name}</h1>
+        {isActive ? null : <Chip family="ended" word={words.activity.inactive} isLarge />}
+      </div>
+      <p class="subtitle">
+        <CopiedText text={id} what="id" />
+      </p>
+      <div class="actions">
+        <Freshness reading={reading} everyMs={EVERY_MS} />
+      </div>
+      <dl class="facts">
+        <div>
+          <dt>{words.clientId}</dt>
+          <dd>
+            <CopiedText text={clientId} what={words.clientId} most={24} />
+          </dd>
+        </div>
+        <div>
+          <dt>{words.created}</dt>
+          <dd>
+            <Time at={createdAt} />
+          </dd>
+        </div>
+        <div>
+          <dt>{words.openOf}</dt>
+          <dd class="links">
+            <a href={listAddress('transactions', { account: id })}>{words.transactions}</a>
+            <a href={listAddress('deliveries', { account: id })}>{words.deliveries}</a>
+          </dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
+
+interface OverviewProps {
+  document: AccountDocument;
+  /** The time that is looked at; null: now. */
+  at: string | null;
+  rows: Pages<StatementPage>;
+}
+
+function Overview({ document, at, rows }: OverviewProps) {
+  const then = rows.pages[0]?.balances ?? null;
+  return (
+    <>
+      <Balance account={document} balances={at === null ? document.balances : then} at={at} />
+      <div class="columns">
+        <Statement rows={rows} />
+        <div class="column">
+          <Health document={document} />
+          <Settings document={document} />
+          <Journal document={document} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** A time of the address as the server takes it; null where it is none. */
+function timeIn(text: string | null): string | null {
+  const ms = Date.parse(text ?? '');
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+function Missing({ id }: { id: string }) {
+  const words = useWords();
+  return (
+    <div class="nothing">
+      <h1>{words.notFoundTitle}</h1>
+      <p>{fill(words.noAccount, { id })}</p>
+      <p>
+        <a href="/accounts">{words.accounts}</a>
+      </p>
+    </div>
+  );
+}
+
+export function Account({ id }: { id: string }) {
+  const words = useWords();
+  const { query } = usePlace();
+  const [at, door] = [timeIn(query.get('at')), query.get('door')];
+  const read = useCallback((signal: AbortSignal) => account(id, signal), [id]);
+  const reading = useReading({ key: id, read, restsFor: () => EVERY_MS });
+  const rows = usePages(JSON.stringify([id, at, door]), (before, signal) =>
+    statement(id, { before: before ?? at, door }, signal),
+  );
+  const document = reading.value;
+  if (reading.error?.status === 404 && document === null) return <Missing id={id} />;
+  if (document === null)
+    return reading.error === null ? <p class="loading">{words.loading}</p> : <Trouble reading={reading} />;
+  return (
+    <>
+      <Trouble reading={rows.reading.error === null ? reading : rows.reading} />
+      <Heading document={document} reading={reading} />
+      <Overview document={document} at={at} rows={rows} />
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+/** How an account does, to be read only: its URLs and secrets, its settings, the end of its journal. */
+import type { ComponentChildren } from 'preact';
+import type { AccountDocument, AccountUrl } from '../../../shapes/account.ts';
+import { Beads, UrlFigures } from '../../parts/beads.tsx';
+import { CopiedText } from '../../parts/copied.tsx';
+import { reais } from '../../parts/money.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { Age, Time } from '../../parts/time.tsx';
+import { listAddress } from '../../router.ts';
+import { fill, useWords } from '../../state/preferences.ts';
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** Since when a secret is. */
+function Since({ at }: { at: string | null }) {
+  const words = useWords();
+  return at === null ? <span class="weak">{words.sinceUnknown}</span> : <Age at={at} />;
+}
+
+function Url({ account, url: { url, events, secrets, health } }: { account: string; url: AccountUrl }) {
+  const words = useWords();
+  const before = secrets[1];
+  return (
+    <li>
+      <a class="row-link url" href={listAddress('deliveries', { account, url })}>
+        {url}
+      </a>
+      {health === null ? (
+        <p class="weak">{words.notAttempted}</p>
+      ) : (
+        <span class="line">
+          <Beads recent={health.recent} />
+          <UrlFigures health={health} />
+        </span>
+      )}
+      <p class="weak">
+        {events === null ? words.allEvents : events.join(', ')} · {words.secretMade}{' '}
+        <Since at={secrets[0]?.since ?? null} />
+        {before === undefined || before.until === null ? null : (
+          <>
+            {' · '}
+            {words.secretBefore} <Time at={before.until} />
+          </>
+        )}
+      </p>
+    </li>
+  );
+}
+
+export function Health({ document: { id, urls } }: { document: AccountDocument }) {
+  const words = useWords();
+  return (
+    <Panel title={words.urls} aside={String(urls.length)} class="urls">
+      {urls.length === 0 ? (
+        <p class="empty">{words.noAccountUrls}</p>
+      ) : (
+        <ul>
+          {urls.map((url) => (
+            <Url key={url.url} account={id} url={url} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+type Fee = AccountDocument['settings']['fees']['pixIn'];
+
+/** A fee as a sum: its fixed part, its share, and what it is held between. */
+function feeText({ fixed, percent, min, max }: Fee): string {
+  const share = percent === 0 ? [] : [`${(percent / 100).toLocaleString('pt-BR')} %`];
+  const parts = fixed === 0 && share.length > 0 ? share : [reais(fixed), ...share];
+  const bounds = [min === 0 ? '' : `≥ ${reais(min)}`, max === null ? '' : `≤ ${reais(max)}`];
+  return [parts.join(' + '), ...bounds.filter((text) => text !== '')].join(', ');
+}
+
+export function Settings({ document: { settings, allowedIps, secret } }: { document: AccountDocument }) {
+  const words = useWords();
+  const { fees, expiresIn, maxAmount, pixKey, merchantName, merchantCity } = settings;
+  return (
+    <Panel title={words.settings} class="settings">
+      <dl>
+        <Fact name={words.clientSecret}>
+          <Since at={secret.since} />
+        </Fact>
+        <Fact name={words.allowedIps}>
+          <code>{allowedIps.join(', ')}</code>
+        </Fact>
+        <Fact name={words.feeOf['pix-in']}>{feeText(fees.pixIn)}</Fact>
+        <Fact name={words.feeOf.cashout}>{feeText(fees.cashout)}</Fact>
+        <Fact name={words.expiresIn}>
+          {expiresIn === null ? words.usual : fill(words.seconds, { n: expiresIn })}
+        </Fact>
+        <Fact name={words.maxAmount}>{maxAmount === null ? words.usual : reais(maxAmount)}</Fact>
+        <Fact name={words.pixKey}>
+          <code>{pixKey}</code>
+        </Fact>
+        <Fact name={words.shownAs}>{`${merchantName}, ${merchantCity}`}</Fact>
+      </dl>
+      <p class="note-line weak">{words.settingsNote}</p>
+    </Panel>
+  );
+}
+
+export function Journal({ document: { head } }: { document: AccountDocument }) {
+  const words = useWords();
+  return (
+    <Panel title={words.journal} class="settings">
+      {head === null ? (
+        <p class="empty">{words.journalEmpty}</p>
+      ) : (
+        <dl>
+          <Fact name={words.lastBatch}>
+            {`#${head.seq} · `}
+            <Age at={head.at} />
+          </Fact>
+          <Fact name={words.hash}>
+            <CopiedText text={head.hash} what={words.hash} most={20} />
+          </Fact>
+        </dl>
+      )}
+    </Panel>
+  );
+}
