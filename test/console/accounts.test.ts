@@ -132,7 +132,7 @@ test('a statement goes back by pages, each row with the balance after it', async
 
 test('a statement begins at a time, with what each leg was then', async ({ shop, eva }) => {
   const path = `/accounts/${shop.accountId}/statement?limit=100`;
-  const rows = list(await read(eva, path), 'rows');
+  const { rows } = await all(eva, path, 'before');
   for (const index of [0, 3, rows.length - 1]) {
     const row = rows[index] ?? null;
     const page = await read(eva, `${path}&before=${encodeURIComponent(text(row, 'at'))}`);
@@ -149,7 +149,10 @@ test('a statement begins at a time, with what each leg was then', async ({ shop,
   assert.equal(list(before, 'rows'), []);
   assert.is(whole(before, 'balances.available'), 0);
   const later = await read(eva, `${path}&before=2099-01-01T00:00:00%2B01:00`);
-  assert.equal(list(later, 'rows'), rows);
+  // A page may be short where time was up.
+  const first = list(later, 'rows');
+  assert.ok(first.length > 0);
+  assert.equal(first, rows.slice(0, first.length));
 });
 
 test('what people did by hand is listed, whether it moved money or not', async ({ server, eva }) => {
@@ -158,7 +161,7 @@ test('what people did by hand is listed, whether it moved money or not', async (
   await cliJson(server, ['send', id, 'PAY']);
   await cliJson(server, ['send', id, 'PROTEST']);
   const path = `/accounts/${own.accountId}/statement?limit=100`;
-  const byHand = list(await read(eva, `${path}&door=ops`), 'rows');
+  const { rows: byHand } = await all(eva, `${path}&door=ops`, 'before');
   assert.equal(
     byHand.map((row) => text(row, 'message')),
     ['PROTEST', 'PAY', 'ADJUST'],
@@ -168,13 +171,14 @@ test('what people did by hand is listed, whether it moved money or not', async (
     ['in_protest', 'paid', null],
   );
   assert.equal(
-    list(await read(eva, `${path}&door=api`), 'rows').map((row) => text(row, 'message')),
+    (await all(eva, `${path}&door=api`, 'before')).rows.map((row) => text(row, 'message')),
     ['CREATE'],
   );
 });
 
 test('a curve has the balance at each of its times', async ({ shop, eva }) => {
-  const rows = list(await read(eva, `/accounts/${shop.accountId}/statement?limit=100`), 'rows').reverse();
+  const { rows } = await all(eva, `/accounts/${shop.accountId}/statement?limit=100`, 'before');
+  rows.reverse();
   const balanceAt = (time: number): number => {
     const known = rows.filter((row) => Date.parse(text(row, 'at')) <= time);
     return known.length === 0 ? 0 : whole(known.at(-1) ?? null, 'balance');
@@ -189,13 +193,14 @@ test('a curve has the balance at each of its times', async ({ shop, eva }) => {
   ] as const) {
     const body = await read(eva, `/accounts/${shop.accountId}/curve?from=${from}&to=${to}&points=${points}`);
     const curve = at(body, 'points') as [string, number][];
-    assert.is(at(body, 'complete'), true);
-    assert.is(curve.length, points);
+    // Where time is up there are fewer, and it is told.
+    assert.is(at(body, 'complete'), curve.length === points);
+    assert.ok(curve.length >= Math.min(points, 10), String(curve.length));
     assert.equal(
       curve.map(([, balance]) => balance),
       curve.map(([time]) => balanceAt(Date.parse(time))),
     );
-    assert.is(Date.parse(curve.at(-1)?.[0] ?? ''), Date.parse(to));
+    assert.ok(Date.parse(curve.at(-1)?.[0] ?? '') <= Date.parse(to));
   }
 });
 
