@@ -273,6 +273,7 @@ test('inspect shows a transaction, its snapshot and its whole history', async ({
   for (const entry of entries) {
     assert.equal(keys(entry), [
       'at',
+      'by',
       'door',
       'events',
       'from',
