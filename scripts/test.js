@@ -28,7 +28,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * `machines/` walks the charts without any store; `mongodb/paths` walks the same paths through an engine on one.
  */
 const ON_MONGODB = [
-  /^test\/(mongodb|api|cli|bank\/served)\//,
+  /^test\/(mongodb|api|cli|ops|bank\/served)\//,
   /^test\/server\/processes\.test\.ts$/,
   /^test\/console\/(accounts|endpoints|guard|sessions)\.test\.ts$/,
   /^test\/faults\/(kill|kill-start|kill-command|receivers|connections|overload)\.test\.ts$/,
