@@ -12,7 +12,7 @@ import { charge } from '../support/flows.ts';
 import { type Json, parseJson, text } from '../support/json.ts';
 import { type Env, endWithin, spawnNode, temporaryFolder } from '../support/process.ts';
 import { type Server, startServer } from '../support/server.ts';
-import { call, link, origin, SESSION, signIn, startConsole, visitor } from './visitor.ts';
+import { call, consoleReady, link, origin, SESSION, signIn, startConsole, visitor } from './visitor.ts';
 
 const test = suite<{ server: Server }>('proxy');
 
@@ -198,6 +198,7 @@ test('a session of before is taken no more once a proxy signs in', async () => {
   try {
     const { headers } = await visitor(server, ['--role', 'operator']);
     await server.restart(BEHIND);
+    await consoleReady(server);
     assert.is((await call(server, 'GET', '/me', headers)).status, 401);
     const fromProxy = await from(server, PROXY, ME, headers);
     assert.is(fromProxy.status, 401);
@@ -246,10 +247,12 @@ test('where others reach it, it needs both, and is off without', async () => {
     for (const path of ['/', ME]) assert.is((await from(server, PROXY, path, eva)).status, 404);
     assert.is((await fetch(`${origin(server)}/metrics`)).status, 200);
     await server.restart(BEHIND);
+    await consoleReady(server);
     assert.is((await from(server, PROXY, ME, eva)).status, 200);
     assert.is((await from(server, ELSEWHERE, ME, eva)).status, 400);
     // A socket for both kinds of addresses tells IPv4 in its own way.
     await server.restart({ ADMIN_HOST: '::' });
+    await consoleReady(server);
     assert.is((await from(server, PROXY, ME, eva)).status, 200);
     assert.is((await from(server, ELSEWHERE, ME, eva)).status, 400);
   } finally {

@@ -7,7 +7,7 @@ import { Certificates } from '../../support/bank/certificates.ts';
 import { merchant } from '../../support/client.ts';
 import { charge } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
-import { origin } from '../visitor.ts';
+import { consoleReady, origin } from '../visitor.ts';
 import { browserSuite, DESKTOP, forgive, openBrowser } from './stage.ts';
 
 const ADDRESS = '127.0.0.5';
@@ -66,6 +66,7 @@ browserSuite('a browser before a proxy', (test) => {
       ...{ CONSOLE_ORIGIN: own, CONSOLE_PROXY: ADDRESS, CONSOLE_USER_HEADER: 'x-forwarded-email' },
       ...{ CONSOLE_GROUPS_HEADER: 'x-forwarded-groups', CONSOLE_OPERATORS: 'payments-ops' },
     });
+    await consoleReady(server);
     const shop = await merchant(server);
     const customer = { name: 'Marina', document: { type: 'CPF', number: '12345678909' } };
     const id = text(await charge(shop, 9_900, { customer }), 'id');
