@@ -3,7 +3,7 @@ import type { Batch, Entry as JournalEntry } from '../../engine/journal.ts';
 import type { DeliveryRecord, DeliveryStatus, StoreReads } from '../../engine/store.ts';
 import type { DeliveryPage, DeliveryRow } from '../shapes/deliveries.ts';
 import type { Delivery } from '../shapes.ts';
-import { accountNames } from './accounts.ts';
+import { accountNames } from './account/list.ts';
 import { cursorIn, type Taker, walkBack } from './backwards.ts';
 
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = [

@@ -2,7 +2,7 @@
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
 import type { StoreReads } from '../../engine/store.ts';
 import type { TransactionPage, TransactionRow } from '../shapes.ts';
-import { accountNames } from './accounts.ts';
+import { accountNames } from './account/list.ts';
 import { cursorIn, type Taker, walkBack } from './backwards.ts';
 import { mask } from './masking.ts';
 

@@ -4,9 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { Me } from '../shapes.ts';
 import { ApiError, me as readMe, signIn, signOut } from './api.ts';
 import { pageOf, takeLinks, usePlace } from './router.ts';
-import { Account } from './screens/account/account.tsx';
 import { Accounts } from './screens/accounts.tsx';
-import { Deliveries } from './screens/deliveries/deliveries.tsx';
 import { LaterPage } from './screens/later.tsx';
 import { Nothing } from './screens/nothing.tsx';
 import { SignIn } from './screens/sign-in.tsx';
@@ -62,7 +60,10 @@ function useStanding() {
   return { standing, setStanding, begin };
 }
 
-/** Few open it: its script is loaded when somebody does. */
+/** Who opens the console looks for a transaction: scripts of other pages are loaded when somebody opens those. */
+const loadAccount = () => import('./screens/account/account.tsx').then(({ Account }) => Account);
+const loadDeliveries = () =>
+  import('./screens/deliveries/deliveries.tsx').then(({ Deliveries }) => Deliveries);
 const loadReference = () => import('./screens/reference/reference.tsx').then(({ Reference }) => Reference);
 
 function CurrentPage() {
@@ -73,11 +74,11 @@ function CurrentPage() {
     case 'transaction':
       return <Transaction key={page.id} id={page.id} />;
     case 'deliveries':
-      return <Deliveries />;
+      return <LaterPage load={loadDeliveries} />;
     case 'accounts':
       return <Accounts />;
     case 'account':
-      return <Account key={page.id} id={page.id} />;
+      return <LaterPage key={page.id} load={loadAccount} id={page.id} />;
     case 'reference':
       return <LaterPage load={loadReference} endpoint={page.endpoint} />;
     case 'nothing':

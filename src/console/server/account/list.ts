@@ -1,8 +1,8 @@
 /** The accounts, in the order of their ids. A page is bounded by what it may read. */
-import type { Account } from '../../domain/account.ts';
-import type { StoreReads } from '../../engine/store.ts';
-import { turn } from '../../waiting.ts';
-import type { AccountPage, AccountRow } from '../shapes.ts';
+import type { Account } from '../../../domain/account.ts';
+import type { StoreReads } from '../../../engine/store.ts';
+import { turn } from '../../../waiting.ts';
+import type { AccountPage, AccountRow } from '../../shapes.ts';
 
 const MOST_MS = 50;
 /** Accounts that are read together. */
