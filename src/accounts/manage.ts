@@ -63,7 +63,8 @@ export interface AccountChanges {
   allowedIps?: string[];
   webhooks?: WebhookTarget[];
   maxAmount?: number | null;
-  pixKey?: string;
+  /** Null: it has none of its own any more. */
+  pixKey?: string | null;
 }
 
 /** What was asked for was done before, under the same id; nothing was changed. */
@@ -209,12 +210,13 @@ export class Accounts {
   ): Promise<{ account: Account; issued: Record<string, string> } | null> {
     return this.#change(id, action, (before) => {
       const issued: Record<string, string> = {};
-      const { webhooks, ...rest } = changes;
-      const account: Account = {
-        ...before,
-        ...rest,
-        ...(rest.pixKey === undefined ? {} : { ownPixKey: true }),
-      };
+      const { webhooks, pixKey, ...rest } = changes;
+      const account: Account = { ...before, ...rest };
+      if (pixKey !== undefined) {
+        account.pixKey = pixKey ?? derivedPixKey(id);
+        if (pixKey === null) delete account.ownPixKey;
+        else account.ownPixKey = true;
+      }
       if (webhooks !== undefined) {
         account.webhooks = webhooks.map((target) => {
           const known = before.webhooks.find(({ url }) => url === target.url);

@@ -187,8 +187,8 @@ export class Desk {
   /** The bank has hinted at something, and may know of it itself only a moment later. */
   async #ask(due: DueOrder<'ask'>, record: TransactionRecord): Promise<Outcome> {
     const { bank, now } = this.#options;
-    const { turn = 0 } = due.order;
-    const messages = (await bank.query(record, now())) ?? [];
+    const { turn = 0, payment } = due.order;
+    const messages = (await bank.query(record, now(), payment)) ?? [];
     if ((await this.#told(record, messages)) === 'park') return 'park';
     const isNews = messages.some(({ id }) => record.messages[id] === undefined);
     if (isNews || turn >= ASKED_AGAIN) return DONE;

@@ -189,7 +189,7 @@ export interface Bank {
   cancel(charge: Pick<ChargeRecord, 'id'>): Promise<BankMessage[]>;
   /**
    * The bank's knowledge of a transaction, as messages; null where it has none, or can't be asked. `at` is now (ms),
-   * `bankId` the bank's own id where it is known.
+   * `bankId` the bank's own id where it is known; of a charge, the end-to-end id of a payment that it has hinted at.
    */
   query(transaction: TransactionRecord, at: number, bankId?: string): Promise<BankMessage[] | null>;
   /** The bank's turn: `step` counts from 0, `at` is when it was due (ms). */

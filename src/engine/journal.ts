@@ -43,8 +43,8 @@ export type BankOrder =
       number?: number;
       since?: number;
     } & Tried)
-  /** No entry's: the bank has hinted that it has news of the transaction. */
-  | ({ kind: 'ask' } & Tried)
+  /** No entry's: the bank has hinted that it has news of the transaction, of a payment (its end-to-end id) for one. */
+  | ({ kind: 'ask'; payment?: string } & Tried)
   | { kind: 'wake'; step: number; at: string };
 
 /** What became of an order so far; no entry holds it. */

@@ -71,7 +71,7 @@ export async function openBankSide(core: Core, log: pino.Logger, metrics: Metric
     ...{ connection, journal, due, marks, now, retryScale, notes: bankNotes },
   });
   const { pixKey, webhookUrl } = settings;
-  const registrar = new Registrar({ connection, accounts, pixKey, webhookUrl });
+  const registrar = new Registrar({ connection, accounts, pixKey, webhookUrl, notes: bankNotes });
   const jobs: RecurringJob[] = [
     { name: 'reconcile', everyMs: settings.reconcileS * 1_000, run: () => reconciler.run() },
     { name: 'bank-webhooks', everyMs: Math.max(100, REGISTERED_MS * retryScale), run: () => registrar.run() },

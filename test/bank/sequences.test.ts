@@ -98,7 +98,10 @@ class World {
       transaction: (id) => around().store.journal.transaction(id),
       due: { settle: (settlements) => around().store.due.settle(settlements) },
       now: () => this.#clock.ms,
-      notes: { unread: async () => {}, unknownThere: async () => {} },
+      notes: {
+        ...{ unread: async () => {}, unknownThere: async () => {}, heard: async () => {} },
+        ...{ keyTaken: () => {}, keyRefused: () => {} },
+      },
     });
     const process = openProcess({ state: this.#state, clock: this.#clock, bank, fresh: true });
     return process;

@@ -62,6 +62,7 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   BANK_SCOPE: call,
   BANK_CERTIFICATE: call,
   BANK_PATH: call,
+  BANK_KEY: { key: '***1234', message: 'the bank answers 401' },
   BANK_CERTIFICATE_EARLY: { at: SINCE },
   BANK_CERTIFICATE_EXPIRED: { at: SINCE },
   CHARGE_PAYMENT_UNREADABLE: { endToEndId: null, unread: 'no amount' },
@@ -73,6 +74,7 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   AMOUNT_BOOKED_DIFFERS: { type: 'pix-in', listed: 5, booked: 10 },
   RETURN_AMOUNT_DIFFERS: { type: 'pix-in', returnId: 'D1', listed: 5, booked: 10 },
   RETURN_UNLISTED: { type: 'cashout', returnId: 'D1' },
+  RETURN_UNBOOKED: { type: 'pix-in', returnId: 'r1', nature: 'NEW', amount: 1_000 },
   BOOKING_UNLISTED: { booked: 'payment', endToEndId: 'E1' },
 };
 

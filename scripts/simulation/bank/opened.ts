@@ -59,6 +59,7 @@ export function openApiPix(counterparty: Counterparty, around: ProcessAround): O
     accounts,
     pixKey: KEY,
     webhookUrl: 'https://us.example/pix',
+    notes,
   });
   const probe = async (): Promise<void> => {
     if (connection.client.breaker.isOpen) await connection.charges.ask(newId());

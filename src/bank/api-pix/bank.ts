@@ -27,7 +27,7 @@ import type { BankCharge } from './charges.ts';
 import type { BankConnection } from './connection.ts';
 import { knownCharge, WAITING } from './known-charge.ts';
 import { LastWords } from './last-words.ts';
-import { chargeMessages, sendingMessages } from './messages.ts';
+import { chargeMessages, sendingMessages, shows, withPayment } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { outcomeOf, Returns } from './returns.ts';
 import type { BankSettings } from './settings.ts';
@@ -37,6 +37,8 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 /** Longer than any of its calls takes: each has a deadline of its own. */
 const CALL_MS = 28_000;
+/** The field of a charge that says who receives. */
+const OF_KEY = /(^|\.)chave$/i;
 
 export interface ApiPixOptions {
   connection: BankConnection;
@@ -50,7 +52,7 @@ export interface ApiPixOptions {
   /** The settings of an account. */
   account(id: string): Soon<Account | null>;
   /** Hear of charges that the bank doesn't know, and of payments that can't be read. */
-  notes: Pick<Notes, 'unread' | 'unknownThere'>;
+  notes: Pick<Notes, 'unread' | 'unknownThere' | 'heard' | 'keyTaken' | 'keyRefused'>;
 }
 
 /** Nothing is created after any failure. */
@@ -110,8 +112,12 @@ export class ApiPixBank implements Bank {
     try {
       const customer = payer && { name: payer.name, document: payer.document?.number ?? null };
       const order = { ...charge, pixKey, customer, expiresInS: expiresIn };
-      return { qrcode: await this.#options.connection.charges.register(order), wakeInMs: null, pixKey };
+      const qrcode = await this.#options.connection.charges.register(order);
+      this.#options.notes.keyTaken(pixKey);
+      return { qrcode, wakeInMs: null, pixKey };
     } catch (error) {
+      if (error instanceof CallFailed && error.violated.some((field) => OF_KEY.test(field)))
+        this.#options.notes.keyRefused(pixKey, error.message);
       throw refusalOf(error);
     }
   }
@@ -143,18 +149,26 @@ export class ApiPixBank implements Bank {
       const messages = sendingMessages(payout.id, sending, hasStarted(payout));
       return { wakeInMs: null, messages, bankId: sending.bankId };
     } catch (error) {
+      // A refused repeat is no end, and its reason is what a person needs.
+      if (error instanceof CallFailed && error.kind === 'refused')
+        this.#words.heard(payout.id, `${error.status} ${error.bankName ?? ''}`.trim());
       throw outcomeOf(error);
     }
   }
 
   async query(transaction: TransactionRecord, _at: number, bankId?: string): Promise<BankMessage[] | null> {
     return transaction.type === 'pix-in'
-      ? this.#askCharge(transaction)
+      ? this.#askCharge(transaction, bankId ?? null)
       : this.#askSending(transaction, bankId ?? null);
   }
 
-  async #askCharge(record: ChargeRecord): Promise<BankMessage[] | null> {
-    const answer = await this.#options.connection.charges.ask(record.id);
+  /** A charge needn't show its payments, or not all of them: one that the bank has hinted at is asked for by itself. */
+  async #askCharge(record: ChargeRecord, payment: string | null): Promise<BankMessage[] | null> {
+    const { charges, payments } = this.#options.connection;
+    const charge = await charges.ask(record.id);
+    const isShown = payment === null || (charge !== null && shows(charge, payment));
+    const alone = isShown ? null : await payments.ask(payment);
+    const answer = alone === null ? charge : withPayment(charge, alone, knownCharge(record));
     // Read after the answer: an order of ours that the answer shows was in the journal before it was at the bank.
     const current = await this.#current(record);
     if (answer !== null) return this.#heard(current, answer);
@@ -169,6 +183,7 @@ export class ApiPixBank implements Bank {
 
   /** A payment that can't be read waits, and the charge with it: what it is a person finds out. */
   async #heard(record: ChargeRecord, answer: BankCharge): Promise<BankMessage[]> {
+    await this.#options.notes.heard(record, answer.unread.length > 0);
     for (const payment of answer.unread) await this.#options.notes.unread(record, payment);
     const waits = record.snapshot.value === WAITING;
     if (answer.unread.length > 0 && waits)
@@ -183,7 +198,10 @@ export class ApiPixBank implements Bank {
     const ref = { id: record.id, bankId };
     if (sendings?.canAsk(ref) !== true) return null;
     const sending = await sendings.ask(ref);
-    if (sending === null) return null;
+    if (sending === null) {
+      this.#words.forget(record.id);
+      return null;
+    }
     this.#words.heard(record.id, sending.told);
     return sendingMessages(record.id, sending, hasStarted(record));
   }
@@ -223,7 +241,7 @@ export class ApiPixBank implements Bank {
   /** Whether the charge is off, nobody knows: the bank is asked until it says. */
   async #askLater(id: string): Promise<void> {
     const record = await this.#options.transaction(id);
-    if (record !== null) await askAbout(this.#options, [record]);
+    if (record !== null) await askAbout(this.#options, [{ record, payment: null }]);
   }
 
   refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {

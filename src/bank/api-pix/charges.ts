@@ -164,7 +164,9 @@ export class Charges {
   /** Removes a charge, so that nobody can pay it any more. @throws CallFailed */
   async remove(id: string, deadlineMs = PATCH_MS): Promise<BankCharge> {
     const body = JSON.stringify({ status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' });
-    return readCharge(await this.#client.order(callOf('PATCH', this.#pathOf(id), deadlineMs, body)));
+    const answer = await this.#client.ask(callOf('PATCH', this.#pathOf(id), deadlineMs, body));
+    if (answer !== null) return readCharge(answer);
+    throw new CallFailed('not-done', 'the bank knows no such charge', { status: 404 });
   }
 
   #pathOf(id: string): string {

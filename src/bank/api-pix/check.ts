@@ -1,5 +1,6 @@
 /** `bank check`: whether what was agreed with the bank works, one line each. */
 import type { BankConnection } from './connection.ts';
+import { masked } from './notes.ts';
 import { scopesOf } from './profile.ts';
 import type { BankSettings } from './settings.ts';
 import { type ClientIdentity, validity } from './wire/identity.ts';
@@ -26,12 +27,6 @@ export interface CheckOptions {
 const CLOCK_MS = 30_000;
 const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
-const SHOWN = 4;
-
-/** A key that may be shown: its end alone. */
-export function masked(key: string): string {
-  return `***${key.slice(-SHOWN)}`;
-}
 
 function textOf(error: unknown): string {
   if (!(error instanceof CallFailed)) throw error;

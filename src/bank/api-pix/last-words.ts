@@ -17,6 +17,11 @@ export class LastWords {
     }
   }
 
+  /** The bank knows it no more, or not yet: what it said before is no word on where it stands. */
+  forget(id: string): void {
+    this.#words.delete(id);
+  }
+
   of(id: string): string | null {
     return this.#words.get(id) ?? null;
   }

@@ -4,7 +4,7 @@
  */
 import type { BankMessage } from '../../engine/bank.ts';
 import type { BankCharge } from './charges.ts';
-import type { Payment, PaymentReturn } from './payments.ts';
+import type { Payment, PaymentReturn, UnreadPayment } from './payments.ts';
 import type { Sending, SendingState } from './profile.ts';
 import { firstCharacters } from './reading.ts';
 
@@ -92,6 +92,24 @@ export function paymentMessages(payment: Payment, charge: KnownCharge): BankMess
   if (!isCredited(payment, charge)) return [payMessage(payment)];
   const later = payment.returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
   return [payMessage(payment), ...later.filter((message) => message !== null)];
+}
+
+/** Whether the bank's answer about a charge has a payment. */
+export function shows({ payments, unread }: BankCharge, endToEndId: string): boolean {
+  return [...payments, ...unread].some((each) => each.endToEndId === endToEndId);
+}
+
+/** The charge with a payment of it that it doesn't show; as it is where the payment is another one's. */
+export function withPayment(
+  charge: BankCharge | null,
+  payment: Payment | UnreadPayment,
+  known: KnownCharge,
+): BankCharge | null {
+  const nothing = { txid: null, status: null, amount: null, pixKey: null, location: null, code: null };
+  const before = charge ?? { ...nothing, payments: [], unread: [] };
+  if ('unread' in payment)
+    return payment.txid === known.txid ? { ...before, unread: [...before.unread, payment] } : charge;
+  return isPaymentOf(payment, known) ? { ...before, payments: [...before.payments, payment] } : charge;
 }
 
 const REMOVED: Record<string, string> = {

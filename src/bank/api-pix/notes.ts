@@ -25,6 +25,18 @@ const CODES = {
 /** A contract or a certificate is one for all calls; scopes and paths are each call's own. */
 const OF_ALL: readonly Concern[] = ['credentials', 'certificate'];
 
+const MOST_CHARGES = 10_000;
+const SHOWN = 4;
+
+/** A key that may be shown: its end alone. */
+export function masked(key: string): string {
+  return `***${key.slice(-SHOWN)}`;
+}
+
+function keyId(key: string): string {
+  return `bank-key-${sha256(key).slice(0, 12)}`;
+}
+
 function slug(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 }
@@ -37,6 +49,8 @@ export class Notes {
   readonly #options: NotesOptions;
   /** What was found right, or wrong, since this process began: told once each. */
   readonly #known = new Map<string, boolean>();
+  /** Items about charges that this process has noted. */
+  readonly #ofCharges = new Set<string>();
 
   constructor(options: NotesOptions) {
     this.#options = options;
@@ -74,6 +88,43 @@ export class Notes {
     }
   }
 
+  /** The bank doesn't take a key for one of ours; noted once, until it does. */
+  keyRefused(key: string, message: string): void {
+    const id = keyId(key);
+    if (this.#known.get(id) === false) return;
+    this.#known.set(id, false);
+    this.#note('BANK_KEY', id, { key: masked(key), message }).catch(() => this.#known.delete(id));
+  }
+
+  keyTaken(key: string): void {
+    const id = keyId(key);
+    if (this.#known.get(id) === true) return;
+    this.#known.set(id, true);
+    this.#options.withdraw([{ kind: 'bank', id }]).catch(() => this.#known.delete(id));
+  }
+
+  /** The bank knows a charge, and all of its payments can be read, or not: what was noted of it before is over. */
+  async heard({ id }: ChargeRecord, isUnread: boolean): Promise<void> {
+    const over: AttentionKey[] = [{ kind: 'difference', id: `cob_${bare(id)}` }];
+    if (!isUnread) over.push({ kind: 'invalid', id: `bank_${bare(id)}` });
+    const noted = over.filter((key) => this.#ofCharges.has(key.id));
+    if (noted.length === 0) return;
+    await this.#options.withdraw(noted);
+    for (const key of noted) this.#ofCharges.delete(key.id);
+  }
+
+  #noteOfCharge<Code extends 'CHARGE_PAYMENT_UNREADABLE' | 'CHARGE_UNKNOWN'>(
+    code: Code,
+    itemId: string,
+    data: ItemData[Code],
+    { id: transaction, account, snapshot }: ChargeRecord,
+  ): Promise<void> {
+    // The oldest are forgotten: their items stay until somebody is done with them.
+    if (this.#ofCharges.size >= MOST_CHARGES) this.#ofCharges.clear();
+    this.#ofCharges.add(itemId);
+    return this.#note(code, itemId, data, { account, transaction }, snapshot.context.amount);
+  }
+
   /** The certificate's dates, whether they hold. */
   async certificate(identity: ClientIdentity): Promise<void> {
     const { from, to } = validity(identity);
@@ -86,18 +137,15 @@ export class Notes {
   }
 
   /** A payment of a charge that can't be read: the charge waits for it. */
-  unread({ id, account, snapshot }: ChargeRecord, { unread, endToEndId }: UnreadPayment): Promise<void> {
-    const about = { account, transaction: id };
-    const { amount } = snapshot.context;
+  unread(record: ChargeRecord, { unread, endToEndId }: UnreadPayment): Promise<void> {
     const data = { endToEndId, unread };
-    return this.#note('CHARGE_PAYMENT_UNREADABLE', `bank_${bare(id)}`, data, about, amount);
+    return this.#noteOfCharge('CHARGE_PAYMENT_UNREADABLE', `bank_${bare(record.id)}`, data, record);
   }
 
   /** A charge that waits here, and that the bank knows nothing of. */
-  unknownThere({ id, account, snapshot }: ChargeRecord): Promise<void> {
-    const about = { account, transaction: id };
-    const data = { txid: bare(id) };
-    return this.#note('CHARGE_UNKNOWN', `cob_${bare(id)}`, data, about, snapshot.context.amount);
+  unknownThere(record: ChargeRecord): Promise<void> {
+    const txid = bare(record.id);
+    return this.#noteOfCharge('CHARGE_UNKNOWN', `cob_${txid}`, { txid }, record);
   }
 
   /** A payment that no charge of ours explains. */

@@ -25,7 +25,7 @@ interface SetOptions extends ActingOptions {
   /** False: `--no-webhook-url`. */
   webhookUrl?: string[] | false;
   maxAmount?: string | false;
-  pixKey?: string;
+  pixKey?: string | false;
 }
 
 /** An account as ops see it; `issued`: secrets of URLs that are new. */
@@ -91,13 +91,15 @@ function set({ config, user }: Asked, id: string, options: SetOptions): Work {
     ...(maxAmount !== undefined && {
       maxAmount: maxAmount === false ? null : values.whole('--max-amount', maxAmount, 1, MAX_AMOUNT),
     }),
-    ...(pixKey !== undefined && { pixKey: values.pixKey('--pix-key', pixKey) }),
+    ...(pixKey !== undefined && {
+      pixKey: pixKey === false ? null : values.pixKey('--pix-key', pixKey),
+    }),
   };
   const acting = actingOf(options, user, values);
   values.check();
   if (Object.keys(changes).length === 0) {
     throw wrongUsage(
-      'nothing to set: give --status, --user-status, --allow-ip, --webhook-url, --no-webhook-url, --max-amount, --no-max-amount or --pix-key',
+      'nothing to set: give --status, --user-status, --allow-ip, --webhook-url, --no-webhook-url, --max-amount, --no-max-amount, --pix-key or --no-pix-key',
     );
   }
   return async (core) => {
@@ -174,7 +176,8 @@ function addSet(account: Command, shell: Shell): void {
     .option('--no-webhook-url', 'takes all webhook URLs off: what waits for them is dead')
     .option('--max-amount <cents>', 'the largest amount of a charge or transfer')
     .option('--no-max-amount', "the account's own largest amount goes: the interface's holds")
-    .option('--pix-key <key>', 'who receives charges from now on');
+    .option('--pix-key <key>', 'who receives charges from now on')
+    .option('--no-pix-key', 'no key of its own: BANK_PIX_KEY receives, or the one that the sandbox shows');
   addActing(setting).action(async (id: string, options: SetOptions) =>
     shell.run('writes', set(askedOf(shell), id, options)),
   );

@@ -81,6 +81,8 @@ export interface ItemData {
   BANK_SCOPE: BankCall;
   BANK_CERTIFICATE: BankCall;
   BANK_PATH: BankCall;
+  /** The bank doesn't take a Pix key for one of the contract's; `key` is its end. */
+  BANK_KEY: { key: string; message: string };
   BANK_CERTIFICATE_EARLY: { at: string };
   BANK_CERTIFICATE_EXPIRED: { at: string };
   /** A payment of a charge of ours that can't be read. */
@@ -99,6 +101,8 @@ export interface ItemData {
   RETURN_AMOUNT_DIFFERS: { type: TransactionType; returnId: string; listed: number; booked: number };
   /** A return was booked that the bank doesn't list. */
   RETURN_UNLISTED: { type: TransactionType; returnId: string };
+  /** The bank lists a return that says of itself what nobody here knows: it was not booked. Cents. */
+  RETURN_UNBOOKED: { type: TransactionType; returnId: string; nature: string; amount: number };
   /** The journal has it, and the bank doesn't list it. */
   BOOKING_UNLISTED: { booked: 'payment' | 'sending'; endToEndId: string };
 }

@@ -27,6 +27,7 @@ export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   BANK_SCOPE: 'bank',
   BANK_CERTIFICATE: 'bank',
   BANK_PATH: 'bank',
+  BANK_KEY: 'bank',
   BANK_CERTIFICATE_EARLY: 'bank',
   BANK_CERTIFICATE_EXPIRED: 'bank',
   CHARGE_PAYMENT_UNREADABLE: 'invalid',
@@ -38,6 +39,7 @@ export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   AMOUNT_BOOKED_DIFFERS: 'difference',
   RETURN_AMOUNT_DIFFERS: 'difference',
   RETURN_UNLISTED: 'difference',
+  RETURN_UNBOOKED: 'difference',
   BOOKING_UNLISTED: 'difference',
 };
 

@@ -55,9 +55,15 @@ export function claimOn(due: Due, token: string): Claim {
   return { due, token } as Claim;
 }
 
-/** A question to the bank about a transaction, as soon as may be. */
-export function question(account: string, transaction: string, at: number): Due {
-  return { kind: 'bank', at, account, transaction, tries: 0, order: { kind: 'ask' } };
+/** A question to the bank about a transaction, and about a payment of it by its end-to-end id, as soon as may be. */
+export function question(
+  account: string,
+  transaction: string,
+  at: number,
+  payment: string | null = null,
+): Due {
+  const about = payment === null ? {} : { payment };
+  return { kind: 'bank', at, account, transaction, tries: 0, order: { kind: 'ask', ...about } };
 }
 
 /** Whether a claim is on a due thing of a kind. */

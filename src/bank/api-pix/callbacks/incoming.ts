@@ -42,14 +42,30 @@ function candidates(hints: readonly Hint[]): string[] {
   });
 }
 
+/** A transaction that there is news of, and the payment (end-to-end id) that the news is about, where that is known. */
+export interface News {
+  record: TransactionRecord;
+  payment: string | null;
+}
+
 /** Orders to ask the bank about these now; durable once it resolves. */
 export async function askAbout(
   { due, now }: Pick<IncomingOptions, 'due' | 'now'>,
-  records: readonly TransactionRecord[],
+  news: readonly News[],
 ): Promise<void> {
-  if (records.length === 0) return;
+  if (news.length === 0) return;
   const at = now();
-  await due.settle(records.map(({ account, id }) => ({ claim: null, next: question(account, id, at) })));
+  await due.settle(
+    news.map(({ record: { account, id }, payment }) => {
+      return { claim: null, next: question(account, id, at, payment) };
+    }),
+  );
+}
+
+/** Of charges, the payment that an element names; transfers are asked about by their own ids. */
+function newsOf(record: TransactionRecord, hints: readonly Hint[]): News {
+  const hint = record.type === 'pix-in' ? hints.find(({ kind }) => kind === 'payment') : undefined;
+  return { record, payment: hint?.kind === 'payment' ? hint.endToEndId : null };
 }
 
 /** What accounts know an element's payments and returns by. */
@@ -78,7 +94,7 @@ async function quotedBy(
 async function named(
   journal: IncomingOptions['journal'],
   elements: readonly Hint[][],
-): Promise<{ records: TransactionRecord[]; others: Hint[][] }> {
+): Promise<{ news: News[]; others: Hint[][] }> {
   const found = await Promise.all(
     elements.map(async (hints) => {
       const records = await Promise.all(candidates(hints).map((id) => recordAt(journal, id)));
@@ -86,25 +102,27 @@ async function named(
     }),
   );
   const others = found.filter(({ records }) => records.length === 0).map(({ hints }) => hints);
-  return { records: found.flatMap(({ records }) => records), others };
+  const news = found.flatMap(({ hints, records }) => records.map((record) => newsOf(record, hints)));
+  return { news, others };
 }
 
 /** Takes the hints of a callback; resolves once they are durable. */
 export function taking(options: IncomingOptions): (elements: Hint[][]) => Promise<void> {
   const { journal, onDropped } = options;
   return async (elements) => {
-    const found = new Map<string, TransactionRecord>();
+    const found = new Map<string, News>();
+    const keep = (news: News): void => void found.set(`${news.record.id} ${news.payment ?? ''}`, news);
     const left: Hint[][] = [];
     for (let from = 0; from < elements.length; from += LOOKED_UP_TOGETHER) {
-      const { records, others } = await named(journal, elements.slice(from, from + LOOKED_UP_TOGETHER));
-      for (const record of records) found.set(record.id, record);
+      const { news, others } = await named(journal, elements.slice(from, from + LOOKED_UP_TOGETHER));
+      news.forEach(keep);
       left.push(...others);
     }
     let dropped = Math.max(0, left.length - QUOTED_MOST);
     for (const hints of left.slice(0, QUOTED_MOST)) {
       const lookups = lookupsFor(hints);
       const records = lookups.length === 0 ? [] : await quotedBy(journal, lookups);
-      for (const record of records) found.set(record.id, record);
+      for (const record of records) keep(newsOf(record, hints));
       if (records.length === 0) dropped += 1;
     }
     await askAbout(options, [...found.values()]);

@@ -2,6 +2,8 @@
 import { keyOf } from '../../../domain/account.ts';
 import type { AccountTable } from '../../../engine/store.ts';
 import type { BankConnection } from '../connection.ts';
+import type { Notes } from '../notes.ts';
+import { CallFailed } from '../wire/outcome.ts';
 
 export interface RegistrarOptions {
   connection: Pick<BankConnection, 'hooks'>;
@@ -10,6 +12,14 @@ export interface RegistrarOptions {
   pixKey: string | null;
   /** Null: nothing is registered. */
   webhookUrl: string | null;
+  notes: Pick<Notes, 'keyTaken' | 'keyRefused'>;
+}
+
+/** The bank says no, and not to the URL: there is no such key here. */
+function isOfKey(error: unknown): error is CallFailed {
+  if (!(error instanceof CallFailed)) return false;
+  if (error.kind === 'refused') return !error.violated.some((field) => /webhookUrl$/i.test(field));
+  return error.status === 403 || error.status === 404;
 }
 
 export class Registrar {
@@ -23,7 +33,7 @@ export class Registrar {
 
   /** One that fails is tried again in the next turn. @throws the first failure, once all were tried */
   async run(): Promise<void> {
-    const { webhookUrl } = this.#options;
+    const { webhookUrl, notes } = this.#options;
     if (webhookUrl === null) return;
     const failures: unknown[] = [];
     for (const key of await this.#keys()) {
@@ -31,7 +41,9 @@ export class Registrar {
       try {
         await this.#register(key, webhookUrl);
         this.#done.add(key);
+        notes.keyTaken(key);
       } catch (error) {
+        if (isOfKey(error)) notes.keyRefused(key, error.message);
         failures.push(error);
       }
     }

@@ -62,7 +62,8 @@ function sendingOf(answer: Answer): Sending | null {
     amount: centsOf(about.valor),
     state: STATES[told] ?? 'unknown',
     told,
-    paidAt: timeIn(about, 'dataHoraMovimento'),
+    // Not every answer says when the money moved; when it was asked for, all do.
+    paidAt: timeIn(about, 'dataHoraMovimento') ?? timeIn(about, 'dataHoraSolicitacao'),
     reason: textIn(listIn(about, 'erros')[0] ?? null, 'descricaoErro'),
     returns: [],
   };

@@ -6,7 +6,7 @@ import type { TransactionRecord } from '../../../engine/journal.ts';
 import { lookUp } from '../../../engine/lookups.ts';
 import type { DueIndex, JournalReads } from '../../../engine/store.ts';
 import { turn } from '../../../waiting.ts';
-import { askAbout, recordAt } from '../callbacks/incoming.ts';
+import { askAbout, type News, recordAt } from '../callbacks/incoming.ts';
 import type { BankConnection } from '../connection.ts';
 import { knownCharge } from '../known-charge.ts';
 import { isPaymentOf, paymentMessages, sendingMessages } from '../messages.ts';
@@ -111,19 +111,19 @@ export class BankLists {
     askedAt: number,
   ): Promise<void> {
     const records = await this.#records(items.map(({ txid }) => txid));
-    const asked: TransactionRecord[] = [];
+    const asked: News[] = [];
     for (const [index, item] of items.entries()) {
       const record = records[index] ?? null;
       if ('unread' in item) {
         if (record === null) await this.#options.notes.foreignUnread(item);
-        else asked.push(record);
+        else asked.push({ record, payment: item.endToEndId });
         watcher.difference?.(unreadDifference(item, record));
         continue;
       }
       watcher.payment?.(item);
       const isNews = await this.#isNews(item, record, watcher);
       if (record?.type !== 'pix-in') continue;
-      if (isNews) asked.push(record);
+      if (isNews) asked.push({ record, payment: item.endToEndId });
       else if (isOlder(record, askedAt))
         await this.#tellOfDiffering(paymentDiffers(record, item), item, record, watcher);
     }
@@ -200,7 +200,7 @@ export class BankLists {
         null,
       );
     const records = await this.#records(read.map(({ id }) => id));
-    const asked: TransactionRecord[] = [];
+    const asked: News[] = [];
     for (const [index, item] of read.entries()) {
       const record = records[index] ?? null;
       watcher.sending?.(item);
@@ -220,7 +220,7 @@ export class BankLists {
           await this.#tellOfDiffering(sendingDiffers(record, item), item, record, watcher);
         continue;
       }
-      asked.push(record);
+      asked.push({ record, payment: null });
       const what = `the journal hasn't booked what the bank shows (${news[0]?.type})`;
       const { endToEndId, amount } = item;
       watcher.difference?.({ kind: 'sending', endToEndId, transactionId: record.id, amount, what });

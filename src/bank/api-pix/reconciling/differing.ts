@@ -4,7 +4,7 @@ import type { ItemData } from '../../../domain/sentences/item-codes.ts';
 import type { TransactionType } from '../../../domain/transactions.ts';
 import type { ChargeRecord, TransferRecord } from '../../../engine/journal.ts';
 import { reaisText } from '../money-text.ts';
-import type { Payment } from '../payments.ts';
+import type { Payment, PaymentReturn } from '../payments.ts';
 import { bare, type Sending } from '../profile.ts';
 
 /** Ids of messages about returns that the bank made, with the payment and the return in them. */
@@ -24,7 +24,11 @@ export type Differing = {
   [Code in DifferingCode]: { code: Code; data: ItemData[Code]; what: string };
 }[DifferingCode];
 
-type DifferingCode = 'AMOUNT_BOOKED_DIFFERS' | 'RETURN_AMOUNT_DIFFERS' | 'RETURN_UNLISTED';
+type DifferingCode =
+  | 'AMOUNT_BOOKED_DIFFERS'
+  | 'RETURN_AMOUNT_DIFFERS'
+  | 'RETURN_UNLISTED'
+  | 'RETURN_UNBOOKED';
 
 function amounts(listed: number, booked: number): string {
   return `the bank lists ${reaisText(listed)}, and ${reaisText(booked)} were booked`;
@@ -45,6 +49,11 @@ function notListed(type: TransactionType, returnId: string): Differing {
   return { code: 'RETURN_UNLISTED', data: { type, returnId }, what };
 }
 
+function notBooked(type: TransactionType, { id: returnId, nature, amount }: PaymentReturn): Differing {
+  const what = `a return (${returnId}, ${nature}) of ${reaisText(amount)} is listed that the journal hasn't booked`;
+  return { code: 'RETURN_UNBOOKED', data: { type, returnId, nature, amount }, what };
+}
+
 /** A payment that was credited; null: nothing differs, or it wasn't credited. */
 export function paymentDiffers(
   { type, snapshot, messages }: ChargeRecord,
@@ -54,9 +63,9 @@ export function paymentDiffers(
   const { context } = snapshot;
   if (context.endToEndId !== endToEndId) return null;
   if (amount !== context.amount) return otherAmount(type, amount, context.amount);
-  const done = new Map(
-    returns.filter(({ status }) => status === 'DEVOLVIDO').map((each) => [each.id, each.amount]),
-  );
+  const ended = returns.filter(({ status }) => status === 'DEVOLVIDO');
+  const done = new Map(ended.map((each) => [each.id, each.amount]));
+  const ofRefunds = new Set(refundsOf(context).map(({ id }) => bare(id)));
   for (const { id, refund } of refundsOf(context)) {
     const listed = done.get(bare(id));
     // One that the bank made bears another id here: it is among the booked returns.
@@ -64,8 +73,11 @@ export function paymentDiffers(
     if (listed === undefined) return notListed(type, bare(id));
     if (listed !== refund.amount) return otherReturn(type, bare(id), listed, refund.amount);
   }
-  const missing = bookedReturns(messages, TAKEN_BACK, endToEndId).find((id) => !done.has(id));
-  return missing === undefined ? null : notListed(type, missing);
+  const booked = bookedReturns(messages, TAKEN_BACK, endToEndId);
+  const missing = booked.find((id) => !done.has(id));
+  if (missing !== undefined) return notListed(type, missing);
+  const unknown = ended.find(({ id }) => !booked.includes(id) && !ofRefunds.has(id));
+  return unknown === undefined ? null : notBooked(type, unknown);
 }
 
 /** A transfer that was settled; null: nothing differs, or it wasn't settled. */

@@ -42,9 +42,12 @@ export class Reconciler {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Until when the bank's list was read, ms since 1970; null: it never was. */
+  /** Until when all of the bank's lists were read, ms since 1970; null: one of them never was. */
   async reconciledUntil(): Promise<number | null> {
-    return this.#mark(RECONCILED_MARKS.last);
+    const { last, lastSent } = RECONCILED_MARKS;
+    const names = this.#lists.listsSendings ? [last, lastSent] : [last];
+    const until = await Promise.all(names.map((name) => this.#mark(name)));
+    return until.reduce((least, each) => (least === null || each === null ? null : Math.min(least, each)));
   }
 
   /** A mark of the future is one of a clock that was wrong. */

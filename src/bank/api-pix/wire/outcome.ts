@@ -2,7 +2,7 @@
  * What became of a call that brought no answer to use. Three outcomes, and no fourth: nobody knows, surely not done,
  * surely refused. Whoever moves money goes by them alone.
  */
-import { jsonOf, objectOf, textIn } from '../reading.ts';
+import { jsonOf, listIn, objectOf, textIn } from '../reading.ts';
 
 /** `unknown`: the bank may have done it. `not-done`: it surely hasn't. `refused`: it says no, for good. */
 export type FailureKind = 'unknown' | 'not-done' | 'refused';
@@ -20,6 +20,8 @@ export interface FailureFacts {
   retryAfterMs?: number;
   /** The bank failed, or can't be reached: five of these in a row open the breaker. */
   isBanks?: boolean;
+  /** Which fields the bank finds wrong, `cob.chave` for one. */
+  violated?: readonly string[];
 }
 
 /** A call without an answer to use. The message names neither secret, key, document nor token. */
@@ -30,6 +32,7 @@ export class CallFailed extends Error {
   readonly concern: Concern | null;
   readonly retryAfterMs: number | null;
   readonly isBanks: boolean;
+  readonly violated: readonly string[];
 
   constructor(kind: FailureKind, message: string, facts: FailureFacts = {}) {
     super(message);
@@ -39,6 +42,7 @@ export class CallFailed extends Error {
     this.concern = facts.concern ?? null;
     this.retryAfterMs = facts.retryAfterMs ?? null;
     this.isBanks = facts.isBanks ?? false;
+    this.violated = facts.violated ?? [];
   }
 }
 
@@ -78,6 +82,10 @@ export function retryAfterMs(text: string | null, now: number): number | null {
   return Number.isNaN(at) ? null : Math.max(0, at - now);
 }
 
+function violatedIn(body: string): string[] {
+  return listIn(objectOf(jsonOf(body)), 'violacoes').flatMap((each) => textIn(each, 'propriedade') ?? []);
+}
+
 const OF_OPS: Record<number, Concern> = { 401: 'credentials', 403: 'scope' };
 const REFUSALS = [400, 422];
 
@@ -103,7 +111,8 @@ export function failureOf(
   if (status >= 500) return new CallFailed('unknown', message, { ...facts, isBanks: true });
   if (status < 400 || status === 409) return new CallFailed('unknown', message, facts);
   const isRefusal = REFUSALS.includes(status) || (status === 404 && name !== null && namesPayee(name));
-  if (isRefusal && name !== null) return new CallFailed('refused', message, facts);
+  if (isRefusal && name !== null)
+    return new CallFailed('refused', message, { ...facts, violated: violatedIn(body) });
   return new CallFailed('not-done', message, { ...facts, concern: 'path' });
 }
 

@@ -113,6 +113,10 @@ export const items: ItemWords = {
   BANK_SCOPE: atTheBank("have the contract's scopes extended at the bank"),
   BANK_CERTIFICATE: atTheBank('renew the client certificate at the bank'),
   BANK_PATH: atTheBank('look at BANK_URL, BANK_TOKEN_URL and BANK_PROFILE'),
+  BANK_KEY: ({ data: { key, message } }) => ({
+    what: `the bank doesn't take the Pix key ${key} for one of this contract's: ${message}`,
+    next: 'look at BANK_PIX_KEY, and at the account’s own key (npx pixstate account set --pix-key); npx pixstate bank check',
+  }),
   BANK_CERTIFICATE_EARLY: certificate('is good only from'),
   BANK_CERTIFICATE_EXPIRED: certificate('has expired at'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
@@ -141,6 +145,10 @@ export const items: ItemWords = {
     differs(`${data.type} ${about.transaction}: return ${data.returnId}: ${otherAmount(data)}`),
   RETURN_UNLISTED: ({ about, data: { type, returnId } }) =>
     differs(`${type} ${about.transaction}: a return (${returnId}) was booked that the bank doesn't list`),
+  RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount } }) => ({
+    what: `${type} ${about.transaction}: the bank lists a return (${returnId}, ${nature}) of ${decimal(amount)} that was not booked`,
+    next: `ask the bank what it is, then ${send(about.transaction ?? '', 'REFUND or CHARGEBACK')} with its amount`,
+  }),
   BOOKING_UNLISTED: ({ data: { booked, endToEndId } }) =>
     differs(`the journal has a ${booked} (${endToEndId}) that the bank doesn't list`),
 };

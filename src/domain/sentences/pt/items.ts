@@ -126,6 +126,10 @@ export const items: ItemWords = {
   BANK_SCOPE: atTheBank('peça ao banco que amplie os escopos do contrato'),
   BANK_CERTIFICATE: atTheBank('renove o certificado do cliente no banco'),
   BANK_PATH: atTheBank('confira BANK_URL, BANK_TOKEN_URL e BANK_PROFILE'),
+  BANK_KEY: ({ data: { key, message } }) => ({
+    what: `o banco não aceita a chave Pix ${key} como uma deste contrato: ${message}`,
+    next: 'confira BANK_PIX_KEY e a chave da própria conta (npx pixstate account set --pix-key); npx pixstate bank check',
+  }),
   BANK_CERTIFICATE_EARLY: certificate('só vale a partir de'),
   BANK_CERTIFICATE_EXPIRED: certificate('venceu em'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
@@ -156,6 +160,10 @@ export const items: ItemWords = {
     differs(
       `${THE[type]} ${about.transaction}: foi registrada uma devolução (${returnId}) que o banco não lista`,
     ),
+  RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount } }) => ({
+    what: `${THE[type]} ${about.transaction}: o banco lista uma devolução (${returnId}, ${nature}) de ${reais(amount)} que não foi registrada`,
+    next: `pergunte ao banco o que é, depois ${send(about.transaction ?? '', 'REFUND ou CHARGEBACK')} com o valor`,
+  }),
   BOOKING_UNLISTED: ({ data: { booked, endToEndId } }) =>
     differs(
       `o diário tem ${booked === 'payment' ? 'um pagamento' : 'uma transferência'} (${endToEndId}) que o banco não lista`,

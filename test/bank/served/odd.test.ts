@@ -1,0 +1,119 @@
+/** A server with a real bank's protocol: answers that the document allows, and that few banks give. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { expectVerified } from '../../faults/scene.ts';
+import { OUR_KEY } from '../../support/bank/bank.ts';
+import type { Fields } from '../../support/bank/requests.ts';
+import { cli, cliJson } from '../../support/cli.ts';
+import { charge, reaches, transfer } from '../../support/flows.ts';
+import { at, list, text } from '../../support/json.ts';
+import { until } from '../../support/wait.ts';
+import { attention, bare, hintPayment, payAt, withServed } from './scene.ts';
+
+const test = suite('a real bank: odd answers');
+
+const ALWAYS = 1_000_000;
+
+function withoutPayments({ pix: _pix, ...charge }: Fields): Fields {
+  return charge;
+}
+
+test('payments that the charge doesn’t show are booked by their own GET, and given back where they are second', async () => {
+  await withServed({ env: { BANK_RECONCILE_S: '1' } }, async (served) => {
+    const { bank, server, client } = served;
+    bank.fault('GET cob', { kind: 'changed', change: withoutPayments }, ALWAYS);
+    const [told, listed] = [await charge(client, 5_000), await charge(client, 6_000)];
+    await hintPayment(served, payAt(served, told));
+    payAt(served, listed);
+    await reaches(client, 'pix-in', text(told, 'id'), 'paid', 20_000);
+    await reaches(client, 'pix-in', text(listed, 'id'), 'paid', 20_000);
+    const second = payAt(served, told);
+    await until(() => second.returns.length === 1, 20_000, 'the second payment’s return');
+    assert.is(second.returns[0]?.valor, second.valor);
+    assert.is(await client.balance(), 5_000 - 50 + 6_000 - 60);
+    await expectVerified(server);
+  });
+});
+
+test('a return of a nature that nobody knows is a difference, and names itself', async () => {
+  await withServed({}, async (served) => {
+    const { bank, server, client } = served;
+    const created = await charge(client, 5_000);
+    const payment = payAt(served, created);
+    await hintPayment(served, payment);
+    await reaches(client, 'pix-in', text(created, 'id'), 'paid');
+    payment.returns.push({
+      ...{ id: 'bank1', rtrId: bank.state.id('D', Date.now()), valor: '50.00', natureza: 'NOVA_COISA' },
+      ...{ status: 'DEVOLVIDO' as const, at: Date.now() },
+    });
+    const span = ['--from', new Date(Date.now() - 3_600_000).toISOString(), '--to', new Date().toISOString()];
+    const { code, stdout } = await cli(server, ['bank', 'reconcile', ...span, '--json']);
+    assert.is(code, 1, stdout);
+    const [difference] = JSON.parse(stdout).differences;
+    assert.match(difference.what, 'bank1, NOVA_COISA');
+    const [item] = await attention(server, 'difference');
+    assert.is(text(item ?? null, 'code'), 'RETURN_UNBOOKED');
+  });
+});
+
+test('what was noted of a charge goes once the bank’s answer can be read', async () => {
+  await withServed({ env: { BANK_RECONCILE_S: '1' } }, async (served) => {
+    const { bank, server, client } = served;
+    const created = await charge(client, 5_000);
+    const spoilt = (body: Fields): Fields => ({
+      ...body,
+      pix: ((body.pix ?? []) as Fields[]).map((each) => ({ ...each, horario: 'yesterday' })),
+    });
+    bank.fault('GET cob', { kind: 'changed', change: spoilt }, ALWAYS);
+    await hintPayment(served, payAt(served, created));
+    await until(async () => (await attention(server, 'invalid')).length === 1, 20_000, 'an item');
+    bank.clearFaults();
+    await reaches(client, 'pix-in', text(created, 'id'), 'paid', 20_000);
+    await until(async () => (await attention(server, 'invalid')).length === 0, 20_000, 'no item any more');
+  });
+});
+
+test('a key that the bank doesn’t take is an item, which goes when it does', async () => {
+  const keys = new Set<string>();
+  await withServed({ keys, env: { BANK_WEBHOOK_URL: '' } }, async ({ bank, server, client }) => {
+    assert.is((await client.post('/pix-in', { amount: 1_000 })).status, 502);
+    assert.match(JSON.stringify(bank.violations.splice(0)), 'cob.chave');
+    await until(async () => (await attention(server, 'bank')).length === 1, 10_000, 'an item');
+    const [item] = await attention(server, 'bank');
+    assert.is(text(item ?? null, 'code'), 'BANK_KEY');
+    assert.match(text(item ?? null, 'what'), OUR_KEY.slice(-4));
+    assert.not.match(JSON.stringify(item), OUR_KEY);
+    keys.add(OUR_KEY);
+    await charge(client, 1_000);
+    await until(async () => (await attention(server, 'bank')).length === 0, 10_000, 'no item any more');
+  });
+});
+
+test('canceling a charge that the bank doesn’t know is no fault of a path', async () => {
+  await withServed({}, async ({ bank, server, client }) => {
+    const id = text(await charge(client, 1_000), 'id');
+    bank.state.charges.delete(bare(id));
+    const canceled = await client.post(`/pix-in/${id}/cancel`, {});
+    assert.is(canceled.status, 200, canceled.text);
+    assert.equal(list(await cliJson(server, ['attention']), 'items'), []);
+  });
+});
+
+test('at Inter a transfer that was paid is settled, though the answer says only when it was asked for', async () => {
+  await withServed({ profile: 'inter', balance: 100_000 }, async ({ bank, client, server }) => {
+    const asked = '2026-11-20T10:00:00.000-03:00';
+    const change = (body: Fields): Fields => {
+      const { dataHoraMovimento: _moved, ...about } = (body.transacaoPix ?? {}) as Fields;
+      return { ...body, transacaoPix: { ...about, dataHoraSolicitacao: asked } };
+    };
+    bank.fault('GET envio', { kind: 'changed', change }, ALWAYS);
+    const sent = text(await transfer(client, 3_000), 'id');
+    await until(() => bank.state.sendings.size === 1, 10_000, 'the order at the bank');
+    for (const each of bank.state.sendings.values()) each.status = 'PAGO';
+    const done = await reaches(client, 'cashout', sent, 'completed', 20_000);
+    assert.is(at(done, 'paidAt'), new Date(asked).toISOString());
+    await expectVerified(server);
+  });
+});
+
+test.run();
