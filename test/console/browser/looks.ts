@@ -23,11 +23,19 @@ function runsOver(page: Page): Promise<boolean> {
   return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 }
 
+/** Cells of tables that another part's style has taken for its own; narrow pages show rows as cards. */
+function strayCells(page: Page): Promise<string[]> {
+  return page.evaluate(`innerWidth < 1000 ? [] : [...document.querySelectorAll('td, th')]
+    .filter((cell) => !['table-cell', 'none'].includes(getComputedStyle(cell).display))
+    .map((cell) => cell.outerHTML.slice(0, 100))`);
+}
+
 export async function check(watched: { page: Page }, name: string): Promise<void> {
   const { page } = watched;
   if (PICTURES !== undefined)
     await page.screenshot({ path: join(PICTURES, `${name.replace(/\W+/g, '-')}.png`) });
   assert.is(await runsOver(page), false, `${name}: it runs over`);
+  assert.equal(await strayCells(page), [], name);
   assert.equal(await violations(page), [], name);
 }
 

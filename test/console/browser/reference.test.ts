@@ -16,7 +16,7 @@ browserSuite('a browser reads the API reference', (test) => {
       const { page } = watched;
       for (const path of ['', '/post-pix-in', '/get-statement', '/webhook-event', '/none']) {
         await page.goto(`${origin(stage.server)}/reference${path}`);
-        await page.locator('.reference').waitFor();
+        await page.locator('.manual').waitFor();
         await check(watched, `reference${path} ${Object.values(look).join(' ')}`);
         const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
         assert.ok(nodes < 1_000, `${path}: ${nodes} nodes`);

@@ -89,7 +89,7 @@ export function Reference({ endpoint }: { endpoint: string | null }) {
       {value === null ? (
         <p class="empty">{error === null ? loading : ''}</p>
       ) : (
-        <div class={endpoint === null ? 'reference' : 'reference chosen'}>
+        <div class={endpoint === null ? 'manual' : 'manual chosen'}>
           <List operations={operationsOf(value.document)} chosen={endpoint} />
           {endpoint === null ? <Overview reference={value} /> : <Chosen reference={value} slug={endpoint} />}
         </div>
