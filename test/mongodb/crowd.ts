@@ -87,7 +87,7 @@ export function percentile(samples: readonly Sample[], share: number): number {
 
 /**
  * All were answered, in words that a client understands, and in time: a socket that says nothing for 5 s is given
- * up, and so is a write. Some of those that were under way had read before, and a busy machine takes its time.
+ * up, and so is a write. One that was under way may have met that in two reads and in its write, on a busy machine.
  */
 export function expectAnswered(samples: readonly Sample[]): void {
   for (const status of Object.keys(tally(samples)))
@@ -95,7 +95,7 @@ export function expectAnswered(samples: readonly Sample[]): void {
   const share = Math.max(0, Math.min(0.98, 1 - UNDER_WAY / samples.length));
   const [most, all] = [share, 1].map((part) => percentile(samples, part));
   assert.ok(Number(most) < 6_500, `${(share * 100).toFixed(0)} % of the answers took up to ${most} ms`);
-  assert.ok(Number(all) < 12_000, `an answer took ${all} ms`);
+  assert.ok(Number(all) < 20_000, `an answer took ${all} ms`);
 }
 
 /** Samples in a line. */
