@@ -175,8 +175,10 @@ export class JobClock {
     // Agenda gives a run up once its lock has expired and would begin the next one beside it.
     if (this.#stopped || this.#running.has(job.name)) return;
     this.#running.add(job.name);
-    // Agenda would call a run off by the wall clock wherever this process stalled; the renewal goes on after a stall.
-    execution.isExpired = async () => false;
+    // Agenda would call a run off by the wall clock wherever this process stalled; the renewal goes on after a stall. And
+    // one that is over, while its end is being stored, for the lock that it has no more: it asks in vain then.
+    let isOver = false;
+    execution.isExpired = () => (isOver ? new Promise(() => {}) : Promise.resolve(false));
     // Ending waits for a renewal under way, which would lock anew.
     const renewal = repeat(
       this.#lockLifetimeMs / 4,
@@ -192,6 +194,7 @@ export class JobClock {
     } finally {
       await renewal.end();
       this.#running.delete(job.name);
+      isOver = true;
     }
   }
 

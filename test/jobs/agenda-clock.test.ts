@@ -59,6 +59,22 @@ test('a run longer than the lock keeps it: neither this nor another process begi
   assert.equal(context.errors, []);
 });
 
+test('a run whose end takes longer to be stored than the lock lives has not failed', async (context) => {
+  const backend = memory();
+  const save = backend.saveJobState.bind(backend);
+  backend.saveJobState = async (...args) => {
+    await sleep(900);
+    await save(...args);
+  };
+  let runs = 0;
+  const quick = job('quick', 30, async () => {
+    runs += 1;
+  });
+  await startClock(context, [quick], { backend, lockLifetimeMs: 400 });
+  await waitUntil('it ran on', () => runs >= 3);
+  assert.equal(context.errors, []);
+});
+
 test('a run that throws is reported and followed by the next', async (context) => {
   let runs = 0;
   const failing = job('failing', 30, async () => {
