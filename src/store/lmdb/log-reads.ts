@@ -9,6 +9,27 @@ import { batchText } from './log/rows.ts';
 /** A page has no more rows than these, whatever they hold. */
 const MOST_ROWS = 1_000;
 
+type PlaceOf = (account: string, seq: number) => number | null;
+
+function logged(number: number, value: string, placeOf: PlaceOf): LoggedBatch {
+  const batch = parseBatch(value);
+  const { account, seq, hash } = batch;
+  const isFound = placeOf(account, seq) === number;
+  return { number, batch, isAsHashed: sha256(contentIn(value)) === hash, isFound };
+}
+
+/** Adds a batch to a page; how many entries it has. */
+function add({ batches, unreadable }: LogPage, number: number, value: string, placeOf: PlaceOf): number {
+  try {
+    const found = logged(number, value, placeOf);
+    batches.push(found);
+    return found.batch.entries.length;
+  } catch (error) {
+    unreadable.push({ number, fault: textOf(error) });
+    return 0;
+  }
+}
+
 export class LmdbLogReads implements LogReads {
   readonly #environment: Environment;
 
@@ -18,7 +39,8 @@ export class LmdbLogReads implements LogReads {
 
   *pages(wanted: number): Generator<LogPage> {
     // Behind the mark there may be rows whose projections aren't there yet.
-    const { mark } = this.#environment.opened.projections;
+    const { mark, places } = this.#environment.opened.projections;
+    const placeOf = places.inOrder();
     let page: LogPage = { batches: [], unreadable: [] };
     let entries = 0;
     let rows = 0;
@@ -26,7 +48,7 @@ export class LmdbLogReads implements LogReads {
       if (number > mark) break;
       const value = batchText(text);
       rows += 1;
-      if (value !== null) entries += this.#add(page, number, value);
+      if (value !== null) entries += add(page, number, value, placeOf);
       if (entries < wanted && rows < MOST_ROWS) continue;
       yield page;
       this.#environment.expectOpen();
@@ -51,25 +73,6 @@ export class LmdbLogReads implements LogReads {
       if (value !== null) page.batches.push({ place: String(number), batch: parseBatch(value) });
     }
     return page;
-  }
-
-  /** Adds a batch to a page; how many entries it has. */
-  #add({ batches, unreadable }: LogPage, number: number, value: string): number {
-    try {
-      const logged = this.#logged(number, value);
-      batches.push(logged);
-      return logged.batch.entries.length;
-    } catch (error) {
-      unreadable.push({ number, fault: textOf(error) });
-      return 0;
-    }
-  }
-
-  #logged(number: number, value: string): LoggedBatch {
-    const batch = parseBatch(value);
-    const { account, seq, hash } = batch;
-    const isFound = this.#environment.projections.places.of(account, seq) === number;
-    return { number, batch, isAsHashed: sha256(contentIn(value)) === hash, isFound };
   }
 
   countRecords(): number {

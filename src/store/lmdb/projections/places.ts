@@ -20,6 +20,11 @@ interface Run {
 
 /** So many places that are put right share a row. */
 const A_ROW = 256;
+/** Who asks in order keeps the places of so many accounts at the most, */
+const MOST_RUNS = 10_000;
+/** and of each about so many, from so many rows. */
+const AHEAD = 64;
+const ROWS_AHEAD = 32;
 
 type Runs = ReadonlyMap<string, Run>;
 
@@ -67,11 +72,26 @@ export class Places {
 
   /** Where a batch lies; null where there is none. */
   of(account: string, seq: number): number | null {
-    return (
-      numberIn(this.#fresh.get(account), seq) ??
-      numberIn(this.#underWay.get(account), seq) ??
-      numberIn(this.#storedRun(account, seq), seq)
-    );
+    return numberIn(this.#runWith(account, seq), seq);
+  }
+
+  #runWith(account: string, seq: number): Run | undefined {
+    for (const run of [this.#fresh.get(account), this.#underWay.get(account)])
+      if (numberIn(run, seq) !== null) return run;
+    return this.#storedRun(account, seq);
+  }
+
+  /** As `of`, for who asks of accounts' batches in their order: they are read ahead, while nobody puts places right. */
+  inOrder(): (account: string, seq: number) => number | null {
+    const runs = new Map<string, Run>();
+    return (account, seq) => {
+      const known = numberIn(runs.get(account), seq);
+      if (known !== null) return known;
+      const run = this.#storedFrom(account, seq) ?? this.#runWith(account, seq);
+      if (runs.size >= MOST_RUNS) runs.clear();
+      if (run !== undefined) runs.set(account, run);
+      return numberIn(run, seq);
+    };
   }
 
   /** An account's last batch; null where it has none. */
@@ -91,6 +111,21 @@ export class Places {
     for (const { key, value } of this.#table.rows(range))
       return { first: Number(key.slice(account.length + 1)), numbers: JSON.parse(value) };
     return undefined;
+  }
+
+  /** The places of a batch and of some that follow it, which may lie in several rows; undefined where no row begins with it. */
+  #storedFrom(account: string, seq: number): Run | undefined {
+    const numbers: number[] = [];
+    const range = {
+      start: keyOf(account, seq),
+      end: keyOf(account, Number.MAX_SAFE_INTEGER),
+      limit: ROWS_AHEAD,
+    };
+    for (const { key, value } of this.#table.rows(range)) {
+      if (key !== keyOf(account, seq + numbers.length) || numbers.length >= AHEAD) break;
+      numbers.push(...(JSON.parse(value) as number[]));
+    }
+    return numbers.length === 0 ? undefined : { first: seq, numbers };
   }
 
   /** The first account behind this one that has batches; null where there is none. */
