@@ -8,12 +8,14 @@ import {
   firstCharacters,
   listIn,
   objectIn,
+  objectOf,
   textIn,
   timeIn,
   wholeIn,
 } from './reading.ts';
 import type { BankClient } from './wire/client.ts';
 import { unreadable } from './wire/client.ts';
+import type { Request } from './wire/exchange.ts';
 import { CallFailed } from './wire/outcome.ts';
 
 /** A return (`devolucao`) of a payment. */
@@ -102,37 +104,67 @@ export class ListShifted extends CallFailed {
   }
 }
 
+/** A list of the bank's, and how it is asked for. */
+interface List {
+  name: string;
+  path: string;
+  /** What the answer calls its items: `pix` where nothing is said. */
+  items?: string;
+  filter?: Record<string, string>;
+  /** It may come as the array of its items alone, which counts no pages. */
+  mayBeBare?: true;
+}
+
+/** So long is no list: whoever gives more pages gives them without an end. */
+const MOST_PAGES = 10_000;
+
+function requestOf({ path, filter }: List, { from, to }: Window, page: number): Request {
+  const query = new URLSearchParams({
+    inicio: new Date(from).toISOString(),
+    fim: new Date(to).toISOString(),
+    ...filter,
+    'paginacao.paginaAtual': String(page),
+    'paginacao.itensPorPagina': String(PAGE),
+  });
+  return { method: 'GET', path: `${path}?${query}` };
+}
+
+/** The items of a bare array. @throws CallFailed */
+function bareItems(answer: readonly unknown[]): Answer[] {
+  return answer.map((item) => objectOf(item) ?? throwUnreadable());
+}
+
 /**
- * Asks for all pages of a list within a window, and gives their items as they come: those of `pix` unless the list has
- * another name for them.
+ * Asks for all pages of a list within a window, and gives their items as they come.
  * @throws ListShifted at the end, CallFailed
  */
-export async function* pagesOf(
-  client: BankClient,
-  list: { name: string; path: string; items?: string; filter?: Record<string, string> },
-  window: Window,
-): AsyncGenerator<Answer[]> {
+export async function* pagesOf(client: BankClient, list: List, window: Window): AsyncGenerator<Answer[]> {
+  const { name, items = 'pix', mayBeBare = false } = list;
   let total: number | null = null;
-  for (let page = 0; ; page += 1) {
-    const query = new URLSearchParams({
-      inicio: new Date(window.from).toISOString(),
-      fim: new Date(window.to).toISOString(),
-      ...list.filter,
-      'paginacao.paginaAtual': String(page),
-      'paginacao.itensPorPagina': String(PAGE),
-    });
-    const request = { method: 'GET', path: `${list.path}?${query}` } as const;
-    const answer = await client.order({ name: list.name, request, deadlineMs: LIST_MS });
-    yield listIn(answer, list.items ?? 'pix');
+  let before = '';
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const request = requestOf(list, window, page);
+    const answer = await client.list({ name, request, deadlineMs: LIST_MS });
+    if (Array.isArray(answer)) {
+      if (!mayBeBare) break;
+      // The last page is behind the last one that brings anything, or anything new.
+      const told = JSON.stringify(answer);
+      if (answer.length === 0 || told === before) return;
+      before = told;
+      yield bareItems(answer);
+      continue;
+    }
+    yield listIn(answer, items);
     const paging = objectIn(objectIn(answer, 'parametros'), 'paginacao');
     const pages = wholeIn(paging, 'quantidadeDePaginas');
     // A list that doesn't count its pages, or gives another one than was asked for, is not to be taken for the whole.
-    if (pages === null || (wholeIn(paging, 'paginaAtual') ?? page) !== page) throw unreadable();
+    if (pages === null || (wholeIn(paging, 'paginaAtual') ?? page) !== page) break;
     const now = wholeIn(paging, 'quantidadeTotalDeItens');
     total ??= now;
     if (now !== total) throw new ListShifted();
     if (page + 1 >= pages) return;
   }
+  throw unreadable();
 }
 
 export class Payments {
@@ -197,7 +229,9 @@ export class Payments {
 }
 
 function returnOf(answer: Answer): PaymentReturn {
-  const read = readReturn(answer);
-  if (read === null) throw unreadable();
-  return read;
+  return readReturn(answer) ?? throwUnreadable();
+}
+
+function throwUnreadable(): never {
+  throw unreadable();
 }

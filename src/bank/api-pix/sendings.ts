@@ -57,7 +57,7 @@ export class Sendings {
   async *list(window: Window): AsyncGenerator<(Sending | null)[]> {
     const { listPath } = this.#profile;
     if (listPath === null) return;
-    const list = { name: 'LIST sent', path: this.#basePath + listPath };
+    const list = { name: 'LIST sent', path: this.#basePath + listPath, mayBeBare: true } as const;
     for await (const items of pagesOf(this.#client, list, window))
       yield items.map((item) => this.#profile.readAnswer(item));
   }

@@ -162,6 +162,30 @@ test('Efí lists what it sent, with what came back', async () => {
   assert.equal(found[0]?.returns, [back]);
 });
 
+test('Efí’s list may be the array of its transfers alone, in one piece or page by page', async () => {
+  const { bank } = scenes.efi;
+  for (let nth = 0; nth < 3; nth += 1) await sendingsOf('efi').order(order());
+  const window = { from: Date.now() - 60_000, to: Date.now() + 1_000 };
+  const ids = async (): Promise<(string | null | undefined)[]> => {
+    const found = [];
+    for await (const page of sendingsOf('efi').list(window)) found.push(...page.map((each) => each?.id));
+    return found;
+  };
+  const bare = (items: object[]) => ({ kind: 'answer', status: 200, body: JSON.stringify(items) }) as const;
+  const counted = await ids();
+  assert.is(counted.length, 3);
+  const items = [...bank.state.sendings.values()].map(({ id, valor, status, endToEndId }) => {
+    return { idEnvio: id, valor, status, endToEndId };
+  });
+  // One that knows no pages gives the same again.
+  bank.fault('LIST envio', bare(items), 2);
+  assert.equal(await ids(), counted);
+  for (const page of [items.slice(0, 2), items.slice(2), []]) bank.fault('LIST envio', bare(page));
+  assert.equal(await ids(), counted);
+  bank.fault('LIST envio', { kind: 'answer', status: 200, body: '["x"]' });
+  await failsAs('unknown', ids());
+});
+
 test('each state of a bank is one of ours, and a strange one is unknown', () => {
   const at = (sending: SendingProfile | null, status: string) => sending?.readAnswer({ status })?.state;
   const efiStates = { EM_PROCESSAMENTO: 'started', REALIZADO: 'settled', NAO_REALIZADO: 'failed' };

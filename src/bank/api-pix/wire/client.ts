@@ -96,6 +96,18 @@ export class BankClient {
   }
 
   /**
+   * The answer of a list: an object, or, from some banks, the bare array of its items.
+   * @throws CallFailed
+   */
+  async list(call: Call): Promise<Answer | unknown[]> {
+    return this.#told(call, async () => {
+      const raw = await this.#exchange(call);
+      const items = isSuccess(raw) ? jsonOf(raw.body) : null;
+      return Array.isArray(items) ? items : this.#read(call, raw);
+    });
+  }
+
+  /**
    * For calls whose answer has no body. False: the bank, in its own words, knows no such thing, which `mustBeThere`
    * makes a failure.
    * @throws CallFailed
