@@ -1,10 +1,15 @@
 /** The configuration of a bank with an API Pix: every variable that begins with BANK_, and its mistakes. */
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { detectPixKeyType, normalizePixKey } from '../../domain/pix-key.ts';
 import { codeOf } from '../../errors.ts';
 import type { Credentials, ProfileName } from './profile.ts';
-import { type ClientIdentity, type FoundIdentity, identityOfP12, identityOfPem } from './wire/identity.ts';
+import {
+  areCertificates,
+  type ClientIdentity,
+  type FoundIdentity,
+  identityOfP12,
+  identityOfPem,
+} from './wire/identity.ts';
 
 /** What reads the environment, and keeps the mistakes. */
 export interface EnvironmentReader {
@@ -99,13 +104,9 @@ class BankReader {
   authority(name: string): string | null {
     const pem = this.file(name)?.toString('utf8') ?? null;
     if (pem === null) return null;
-    try {
-      new X509Certificate(pem);
-      return pem;
-    } catch {
-      this.wrong(name, 'holds no certificate in PEM');
-      return null;
-    }
+    if (areCertificates(pem)) return pem;
+    this.wrong(name, 'holds no certificate in PEM, or one that is broken');
+    return null;
   }
 
   /** A certificate and its key from files that were read; null with a mistake told. */

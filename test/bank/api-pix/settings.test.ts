@@ -148,6 +148,25 @@ test('files that are missing, unreadable, or don’t fit', () => {
   only({ BANK_KEY_FILE: empty }, /^BANK_KEY_FILE holds no private key/);
   only({ BANK_KEY_FILE: other.keyFile }, /^BANK_KEY_FILE isn't the key of the certificate/);
   only({ BANK_CA_FILE: empty }, /^BANK_CA_FILE holds no certificate/);
+  only({ BANK_CA_FILE: '/nowhere.ca' }, /^BANK_CA_FILE can't be read \(ENOENT\): \/nowhere.ca/);
+  only({ BANK_CA_FILE: certificates.path }, /^BANK_CA_FILE can't be read \(EISDIR\)/);
+});
+
+test('a file whose second certificate is cut off: no call would work, and the start says so', () => {
+  const cut = (name: string, first: Pair): string => {
+    const file = certificates.file(name);
+    writeFileSync(file, `${first.cert}${authority.cert.slice(0, 200)}\n`);
+    return file;
+  };
+  const chain = cut('chain.crt', customer);
+  only(
+    { BANK_CERT_FILE: chain },
+    /^BANK_CERT_FILE can't be used: a certificate in it is broken \(ERR_OSSL_PEM_/,
+  );
+  only({ BANK_CA_FILE: cut('two.ca', other) }, /^BANK_CA_FILE holds no certificate in PEM, or one that is/);
+  const two = certificates.file('both.ca');
+  writeFileSync(two, `the first\n${authority.cert}the second\n${other.cert}`);
+  assert.ok(readBankConfig({ ...sound, BANK_CA_FILE: two })?.ca?.includes(other.cert));
 });
 
 test('a certificate that has expired is read all the same: the server says so, and serves', async () => {

@@ -28,6 +28,22 @@ function certificateOf(pem: string): X509Certificate | null {
   }
 }
 
+/** What TLS finds wrong with these, by its code; null: nothing. What isn't seen here would fail every call later. */
+function tlsMistake(tls: ClientIdentity['tls']): string | null {
+  try {
+    createSecureContext(tls);
+    return null;
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+/** Whether a text is certificates in PEM, one or more, and each of them can be read. */
+export function areCertificates(pem: string): boolean {
+  const each = pem.split('-----BEGIN CERTIFICATE-----').slice(1);
+  return each.length > 0 && each.every((one) => certificateOf(`-----BEGIN CERTIFICATE-----${one}`) !== null);
+}
+
 /** The identity of a PEM certificate (the bank's chain may follow it) and its PEM key. */
 export function identityOfPem(cert: string, key: string): FoundIdentity {
   const mistakes: IdentityMistake[] = [];
@@ -44,6 +60,11 @@ export function identityOfPem(cert: string, key: string): FoundIdentity {
     mistakes.push({ of: 'key', what: 'holds no private key in PEM' });
   }
   if (certificate === null || mistakes.length > 0) return { mistakes };
+  const wrong = tlsMistake({ cert, key });
+  if (wrong !== null)
+    return {
+      mistakes: [{ of: 'certificate', what: `can't be used: a certificate in it is broken (${wrong})` }],
+    };
   return { identity: { tls: { cert, key }, certificate } };
 }
 
