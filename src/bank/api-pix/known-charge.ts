@@ -8,7 +8,7 @@ import { isGivenBack } from './returns.ts';
 /** The state of a charge that nobody has paid yet. */
 export const WAITING = 'waiting_payment';
 
-export function knownCharge({ id, snapshot: { value, context } }: ChargeRecord): KnownCharge {
+export function knownCharge({ id, messages, snapshot: { value, context } }: ChargeRecord): KnownCharge {
   const byReturn = new Map(refundsOf(context).map((refund) => [bare(refund.id), refund.id]));
   return {
     txid: bare(id),
@@ -16,6 +16,7 @@ export function knownCharge({ id, snapshot: { value, context } }: ChargeRecord):
     amount: context.amount,
     waits: value === WAITING,
     credited: context.endToEndId ?? context.held?.endToEndId ?? null,
+    isApplied: (message) => Object.hasOwn(messages, message),
     ownerOf: (returnId) => {
       const refundId = byReturn.get(returnId);
       if (refundId !== undefined) return { kind: 'refund', refundId };

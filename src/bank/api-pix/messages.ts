@@ -24,6 +24,8 @@ export interface KnownCharge {
   credited: string | null;
   /** Whose a return of one of its payments is, by the return's id. */
   ownerOf(returnId: string): ReturnOwner;
+  /** Whether a message was applied, by its id. */
+  isApplied(id: string): boolean;
 }
 
 const DONE = 'DEVOLVIDO';
@@ -60,7 +62,7 @@ export function payMessage({ endToEndId, amount, paidAt }: Payment): BankMessage
 /** The message of one return of a payment; null while nothing has come of it, or where it is nobody's affair. */
 export function returnMessage(
   { endToEndId }: Pick<Payment, 'endToEndId'>,
-  { id, returnId, amount, nature, status, reason: said }: PaymentReturn,
+  { id, returnId, amount, nature, status, reason: said, settledAt: completedAt }: PaymentReturn,
   owner: ReturnOwner,
 ): BankMessage | null {
   const reason = textOf(said);
@@ -72,12 +74,12 @@ export function returnMessage(
   if (owner.kind === 'given-back') return null;
   if (owner.kind === 'refund') {
     const { refundId } = owner;
-    if (status === DONE) return message('REFUND_DONE', { refundId, returnId });
+    if (status === DONE) return message('REFUND_DONE', { refundId, returnId, completedAt });
     return status === FAILED ? message('REFUND_FAILED', { refundId, returnId, reason }) : null;
   }
   if (status !== DONE) return null;
   if (OF_MED.test(nature)) return message('CHARGEBACK', { amount, returnId, reason });
-  return OF_RECEIVER.includes(nature) ? message('REFUND', { amount, returnId, reason }) : null;
+  return OF_RECEIVER.includes(nature) ? message('REFUND', { amount, returnId, reason, completedAt }) : null;
 }
 
 /** Whether the charge is credited with this payment, or will be: what comes back of others was nobody's credit. */
@@ -91,7 +93,9 @@ export function paymentMessages(payment: Payment, charge: KnownCharge): BankMess
   if (!isPaymentOf(payment, charge)) return [];
   if (!isCredited(payment, charge)) return [payMessage(payment)];
   const later = payment.returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
-  return [payMessage(payment), ...later.filter((message) => message !== null)];
+  // Banks say more of a return as time goes on, its time for one: what was booked of it stays what was told first.
+  const news = later.filter((message) => message !== null).filter(({ id }) => !charge.isApplied(id));
+  return [payMessage(payment), ...news];
 }
 
 /** Whether the bank's answer about a charge has a payment. */

@@ -48,6 +48,7 @@ async function asked(id: string): Promise<string[]> {
   const ours: KnownCharge = {
     ...{ txid: id.replaceAll('-', ''), pixKey: OUR_KEY, amount: 1234, waits: true, credited: null },
     ownerOf: () => ({ kind: 'bank' }),
+    isApplied: () => false,
   };
   const messages = new Set<string>();
   const told = (all: readonly object[]): void => {
@@ -136,7 +137,7 @@ test('part of a payment that the bank takes back is told by the callback of its 
 test('one that is lost is found in the list, and one that is late says the same', async () => {
   const { id, payment } = await paidCharge();
   const own = { txid: id.replaceAll('-', ''), pixKey: OUR_KEY, amount: 1234, waits: true, credited: null };
-  const ours: KnownCharge = { ...own, ownerOf: () => ({ kind: 'bank' }) };
+  const ours: KnownCharge = { ...own, ownerOf: () => ({ kind: 'bank' }), isApplied: () => false };
   const listed: string[] = [];
   for await (const page of scene.us.payments.list({ from: payment.at - 1, to: payment.at + 1 })) {
     for (const each of page)

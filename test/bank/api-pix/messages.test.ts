@@ -29,7 +29,7 @@ function known(over: Partial<KnownCharge> = {}): KnownCharge {
       ? { kind: 'refund', refundId: REFUND_ID }
       : { kind: id === 'back' ? 'given-back' : 'bank' };
   const own = { amount: 100, waits: true, credited: 'E'.repeat(32) };
-  return { txid: TXID, pixKey: OUR_KEY, ownerOf, ...own, ...over };
+  return { txid: TXID, pixKey: OUR_KEY, ownerOf, isApplied: () => false, ...own, ...over };
 }
 
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'];
@@ -138,6 +138,30 @@ test('each return is what its owner and nature make it', () => {
     ['x', 'DEVOLVIDO', 'NOVA'],
   ] as const)
     assert.is(told(id, status, natureza), null);
+});
+
+test('a return has the bank’s time, and what was booked of it is told no more', () => {
+  const back = (over: object) => ({
+    ...{ id: 'x', valor: '0.40', status: 'DEVOLVIDO', rtrId: `D${'1'.repeat(31)}` },
+    ...{ horario: { solicitacao: '2026-11-02T10:00:00Z', liquidacao: '2026-11-02T10:00:05Z' }, ...over },
+  });
+  const told = (over: object, applied: string[] = []) => {
+    const pix = { endToEndId: 'E'.repeat(32), valor: '1.00', horario: '2026-11-01T13:00:00Z', txid: TXID };
+    const payment = readPayment({ ...pix, devolucoes: [back(over)] });
+    assert.ok('amount' in payment);
+    const ours = known({ isApplied: (id) => applied.includes(id) });
+    return paymentMessages(payment, ours).slice(1);
+  };
+  const completedAt = '2026-11-02T10:00:05.000Z';
+  for (const id of ['ours', 'x']) assert.is(told({ id })[0]?.data.completedAt, completedAt);
+  assert.is(told({ natureza: 'MED_FRAUDE' })[0]?.data.completedAt, undefined);
+  const untimed = told({ horario: { solicitacao: '2026-11-02T10:00:00Z' }, rtrId: undefined });
+  assert.equal(untimed[0]?.data, { amount: 40 });
+  const [{ id = '' } = {}] = untimed;
+  assert.equal(told({}, [id]), []);
+  // Another outcome is another message.
+  const done = told({ id: 'ours' })[0]?.id ?? '';
+  assert.is(told({ id: 'ours', status: 'NAO_REALIZADO' }, [done])[0]?.type, 'REFUND_FAILED');
 });
 
 test('what comes back of a payment that was no credit is no word about the charge', () => {

@@ -11,7 +11,7 @@ import { list, text } from '../../support/json.ts';
 import { endWithin, spawnNode } from '../../support/process.ts';
 import { startServer } from '../../support/server.ts';
 import { until } from '../../support/wait.ts';
-import { bare, hintPayment, payAt, serve, withServed } from './scene.ts';
+import { attention, bare, hintPayment, payAt, serve, withServed } from './scene.ts';
 
 const test = suite('a real bank: orders');
 const EFI = { profile: 'efi', balance: 100_000 } as const;
@@ -187,12 +187,20 @@ test('a refund is ordered once under its id, and its outcome is the bank’s', a
     bank.fault('PUT devolucao', { kind: 'cut-after' });
     expectStatus(await client.post(`/pix-in/${id}/refunds`, { amount: 1_000 }), 201);
     await until(() => payment.returns.length === 1, 10_000, 'the return at the bank');
-    for (const each of payment.returns) each.status = 'DEVOLVIDO';
-    await until(async () => {
-      const refunds = list((await client.get(`/pix-in/${id}/refunds`)).body, 'data');
-      return text(refunds[0] ?? null, 'status') === 'completed';
+    const settledAt = Date.now() - 5_000;
+    for (const each of payment.returns) Object.assign(each, { status: 'DEVOLVIDO', settledAt });
+    const done = await until(async () => {
+      const [refund = null] = list((await client.get(`/pix-in/${id}/refunds`)).body, 'data');
+      return text(refund, 'status') === 'completed' && refund;
     }, 10_000);
+    assert.is(text(done, 'completedAt'), new Date(settledAt).toISOString(), 'the bank’s own time');
     assert.is(payment.returns.length, 1);
+    // What the bank says otherwise later is no news.
+    for (const each of payment.returns) each.settledAt = settledAt + 1_000;
+    await hintPayment(served, payment);
+    const asked = bank.calls('GET cob').length;
+    await until(() => bank.calls('GET cob').length > asked, 10_000, 'a question');
+    assert.equal(await attention(server, 'refused'), []);
     expectStatus(await client.post(`/pix-in/${id}/refunds`, {}), 201);
     await until(() => payment.returns.length === 2, 10_000, 'the second return');
     Object.assign(payment.returns[1] ?? {}, { status: 'NAO_REALIZADO', motivo: 'sem saldo' });

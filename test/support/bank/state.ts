@@ -9,6 +9,8 @@ export interface FakeReturn {
   status: 'EM_PROCESSAMENTO' | 'DEVOLVIDO' | 'NAO_REALIZADO';
   motivo?: string;
   at: number;
+  /** When it was settled; absent where the bank says no such time. */
+  settledAt?: number;
   /** Until then questions about it don't find it. */
   hiddenUntil?: number;
 }
@@ -86,9 +88,10 @@ export class BankState {
   }
 }
 
-export function shownReturn({ at, motivo, hiddenUntil: _, ...rest }: FakeReturn): Fields {
-  const solicitacao = new Date(at).toISOString();
-  return { ...rest, horario: { solicitacao }, ...(motivo === undefined ? {} : { motivo }) };
+export function shownReturn({ at, settledAt, motivo, hiddenUntil: _, ...rest }: FakeReturn): Fields {
+  const settled = settledAt === undefined ? {} : { liquidacao: new Date(settledAt).toISOString() };
+  const horario = { solicitacao: new Date(at).toISOString(), ...settled };
+  return { ...rest, horario, ...(motivo === undefined ? {} : { motivo }) };
 }
 
 export function shownPayment({ at, returns, txid, ...rest }: FakePayment): Fields {
