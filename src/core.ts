@@ -143,6 +143,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
     due: store.due,
     note: (items) => engine.note(items),
     withdraw: (keys) => engine.withdraw(keys),
+    attention: store.attention,
     now: storeNow,
     clock: { now, elapsed },
   });

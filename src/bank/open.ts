@@ -3,7 +3,7 @@
 import type { Account } from '../domain/account.ts';
 import { type Bank, PunctualBank } from '../engine/bank.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import type { AttentionItem, AttentionKey, DueIndex } from '../engine/store.ts';
+import type { Attention, AttentionItem, AttentionKey, DueIndex } from '../engine/store.ts';
 import type { Soon } from '../waiting.ts';
 import type { BankConnection } from './api-pix/connection.ts';
 import type { Notes } from './api-pix/notes.ts';
@@ -17,6 +17,7 @@ export interface BankSurroundings {
   due: Pick<DueIndex, 'settle'>;
   note(items: AttentionItem[]): Promise<void>;
   withdraw(keys: readonly AttentionKey[]): Promise<void>;
+  attention: Pick<Attention, 'page' | 'find'>;
   /** The store's clock, ms. */
   now(): number;
   /** This machine's own, ms. */
@@ -43,7 +44,7 @@ async function openApiPix(settings: BankSettings, around: BankSurroundings): Pro
     import('./api-pix/bank.ts'),
     import('./api-pix/notes.ts'),
   ]);
-  const notes = new Told(around);
+  const notes = new Told({ ...around, retryScale: settings.retryScale });
   const connection = new Connection(settings, { ...around.clock, onCall: (ended) => notes.called(ended) });
   const bank = new ApiPixBank({
     ...{ connection, settings, notes, account: around.account },

@@ -96,6 +96,7 @@ export async function openBankSide(core: Core, log: pino.Logger, metrics: Metric
   };
   const local: RecurringJob[] = [
     { name: 'certificate', everyMs: HOUR_MS, run: certificate },
+    { name: 'bank-items', everyMs: Math.max(100, MINUTE_MS * retryScale), run: () => bankNotes.look() },
     { name: 'bank-probe', everyMs: Math.max(20, PROBED_MS * retryScale), run: probe },
   ];
   return {

@@ -16,6 +16,7 @@ import { BANK_URL, type Counterparty, KEY } from './counterparty.ts';
 export const EXPIRY_GRACE_S = 60;
 const RECONCILE_MS = 300_000;
 const REGISTER_MS = 600_000;
+const ITEMS_MS = 60_000;
 const PROBE_MS = 10_000;
 
 /** What a process has of its bank. */
@@ -47,7 +48,7 @@ export function openApiPix(counterparty: Counterparty, around: ProcessAround): O
     ...{ retryScale: 1, expiryGraceS: EXPIRY_GRACE_S, pixKey: KEY },
     openWire: counterparty.wireOf(name, isAlive),
   };
-  const notes = new Notes({ note, withdraw, now });
+  const notes = new Notes({ note, withdraw, now, attention: store.attention, retryScale: 1 });
   const connection = new BankConnection(settings, { now, onCall: (ended) => notes.called(ended) });
   const bank = new ApiPixBank({
     ...{ connection, settings, account, due, now, notes },
@@ -71,6 +72,7 @@ export function openApiPix(counterparty: Counterparty, around: ProcessAround): O
       { name: 'reconcile', everyMs: RECONCILE_MS, run: () => reconciler.run() },
       { name: 'bank-webhooks', everyMs: REGISTER_MS, run: () => registrar.run() },
       { name: 'bank-probe', everyMs: PROBE_MS, run: probe },
+      { name: 'bank-items', everyMs: ITEMS_MS, run: () => notes.look() },
     ],
     hear: async (body) => {
       const hints = readCallback(body, connection.profile);

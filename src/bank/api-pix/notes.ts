@@ -3,7 +3,7 @@ import type { About, ItemCode, ItemData } from '../../domain/sentences/item-code
 import { itemFor } from '../../engine/attention/item.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
 import { sha256 } from '../../engine/journal.ts';
-import type { AttentionItem, AttentionKey } from '../../engine/store.ts';
+import type { Attention, AttentionItem, AttentionKey } from '../../engine/store.ts';
 import type { Payment, UnreadPayment } from './payments.ts';
 import { bare } from './profile.ts';
 import type { CallEnded } from './wire/client.ts';
@@ -13,8 +13,21 @@ import type { Concern } from './wire/outcome.ts';
 export interface NotesOptions {
   note(items: AttentionItem[]): Promise<void>;
   withdraw(keys: readonly AttentionKey[]): Promise<void>;
+  /** What is on the list: other processes, and those before this one, have noted, too. */
+  attention: Pick<Attention, 'page' | 'find'>;
   now(): number;
+  /** Of the waits. */
+  retryScale: number;
 }
+
+const MINUTE_MS = 60_000;
+/** Calls that are held back for longer are a person's. */
+const HELD_MS = 5 * MINUTE_MS;
+/** What another process has noted is its own for so long: it may know better. */
+const OTHERS_MS = 5 * MINUTE_MS;
+const MOST_LISTED = 1_000;
+const AWAY = 'bank-away';
+const WEBHOOK_URL = 'bank-webhook-url';
 
 const CODES = {
   credentials: 'BANK_CREDENTIALS',
@@ -25,7 +38,6 @@ const CODES = {
 /** A contract or a certificate is one for all calls; scopes and paths are each call's own. */
 const OF_ALL: readonly Concern[] = ['credentials', 'certificate'];
 
-const MOST_CHARGES = 10_000;
 const SHOWN = 4;
 
 /** A key that may be shown: its end alone. */
@@ -41,76 +53,98 @@ function slug(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 }
 
+function limitId(call: string): string {
+  return `bank-limit-${slug(call)}`;
+}
+
 function idOf(concern: Concern, call: string): string {
   return OF_ALL.includes(concern) ? `bank-${concern}` : `bank-${concern}-${slug(call)}`;
+}
+
+/** All items that a call of this name which went through shows to be over. */
+function idsOf(call: string): string[] {
+  const concerns: Concern[] = ['credentials', 'certificate', 'scope', 'path'];
+  return [...concerns.map((concern) => idOf(concern, call)), limitId(call), limitId('token'), AWAY];
 }
 
 export class Notes {
   readonly #options: NotesOptions;
   /** What was found right, or wrong, since this process began: told once each. */
   readonly #known = new Map<string, boolean>();
-  /** Items about charges that this process has noted. */
-  readonly #ofCharges = new Set<string>();
 
   constructor(options: NotesOptions) {
     this.#options = options;
   }
 
   /** A call has ended: what is wrong with our side of it is noted, and gone when it works again. */
-  called({ call, outcome, concern, message }: CallEnded): void {
-    // What can't be noted now is noted with the next call that ends so.
-    if (concern !== null) void this.#wrong(concern, call, message).catch(() => {});
-    else if (outcome === 'ok') void this.#right(call).catch(() => {});
+  called({ call, outcome, concern, message, held }: CallEnded): void {
+    if (concern !== null) this.#wrong(CODES[concern], idOf(concern, call), { call, message });
+    // A bank that knows no such thing has let the call in.
+    else if (outcome === 'ok' || outcome === 'not-found') this.#right(idsOf(call));
+    if (held === null || held.ms < HELD_MS * this.#options.retryScale) return;
+    const minutes = Math.max(1, Math.round(held.ms / MINUTE_MS));
+    if (held.by === 'limit') this.#wrong('BANK_LIMIT', limitId(held.call), { call: held.call, minutes });
+    else this.#wrong('BANK_AWAY', AWAY, { call, message });
   }
 
-  async #wrong(concern: Concern, call: string, message: string): Promise<void> {
-    const id = idOf(concern, call);
+  /** What can't be noted now is noted with the next call that ends so. */
+  #wrong<Code extends ItemCode>(code: Code, id: string, data: ItemData[Code]): void {
     if (this.#known.get(id) === false) return;
     this.#known.set(id, false);
-    try {
-      await this.#note(CODES[concern], id, { call, message });
-    } catch (error) {
-      this.#known.delete(id);
-      throw error;
-    }
+    this.#note(code, id, data).catch(() => this.#known.delete(id));
   }
 
-  async #right(call: string): Promise<void> {
-    const concerns: Concern[] = ['credentials', 'certificate', 'scope', 'path'];
-    const ids = concerns.map((concern) => idOf(concern, call)).filter((id) => this.#known.get(id) !== true);
+  #right(all: readonly string[]): void {
+    const ids = all.filter((id) => this.#known.get(id) !== true);
     if (ids.length === 0) return;
     for (const id of ids) this.#known.set(id, true);
-    try {
-      await this.#options.withdraw(ids.map((id) => ({ kind: 'bank', id })));
-    } catch (error) {
-      for (const id of ids) this.#known.delete(id);
-      throw error;
+    this.#options
+      .withdraw(ids.map((id) => ({ kind: 'bank', id })))
+      .catch(() => ids.forEach((id) => void this.#known.delete(id)));
+  }
+
+  /**
+   * Looks at the list, since others have noted, too: what works here goes with the next call, once its process had time
+   * to note it anew; what still fails here is noted again.
+   */
+  async look(): Promise<void> {
+    const { attention, now, retryScale } = this.#options;
+    const listed = await attention.page({ kind: 'bank' }, null, MOST_LISTED);
+    const since = new Map(listed.map((item) => [item.id, Date.parse(item.since)]));
+    const before = now() - OTHERS_MS * retryScale;
+    for (const [id, isRight] of this.#known) {
+      const at = since.get(id);
+      if (isRight ? at !== undefined && at <= before : at === undefined) this.#known.delete(id);
     }
   }
 
   /** The bank doesn't take a key for one of ours; noted once, until it does. */
   keyRefused(key: string, message: string): void {
-    const id = keyId(key);
-    if (this.#known.get(id) === false) return;
-    this.#known.set(id, false);
-    this.#note('BANK_KEY', id, { key: masked(key), message }).catch(() => this.#known.delete(id));
+    this.#wrong('BANK_KEY', keyId(key), { key: masked(key), message });
   }
 
   keyTaken(key: string): void {
-    const id = keyId(key);
-    if (this.#known.get(id) === true) return;
-    this.#known.set(id, true);
-    this.#options.withdraw([{ kind: 'bank', id }]).catch(() => this.#known.delete(id));
+    this.#right([keyId(key)]);
+  }
+
+  /** The bank doesn't take the URL at which it is to call back. */
+  webhookRefused(url: string, message: string): void {
+    this.#wrong('BANK_WEBHOOK', WEBHOOK_URL, { url, message });
+  }
+
+  webhookTaken(): void {
+    this.#right([WEBHOOK_URL]);
   }
 
   /** The bank knows a charge, and all of its payments can be read, or not: what was noted of it before is over. */
   async heard({ id }: ChargeRecord, isUnread: boolean): Promise<void> {
+    const { attention, withdraw } = this.#options;
     const over: AttentionKey[] = [{ kind: 'difference', id: `cob_${bare(id)}` }];
     if (!isUnread) over.push({ kind: 'invalid', id: `bank_${bare(id)}` });
-    const noted = over.filter((key) => this.#ofCharges.has(key.id));
-    if (noted.length === 0) return;
-    await this.#options.withdraw(noted);
-    for (const key of noted) this.#ofCharges.delete(key.id);
+    // Whoever has noted it, a process before this one for example.
+    const found = await Promise.all(over.map((key) => attention.find(key.id)));
+    const noted = over.filter((_, index) => (found[index]?.length ?? 0) > 0);
+    if (noted.length > 0) await withdraw(noted);
   }
 
   #noteOfCharge<Code extends 'CHARGE_PAYMENT_UNREADABLE' | 'CHARGE_UNKNOWN'>(
@@ -119,9 +153,6 @@ export class Notes {
     data: ItemData[Code],
     { id: transaction, account, snapshot }: ChargeRecord,
   ): Promise<void> {
-    // The oldest are forgotten: their items stay until somebody is done with them.
-    if (this.#ofCharges.size >= MOST_CHARGES) this.#ofCharges.clear();
-    this.#ofCharges.add(itemId);
     return this.#note(code, itemId, data, { account, transaction }, snapshot.context.amount);
   }
 

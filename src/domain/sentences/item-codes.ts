@@ -83,6 +83,12 @@ export interface ItemData {
   BANK_PATH: BankCall;
   /** The bank doesn't take a Pix key for one of the contract's; `key` is its end. */
   BANK_KEY: { key: string; message: string };
+  /** The bank doesn't take the URL at which it is to call back. */
+  BANK_WEBHOOK: { url: string; message: string };
+  /** The bank wants to be called less often: for so many minutes these calls are held back. */
+  BANK_LIMIT: { call: string; minutes: number };
+  /** The bank doesn't answer: calls are held back. */
+  BANK_AWAY: BankCall;
   BANK_CERTIFICATE_EARLY: { at: string };
   BANK_CERTIFICATE_EXPIRED: { at: string };
   /** A payment of a charge of ours that can't be read. */

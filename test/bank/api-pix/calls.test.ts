@@ -156,6 +156,29 @@ test('a Retry-After that is longer than the call may take ends it at once', asyn
   assert.is(await scene.us.charges.ask(randomUUID()), null);
 });
 
+test('a bank that asks for fewer requests for tokens is left alone, too, and calls tell for how long', async () => {
+  const headers = { 'retry-after': '3600' };
+  scene.bank.fault('token', { kind: 'answer', status: 429, headers });
+  await failsAs('not-done', give());
+  const { retryAfterMs } = await failsAs('not-done', give());
+  assert.ok((retryAfterMs ?? 0) > 590_000, 'ten minutes at the most');
+  assert.is(scene.bank.calls('token').length, 1);
+  const [first] = scene.ended;
+  assert.equal([first?.held?.by, (first?.held?.ms ?? 0) >= 600_000], ['limit', true]);
+  assert.is(scene.bank.calls('PUT devolucao').length, 0);
+});
+
+test('a limit that the bank takes back is none any more', async () => {
+  scene.bank.fault('PUT devolucao', { kind: 'answer', status: 429, headers: { 'retry-after': '1' } });
+  await give();
+  scene.bank.fault('PUT devolucao', { kind: 'answer', status: 400, body: PROBLEM });
+  await failsAs('refused', give());
+  assert.equal(
+    scene.ended.map(({ held }) => held),
+    [null, null],
+  );
+});
+
 test('five failures that are the bank’s keep further calls away, until a probe succeeds', async () => {
   const us = await scene.again({ BANK_RETRY_SCALE: '0.2' });
   scene.bank.fault('GET cob', { kind: 'answer', status: 500 }, 5);
@@ -163,6 +186,7 @@ test('five failures that are the bank’s keep further calls away, until a probe
   assert.is(us.client.breaker.isOpen, true);
   const { message } = await failsAs('not-done', us.charges.ask(randomUUID()));
   assert.match(message, /known to be away/);
+  assert.is(scene.ended.at(-1)?.held?.by, 'away');
   assert.is(scene.bank.calls('GET cob').length, 5);
   await new Promise((resolve) => setTimeout(resolve, 2_100));
   assert.is(await us.charges.ask(randomUUID()), null);

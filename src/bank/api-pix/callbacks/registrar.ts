@@ -1,6 +1,7 @@
 /** Registers where the bank calls back, for each key: asked first, and set only where it differs. */
 import { keyOf } from '../../../domain/account.ts';
 import type { AccountTable } from '../../../engine/store.ts';
+import { asError } from '../../../errors.ts';
 import type { BankConnection } from '../connection.ts';
 import type { Notes } from '../notes.ts';
 import { CallFailed } from '../wire/outcome.ts';
@@ -12,14 +13,14 @@ export interface RegistrarOptions {
   pixKey: string | null;
   /** Null: nothing is registered. */
   webhookUrl: string | null;
-  notes: Pick<Notes, 'keyTaken' | 'keyRefused'>;
+  notes: Pick<Notes, 'keyTaken' | 'keyRefused' | 'webhookTaken' | 'webhookRefused'>;
 }
 
-/** The bank says no, and not to the URL: there is no such key here. */
-function isOfKey(error: unknown): error is CallFailed {
-  if (!(error instanceof CallFailed)) return false;
-  if (error.kind === 'refused') return !error.violated.some((field) => /webhookUrl$/i.test(field));
-  return error.status === 403 || error.status === 404;
+/** What a failure to register is about: the URL that the bank reaches nobody at, the key, which isn't ours, or neither. */
+function isAbout({ kind, status, violated, bankName }: CallFailed): 'url' | 'key' | null {
+  const namesUrl = violated.some((field) => /webhookUrl$/i.test(field)) || /^webhook_/i.test(bankName ?? '');
+  if (kind === 'refused') return namesUrl ? 'url' : 'key';
+  return status === 403 || status === 404 ? 'key' : null;
 }
 
 export class Registrar {
@@ -42,8 +43,12 @@ export class Registrar {
         await this.#register(key, webhookUrl);
         this.#done.add(key);
         notes.keyTaken(key);
+        notes.webhookTaken();
       } catch (error) {
-        if (isOfKey(error)) notes.keyRefused(key, error.message);
+        const about = error instanceof CallFailed ? isAbout(error) : null;
+        const { message } = asError(error);
+        if (about === 'key') notes.keyRefused(key, message);
+        if (about === 'url') notes.webhookRefused(webhookUrl, message);
         failures.push(error);
       }
     }

@@ -10,6 +10,7 @@ export class Breaker {
   readonly #elapsed: () => number;
   readonly #probeEveryMs: number;
   #failures = 0;
+  #openSince = 0;
   #probedAt = 0;
 
   /** `scale` of the waits between probes; `elapsed` is a clock that never steps, ms. */
@@ -20,6 +21,11 @@ export class Breaker {
 
   get isOpen(): boolean {
     return this.#failures >= FAILURES;
+  }
+
+  /** For how long it has been open, ms; 0 where it isn't. */
+  get openMs(): number {
+    return this.isOpen ? this.#elapsed() - this.#openSince : 0;
   }
 
   /** Whether a call may be made now. While open, whoever is told so makes the probe. */
@@ -39,6 +45,8 @@ export class Breaker {
   /** A failure that was surely the bank's. */
   failed(): void {
     this.#failures += 1;
-    if (this.#failures === FAILURES) this.#probedAt = this.#elapsed();
+    if (this.#failures !== FAILURES) return;
+    this.#openSince = this.#elapsed();
+    this.#probedAt = this.#openSince;
   }
 }

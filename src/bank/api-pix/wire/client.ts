@@ -17,11 +17,11 @@ import {
   isNotFound,
   type RawAnswer,
 } from './outcome.ts';
+import { Quiet } from './quiet.ts';
 import type { Token, Tokens } from './token.ts';
 
-/** A bank that asks to be left alone for longer is tried again all the same. */
-const QUIET_MS_MAX = 600_000;
-const QUIET_MS_WITHOUT_WORD = 1_000;
+/** Why calls are held back, and for how long in all: by the bank's word (of this call, or of `token`), or since it is away. */
+export type Held = { by: 'limit'; call: string; ms: number } | { by: 'away'; ms: number };
 
 /** A call that has ended, for metrics and logs: it names no key, document or id. */
 export interface CallEnded {
@@ -33,6 +33,8 @@ export interface CallEnded {
   concern: Concern | null;
   /** What went wrong; empty where nothing did. */
   message: string;
+  /** Null where calls go through. */
+  held: Held | null;
 }
 
 export interface Call {
@@ -64,8 +66,8 @@ export class BankClient {
   readonly tokens: Tokens;
   readonly breaker: Breaker;
   readonly #options: ClientOptions;
-  /** Until when the bank wants no call of a name, by the clock that never steps. */
-  readonly #quietUntil = new Map<string, number>();
+  /** Calls that the bank doesn't want so often, by their names. */
+  readonly #quiets = new Map<string, Quiet>();
   /** Failures that the breaker knows of: callers who share a request for a token share its failure. */
   readonly #counted = new WeakSet<CallFailed>();
 
@@ -134,6 +136,7 @@ export class BankClient {
       onCall({
         ...{ call: call.name, outcome, ms: elapsed() - begun, status: error?.status ?? null },
         ...{ concern: error?.concern ?? null, message: error?.message ?? '' },
+        held: error === null ? null : this.#held(call),
       });
     try {
       const result = await work();
@@ -170,8 +173,20 @@ export class BankClient {
         dropped += 1;
         this.tokens.drop(token);
       } else if (raw.status === 429) this.#leaveAlone(call, raw);
-      else return raw;
+      else {
+        this.#quiets.get(call.name)?.end();
+        return raw;
+      }
     }
+  }
+
+  #held({ name }: Call): Held | null {
+    const ofCall = { call: name, ms: this.#quiets.get(name)?.wholeMs ?? 0 };
+    const ofToken = { call: 'token', ms: this.tokens.quiet.wholeMs };
+    const longer = ofToken.ms > ofCall.ms ? ofToken : ofCall;
+    if (longer.ms > 0) return { by: 'limit', ...longer };
+    const ms = this.breaker.openMs;
+    return ms > 0 ? { by: 'away', ms } : null;
   }
 
   #token(leftMs: number): Promise<Token> {
@@ -186,8 +201,8 @@ export class BankClient {
 
   /** Waits until the bank wants to be called again. @throws CallFailed where that is too late */
   async #quiet({ name }: Call, leftMs: number): Promise<void> {
-    const waitMs = (this.#quietUntil.get(name) ?? 0) - this.#options.elapsed();
-    if (waitMs <= 0) return;
+    const waitMs = this.#quiets.get(name)?.leftMs ?? 0;
+    if (waitMs === 0) return;
     if (waitMs >= leftMs) {
       const facts = { retryAfterMs: waitMs };
       throw new CallFailed('not-done', 'the bank asks not to be called so often', facts);
@@ -195,10 +210,11 @@ export class BankClient {
     await pause(waitMs);
   }
 
-  #leaveAlone(call: Call, raw: RawAnswer): void {
-    const waitMs = failureOf(raw, this.#options.now()).retryAfterMs ?? QUIET_MS_WITHOUT_WORD;
-    const until = this.#options.elapsed() + Math.min(waitMs, QUIET_MS_MAX);
-    this.#quietUntil.set(call.name, until);
+  #leaveAlone({ name }: Call, raw: RawAnswer): void {
+    const { elapsed, now } = this.#options;
+    const quiet = this.#quiets.get(name) ?? new Quiet(elapsed);
+    this.#quiets.set(name, quiet);
+    quiet.begin(failureOf(raw, now()).retryAfterMs);
   }
 
   #failure(call: Call, raw: RawAnswer): CallFailed {

@@ -4,11 +4,13 @@
  * 1. All callers share one request for it.
  * 2. It is renewed a minute before its end, or at half its life where that is shorter.
  * 3. Without a token the call itself was not made: whatever happened is `not-done`.
+ * 4. A bank that answers 429 isn't asked again before its time.
  */
 
 import { jsonOf, objectOf, textIn, wholeIn } from '../reading.ts';
 import type { Wire } from './exchange.ts';
 import { bankErrorName, CallFailed, type Concern, type RawAnswer, retryAfterMs } from './outcome.ts';
+import { Quiet } from './quiet.ts';
 
 const RENEW_BEFORE_MS = 60_000;
 const DEADLINE_MS = 8_000;
@@ -69,12 +71,15 @@ function refusal(answer: RawAnswer, now: number): CallFailed {
 }
 
 export class Tokens {
+  /** The bank wants no requests for tokens. */
+  readonly quiet: Quiet;
   readonly #options: TokensOptions;
   #token: Token | null = null;
   #asking: Promise<Token> | null = null;
 
   constructor(options: TokensOptions) {
     this.#options = options;
+    this.quiet = new Quiet(options.elapsed);
   }
 
   /** The token in use; null before the first, and after one was dropped. */
@@ -102,6 +107,11 @@ export class Tokens {
 
   async #ask(): Promise<Token> {
     const { line, path, request, elapsed, now } = this.#options;
+    const waitMs = this.quiet.leftMs;
+    if (waitMs > 0)
+      throw new CallFailed('not-done', 'no token: the bank asks not to be asked so often', {
+        retryAfterMs: waitMs,
+      });
     const askedAt = elapsed();
     let answer: RawAnswer;
     try {
@@ -114,6 +124,8 @@ export class Tokens {
         ...(concern === null ? {} : { concern }),
       });
     }
+    if (answer.status === 429) this.quiet.begin(retryAfterMs(answer.retryAfter, now()));
+    else this.quiet.end();
     if (answer.status < 200 || answer.status >= 300) throw refusal(answer, now());
     this.#token = this.#read(answer, askedAt);
     return this.#token;

@@ -117,6 +117,18 @@ export const items: ItemWords = {
     what: `the bank doesn't take the Pix key ${key} for one of this contract's: ${message}`,
     next: 'look at BANK_PIX_KEY, and at the account’s own key (npx pixstate account set --pix-key); npx pixstate bank check',
   }),
+  BANK_WEBHOOK: ({ data: { url, message } }) => ({
+    what: `the bank doesn't take ${url} as the place to call back: ${message}`,
+    next: 'look at BANK_WEBHOOK_URL, and whether the bank reaches it; npx pixstate bank check --fix; payments are found in the list meanwhile',
+  }),
+  BANK_LIMIT: ({ data: { call, minutes } }) => ({
+    what: `the bank wants no ${call} for ${minutes} minutes: these calls are held back`,
+    next: 'ask the bank for a higher limit; calls are made again when its time is over, and the item goes once they go through',
+  }),
+  BANK_AWAY: ({ since, data: { call, message } }) => ({
+    what: `the bank has been away for minutes at ${since}, and calls are held back; the last one, ${call}: ${message}`,
+    next: 'ask the bank; npx pixstate bank check; the bank is tried all the time, and the item goes once it answers',
+  }),
   BANK_CERTIFICATE_EARLY: certificate('is good only from'),
   BANK_CERTIFICATE_EXPIRED: certificate('has expired at'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({

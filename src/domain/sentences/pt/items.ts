@@ -130,6 +130,18 @@ export const items: ItemWords = {
     what: `o banco não aceita a chave Pix ${key} como uma deste contrato: ${message}`,
     next: 'confira BANK_PIX_KEY e a chave da própria conta (npx pixstate account set --pix-key); npx pixstate bank check',
   }),
+  BANK_WEBHOOK: ({ data: { url, message } }) => ({
+    what: `o banco não aceita ${url} como endereço das notificações: ${message}`,
+    next: 'confira BANK_WEBHOOK_URL e se o banco chega até lá; npx pixstate bank check --fix; enquanto isso, os pagamentos são achados na lista',
+  }),
+  BANK_LIMIT: ({ data: { call, minutes } }) => ({
+    what: `o banco não quer ${call} por ${minutes} minutos: essas chamadas estão retidas`,
+    next: 'peça ao banco um limite maior; as chamadas voltam quando o prazo dele acabar, e o item sai da lista quando passarem',
+  }),
+  BANK_AWAY: ({ since, data: { call, message } }) => ({
+    what: `em ${since} o banco já não respondia havia minutos, e as chamadas estão retidas; a última, ${call}: ${message}`,
+    next: 'pergunte ao banco; npx pixstate bank check; o banco é tentado o tempo todo, e o item sai da lista quando ele responder',
+  }),
   BANK_CERTIFICATE_EARLY: certificate('só vale a partir de'),
   BANK_CERTIFICATE_EXPIRED: certificate('venceu em'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
