@@ -1,0 +1,177 @@
+/** What is decided about refunds, parts that the bank takes back, and returns of cashouts (additions). */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Charge } from '../../src/domain/transactions.ts';
+import type { Answer } from '../../src/engine/commands.ts';
+import { adjustment, charge, Ledger, message, pay, payment, refund, transfer, uuid } from './support.ts';
+import { given } from './support-scenario.ts';
+
+const s = suite('decide: refunds');
+
+const [A, B, C] = [uuid(1), uuid(2), uuid(3)];
+const R = uuid(9);
+const DAY_MS = 24 * 3_600_000;
+
+function answerOf(ledger: Ledger, amount: number | null, n = 999): Answer | undefined {
+  return ledger.commit(refund(A, uuid(n), amount))[0]?.answer;
+}
+
+function paidLedger(amount = 10_000): Ledger {
+  const ledger = new Ledger();
+  ledger.commit(adjustment(1_000_000), charge(A, { amount }), pay(A, 1, {}, amount));
+  return ledger;
+}
+
+s(
+  'a hundred refunds that the API ordered are enough, failed ones too; the bank’s own are none of them',
+  () => {
+    const ledger = paidLedger();
+    ledger.commit(message(A, 'REFUND', { amount: 1 }));
+    for (let n = 0; n < 100; n += 1) {
+      const refundId = uuid(100 + n);
+      assert.is(ledger.commit(refund(A, refundId, 1))[0]?.answer.kind, 'applied', `number ${n + 1}`);
+      ledger.commit(message(A, 'REFUND_FAILED', { refundId }));
+    }
+    const answer = answerOf(ledger, 1);
+    assert.is(answer?.kind, 'notRefundable');
+    assert.match(answer?.kind === 'notRefundable' ? answer.reason : '', '100 refunds already');
+  },
+);
+
+s('a charge may be refunded for 90 times 24 hours from its paidAt', () => {
+  const paidAt = Date.parse(payment(1).paidAt);
+  for (const [laterMs, kind] of [
+    [90 * DAY_MS, 'applied'],
+    [90 * DAY_MS + 1, 'notRefundable'],
+  ] as const) {
+    const ledger = paidLedger();
+    ledger.now = paidAt + laterMs;
+    assert.is(answerOf(ledger, 1)?.kind, kind);
+  }
+});
+
+s(
+  'the state comes before the amount, and what is pending is held: 409 of a refunded one, at most 0 of a held one',
+  () => {
+    const ledger = paidLedger();
+    ledger.commit(refund(A, R));
+    assert.equal(answerOf(ledger, null), { kind: 'refundTooLarge', most: 0 });
+    ledger.commit(message(A, 'REFUND_DONE', { refundId: R }));
+    assert.is(ledger.status(A), 'refunded');
+    assert.is(answerOf(ledger, 99_999)?.kind, 'notRefundable');
+  },
+);
+
+s('a completion where less stands than its refund is taken, and an ALARM', () => {
+  for (const [took, standing] of [
+    [10_000, 0],
+    [9_000, 1_000],
+  ] as const) {
+    const { ledger, entries } = given(
+      adjustment(1_000_000),
+      charge(A),
+      pay(A, 1),
+      refund(A, R, 5_000),
+      message(A, 'CHARGEBACK', { amount: took }),
+    )
+      .when(message(A, 'REFUND_DONE', { refundId: R }))
+      .gives({ answers: ['applied'], attention: ['return'] });
+    const { attention = null } = entries[0] ?? {};
+    assert.is(attention?.code, 'REFUNDED_TOO_MUCH');
+    assert.match(attention?.what ?? '', 'ALARM');
+    assert.equal(attention?.data, { refundId: R, standing });
+    assert.is(ledger.balances.clearing, 0);
+  }
+});
+
+s('of a refund that has ended the same outcome is known, another is refused and recorded', () => {
+  const outcome = (type: string, returnId?: string) =>
+    message(A, type, { refundId: R, ...(returnId === undefined ? {} : { returnId }) });
+  const ordered = () => given(adjustment(1_000_000), charge(A), pay(A, 1), refund(A, R, 5_000));
+  const refused = { answers: ['refused'], entries: 1, attention: ['refused'], events: [] };
+  ordered()
+    .and(outcome('REFUND_DONE', 'D1'))
+    .when(outcome('REFUND_DONE', 'D1'), outcome('REFUND_DONE'))
+    .gives({ answers: ['repeated', 'repeated'], entries: 0 });
+  ordered().and(outcome('REFUND_DONE', 'D1')).when(outcome('REFUND_DONE', 'D2')).gives(refused);
+  ordered().and(outcome('REFUND_DONE', 'D1')).when(outcome('REFUND_FAILED')).gives(refused);
+  const { entries } = ordered().and(outcome('REFUND_FAILED')).when(outcome('REFUND_DONE')).gives(refused);
+  assert.match(entries[0]?.attention?.what ?? '', 'ALARM');
+});
+
+s('whoever takes the last standing cent names the state, in the entry of the part', () => {
+  const paid = () => given(adjustment(1_000_000), charge(A), pay(A, 1));
+  for (const [type, part, state] of [
+    ['REFUND', 'refund.completed', 'refunded'],
+    ['CHARGEBACK', 'chargeback.booked', 'chargedback'],
+  ] as const) {
+    paid()
+      .and(message(A, type, { amount: 4_000 }))
+      .when(message(A, type, { amount: 6_000 }))
+      .gives({ entries: 1, events: [part, `pix-in.${state}`], states: { [A]: state } });
+    // One message for the whole amount is no part.
+    paid()
+      .when(message(A, type))
+      .gives({ entries: 1, events: [`pix-in.${state}`], states: { [A]: state } });
+  }
+  paid()
+    .and(refund(A, R))
+    .when(message(A, 'REFUND_DONE', { refundId: R }))
+    .gives({ entries: 1, events: ['refund.completed', 'pix-in.refunded'], states: { [A]: 'refunded' } });
+});
+
+s('a pending refund stands for the bank, and a protest changes none', () => {
+  given(adjustment(1_000_000), charge(A), pay(A, 1), refund(A, R), message(A, 'PROTEST'))
+    .when(message(A, 'CHARGEBACK', { amount: 4_000 }))
+    .gives({ answers: ['applied'], states: { [A]: 'in_protest' }, events: ['chargeback.booked'] });
+  given(adjustment(1_000_000), charge(A), pay(A, 1), refund(A, R, 1_000), message(A, 'PROTEST'))
+    .when(message(A, 'REFUND_DONE', { refundId: R }), message(A, 'DISMISS'))
+    .gives({ answers: ['applied', 'applied'], states: { [A]: 'paid' } });
+});
+
+s('an entry stores the one refund that changed', () => {
+  const ledger = paidLedger();
+  for (let n = 0; n < 3; n += 1) ledger.commit(refund(A, uuid(20 + n), 100));
+  ledger.commit(message(A, 'REFUND_DONE', { refundId: uuid(21) }));
+  const context = ledger.entries.at(-1)?.entry.snapshot?.context ?? {};
+  const names = Object.keys(context).filter((name) => name.startsWith('refund:'));
+  assert.equal(names, [`refund:${uuid(21)}`]);
+  const all = Object.keys(ledger.record(A).snapshot.context as Charge);
+  assert.is(all.filter((name) => name.startsWith('refund:')).length, 3);
+});
+
+s('of money that comes back the fee stays ours, and a return counts once in the account', () => {
+  const back = (transaction: string, amount: number) =>
+    message(transaction, 'RETURN', { returnId: 'D1', amount });
+  const { ledger } = given(adjustment(10_000), transfer(B), transfer(C))
+    .and(message(B, 'SETTLE'), message(C, 'SETTLE'))
+    .when(back(B, 1_000), back(C, 1_000), back(C, 1))
+    .gives({ answers: ['applied', 'repeated', 'refused'], available: 10_000 - 2 * 1_050 + 1_000 });
+  assert.is(ledger.balances.fees, 100);
+});
+
+s('a return of a cashout that isn’t completed is refused and recorded', () => {
+  for (const before of [[], ['START'], ['FAIL'], ['REJECT'], ['CANCEL']]) {
+    given(adjustment(10_000), transfer(B), ...before.map((type) => message(B, type)))
+      .when(message(B, 'RETURN', { returnId: 'D1', amount: 1 }))
+      .gives({ answers: ['refused'], entries: 1, attention: ['refused'], events: [] });
+  }
+});
+
+s('what later words change has ended all the same: nothing of it is due', () => {
+  const ledger = paidLedger();
+  ledger.commit(message(A, 'REFUND'));
+  ledger.commit(transfer(B), message(B, 'SETTLE'));
+  for (const id of [A, B]) assert.is(ledger.record(id).final, true);
+  assert.equal(ledger.record(A).timers, []);
+});
+
+s('a key of a charge stays taken whatever becomes of it', () => {
+  for (const end of ['CANCEL', 'EXPIRE', 'FAIL']) {
+    given(charge(A, { idempotencyKey: 'k' }), message(A, end))
+      .when(charge(B, { idempotencyKey: 'k' }))
+      .gives({ answers: ['duplicateKey'], entries: 0 });
+  }
+});
+
+s.run();
