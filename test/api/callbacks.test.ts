@@ -190,6 +190,12 @@ test('invalid: no such type, or a required part of data missing or malformed', a
     message(cashout, 'SETTLE', { paidAt: paidAt ?? '' }),
     message(cashout, 'SETTLE', { endToEndId: newEndToEndId(), paidAt: 'yesterday' }),
     message(cashout, 'FAIL', { endToEndId: 'E1' }),
+    message(cashout, 'RETURN', { returnId: 'D1' }),
+    message(cashout, 'RETURN', { amount: 1 }),
+    message(cashout, 'RETURN', { returnId: 'X1', amount: 1 }),
+    message(id, 'REFUND_ORDER', { refundId: unknownId, amount: 1, returned: 0 }),
+    message(id, 'REFUND_DONE', {}),
+    message(id, 'REFUND_FAILED', { refundId: 'r1' }),
   ];
   const results = await callback(server, invalid);
   for (const [n, result] of results.entries()) {

@@ -1,6 +1,6 @@
 /** Refunds, cancelling, keys of charges and what the bank says later, over HTTP (additions). */
 import * as assert from 'uvu/assert';
-import { cliJson } from '../support/cli.ts';
+import { cli, cliJson } from '../support/cli.ts';
 import { type Client, merchant, type Reply } from '../support/client.ts';
 import {
   expectError,
@@ -284,6 +284,90 @@ test('a charge that waits is canceled, once', async ({ client, other }) => {
     [at(refused, 'status'), at(refused, 'allowed')],
     ['paid', ['REFUND', 'CHARGEBACK', 'PROTEST']],
   );
+});
+
+test('the texts of refunds and charges keep to their lengths, and a request that failed leaves its key free', async ({
+  client,
+}) => {
+  const id = await paid(client);
+  const long = 'x'.repeat(255);
+  for (const key of ['', `${long}x`, 'a\nb'])
+    for (const path of ['/pix-in', `/pix-in/${id}/refunds`])
+      expectInvalidFields(await client.post(path, { amount: 100, idempotencyKey: key }), ['idempotencyKey']);
+  for (const reason of ['', 'x'.repeat(141), 'a\nb'])
+    expectInvalidFields(await refund(client, id, { reason }), ['reason']);
+  for (const amount of [0, 1.5, '1']) expectInvalidFields(await refund(client, id, { amount }), ['amount']);
+  const key = { idempotencyKey: long };
+  expectInvalidFields(await refund(client, id, { ...key, amount: 99_999 }), ['amount']);
+  const waiting = text(await charge(client), 'id');
+  expectError(await refund(client, waiting, key), 409, 'REFUND_NOT_POSSIBLE');
+  expectInvalidFields(await client.post('/pix-in', { ...key, amount: 1 }), ['amount']);
+  await refunded(client, id, { ...key, amount: 100, reason: 'x'.repeat(140) });
+  expectStatus(await client.post('/pix-in', { ...key, amount: 100 }), 201);
+});
+
+test('no door takes the API’s own order of a refund, and outcomes name their refund at each', async ({
+  server,
+  client,
+}) => {
+  const id = await paid(client);
+  const before = await client.balance();
+  const order = { refundId: unknownId, amount: 100, returned: 0, idempotencyKey: null, reason: null };
+  expectInvalidFields(await tell(client, id, 'REFUND_ORDER', order), ['type']);
+  const sent = await cli(server, ['send', id, 'REFUND_ORDER', '--data', JSON.stringify(order), '--json']);
+  assert.is(sent.code, 2, sent.stdout);
+  for (const type of ['REFUND_DONE', 'REFUND_FAILED']) {
+    expectInvalidFields(await tell(client, id, type, {}), ['data.refundId']);
+    assert.is((await cli(server, ['send', id, type, '--json'])).code, 2);
+    expectError(await tell(client, id, type, { refundId: unknownId }), 409, 'MESSAGE_NOT_ACCEPTED');
+  }
+  assert.is(await client.balance(), before);
+});
+
+test('what goes out of a refund belongs to its charge: its header, its ids, its deliveries again', async ({
+  server,
+}) => {
+  const receiver = await startReceiver();
+  try {
+    receiver.answer('/hook', () => ({ status: 404 }));
+    const own = await merchant(server, ['--webhook-url', `${receiver.url()},pix-in.*,refund.*`]);
+    const id = await paid(own);
+    const part = await refunded(own, id, { amount: 100 });
+    await ended(own, text(part, 'id'), 'completed');
+    const events = await receiver.waitForCount('/hook', 4, 10_000);
+    assert.equal(new Set(events.map(({ headers }) => headers['x-transaction-id'])), new Set([id]));
+    const ids = events.map(({ json }) => text(json, 'id')).sort();
+    const counted = ['00', '01', '02', '03'].map((count) => `evt_${id.replaceAll('-', '')}${count}`);
+    assert.equal(ids, counted);
+    await until(async () => {
+      const { data = [] } = (await own.get(`/webhooks?transactionId=${id}`)).body as { data?: Json[] };
+      return data.length === 4 && data.every((one) => text(one, 'status') === 'rejected');
+    }, 10_000);
+    const again = await cliJson(server, ['deliveries', 'retry', id]);
+    assert.is(list(again, 'retried').length, 4);
+  } finally {
+    await receiver.close();
+  }
+});
+
+test('a refund that the sandbox was to end is ended after a crash, once', async () => {
+  const server = await startServer({ env: { SANDBOX_DELAY_MS: '1000' } });
+  try {
+    const client = await merchant(server, ['--balance', '1000']);
+    const id = await paid(client);
+    const part = text(await refunded(client, id, { amount: 100 }), 'id');
+    await server.kill();
+    await server.restart();
+    await ended(client, part, 'completed');
+    const entries = list(await cliJson(server, ['inspect', id]), 'entries');
+    const told = entries.filter((entry) => at(entry, 'message.type') === 'REFUND_DONE');
+    assert.equal(
+      told.map((entry) => at(entry, 'message.id')),
+      [`sandbox:${part}`],
+    );
+  } finally {
+    await server.stop();
+  }
 });
 
 test('a key makes one charge', async ({ client, other }) => {
