@@ -69,10 +69,10 @@ export class Timers {
     }
   }
 
-  /** A bank that can be asked may know of a payment that has not reached us. */
+  /** A bank that can be asked may know of a payment that has not reached us. What waits for no timer costs no question. */
   async #askBank(record: TransactionRecord): Promise<void> {
     const { bank, payments, now } = this.#options;
-    if (!bank.canBeAsked || record.final) return;
+    if (!bank.canBeAsked || record.final || record.timers.length === 0) return;
     for (const message of (await bank.query(record, now())) ?? [])
       await payments.tell(record, message, 'bank');
   }

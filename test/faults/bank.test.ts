@@ -334,6 +334,16 @@ test('a bank that knows of a payment is heard before a charge expires', async ()
   assert.is(await balanceOf(scene), BALANCE + 9_900);
 });
 
+test('a charge that was paid before its time costs no question when that comes', async () => {
+  const scene = await open();
+  const { process, bank, account } = scene;
+  const record = applied(await createCharge(process, account, 60));
+  applied(await tell(scene, record, paid(), 'bank'));
+  await sweeps(scene, 3, MINUTE_MS);
+  assert.equal(bank.queried, []);
+  assert.is(await statusOf(scene, record.id), 'paid');
+});
+
 test('a bank that can not be asked keeps a charge from expiring, until it can', async () => {
   const scene = await open();
   const { process, bank, account } = scene;
