@@ -1,7 +1,8 @@
 /**
  * `npm run bench:bank [-- --payments 100000]`: what a real bank's protocol costs, with the bank of the tests over TLS
- * beside it: charges that are registered there, callbacks of 500 elements, and `bank reconcile` over all that was paid,
- * with the server's memory meanwhile.
+ * beside it: charges that are registered there, also 200 at once while it takes 300 ms for each, callbacks of 500
+ * elements, and `bank reconcile` over all that was paid, with the server's memory meanwhile. It fails where a bound
+ * doesn't hold.
  *
  * It doesn't measure a bank: this one answers at once, on the same cores.
  */
@@ -20,11 +21,16 @@ import { memoryMb } from './usage.ts';
 const ACCOUNTS = 16;
 const CLIENTS = 32;
 const ELEMENTS = 500;
+const AT_ONCE = 200;
+const SLOW_MS = 300;
 const AMOUNT = 5_000;
 const SAMPLE_MS = 50;
 const HOUR_MS = 3_600_000;
 /** A machine that is busy with other things takes long. */
 const RECONCILED_MS = 600_000;
+
+/** What is promised: of 200 charges at once two rounds of 100 calls, and as much again; the others as they are said. */
+const BOUNDS = { atOnceS: 4 * (SLOW_MS / 1_000), callbackMs: 1_000, reconcileS: 120, rssMb: 300 };
 
 const { values } = parseArgs({ options: { payments: { type: 'string', default: '100000' } } });
 const count = Number(values.payments);
@@ -46,6 +52,19 @@ async function create(owners: readonly Merchant[]): Promise<{ ids: string[]; net
   };
   await Promise.all(Array.from({ length: CLIENTS }, one));
   return { ids, net };
+}
+
+/** Charges at once at a bank that takes its time; each answer's time, ms. */
+async function createAtOnce(bank: FakeBank, owners: readonly Merchant[]): Promise<number[]> {
+  bank.fault('PUT cob', { kind: 'slow', ms: SLOW_MS }, AT_ONCE);
+  const one = async (index: number): Promise<number> => {
+    const started = performance.now();
+    const reply = await owners[index % owners.length]?.post('/pix-in', { amount: AMOUNT });
+    if (reply?.status !== 201) throw new Error(`a charge was answered ${reply?.status}`);
+    return performance.now() - started;
+  };
+  const times = await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => one(index)));
+  return times.sort((a, b) => a - b);
 }
 
 /** Each charge is paid at the bank, which calls back; the times that the door took, ms. */
@@ -111,6 +130,7 @@ async function measure(bank: FakeBank, server: Server): Promise<void> {
   const creating = await timed(async () => {
     ({ ids, net } = await create(owners));
   });
+  const atOnce = await createAtOnce(bank, owners);
   let doors: number[] = [];
   const booking = await timed(async () => {
     doors = await pay(bank, server, ids);
@@ -121,17 +141,34 @@ async function measure(bank: FakeBank, server: Server): Promise<void> {
   const reconciling = await timed(async () => {
     peak = await peakOf(server.pid, () => reconcile(server));
   });
-  const ms = (part: number): string =>
-    (doors[Math.min(doors.length - 1, Math.floor(doors.length * part))] ?? 0).toFixed(0);
+  const ms = (times: readonly number[], part: number): number =>
+    times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
+  const both = (times: readonly number[]): string =>
+    `${ms(times, 0.5).toFixed(0)}, ${ms(times, 1).toFixed(0)}`;
   printTable([
     ['what', 'figure'],
     ['payments', String(count)],
     ['charges registered a second', (count / creating).toFixed(0)],
-    [`callbacks of ${ELEMENTS} elements, ms: median, longest`, `${ms(0.5)}, ${ms(1)}`],
+    [`${AT_ONCE} charges at once, ${SLOW_MS} ms at the bank, ms: median, longest`, both(atOnce)],
+    [`callbacks of ${ELEMENTS} elements, ms: median, longest`, both(doors)],
     ['payments booked a second', (count / booking).toFixed(0)],
     ['bank reconcile, s', reconciling.toFixed(1)],
     ['RssAnon of the server, MB: before, peak', `${before.toFixed(0)}, ${peak.toFixed(0)}`],
   ]);
+  expectBounds({
+    atOnceS: ms(atOnce, 1) / 1_000,
+    callbackMs: ms(doors, 1),
+    reconcileS: reconciling,
+    rssMb: peak,
+  });
+}
+
+function expectBounds(measured: typeof BOUNDS): void {
+  for (const name of Object.keys(BOUNDS) as (keyof typeof BOUNDS)[]) {
+    if (measured[name] <= BOUNDS[name]) continue;
+    console.error(`${name}: ${measured[name].toFixed(1)} is more than ${BOUNDS[name]}`);
+    process.exitCode = 1;
+  }
 }
 
 const bank = await FakeBank.start({});

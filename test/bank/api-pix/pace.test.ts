@@ -1,0 +1,50 @@
+/** How long a bank is waited for. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ApiPixBank } from '../../../src/bank/api-pix/bank.ts';
+import { backoffMs } from '../../../src/engine/bank.ts';
+import { chargeOrder, failsAs, Scene } from './scene.ts';
+
+const test = suite('pace of a bank');
+let scene: Scene;
+
+test.before(async () => {
+  scene = await Scene.make();
+});
+test.after(() => scene.end());
+
+const never = async (): Promise<never> => {
+  throw new Error('nobody asks here');
+};
+
+test('questions begin after 2 s, and are never further apart than 10 minutes', () => {
+  const { pace } = new ApiPixBank({
+    ...{ connection: scene.us, settings: scene.settings(), transaction: never, account: never },
+    ...{ due: { settle: never }, now: () => 0 },
+    notes: { unread: never, unknownThere: never, heard: never, keyTaken: () => {}, keyRefused: () => {} },
+  });
+  const waits = Array.from({ length: 12 }, (_, tries) => backoffMs(pace, tries));
+  assert.equal(waits.slice(0, 4), [2_000, 4_000, 8_000, 16_000]);
+  assert.equal(waits.slice(-3), [600_000, 600_000, 600_000]);
+  assert.is(pace.refusalMs, 60_000, 'a refused repeat counts a minute later');
+  assert.is(pace.expiryGraceMs, 60_000);
+  assert.ok(pace.callMs < 29_000, 'a request waits no longer');
+});
+
+test('a charge is registered, or given up, within 20 s', async () => {
+  const { bank, us } = scene;
+  const unknown = '{"type":"https://x/CobNaoEncontrado","title":"x","status":404}';
+  bank.fault('PUT cob', { kind: 'hang' }, 2);
+  bank.fault('GET cob', { kind: 'answer', status: 404, body: unknown });
+  bank.fault('GET cob', { kind: 'hang' });
+  const begun = performance.now();
+  await failsAs('unknown', us.charges.register(chargeOrder()));
+  const ms = performance.now() - begun;
+  assert.ok(ms > 15_000 && ms < 20_000, `${ms} ms`);
+  assert.equal(
+    bank.seen.filter(({ call }) => call !== 'token').map(({ call }) => call),
+    ['PUT cob', 'GET cob', 'PUT cob', 'GET cob'],
+  );
+});
+
+test.run();

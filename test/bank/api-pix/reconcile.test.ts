@@ -1,0 +1,148 @@
+/** Reconciliation's own turns, day by day and week by week, on a clock that the test sets. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ApiPixBank } from '../../../src/bank/api-pix/bank.ts';
+import { Notes } from '../../../src/bank/api-pix/notes.ts';
+import { Reconciler } from '../../../src/bank/api-pix/reconciling/reconcile.ts';
+import { DAY_MS } from '../../../src/bank/api-pix/reconciling/windows.ts';
+import type { Account } from '../../../src/domain/account.ts';
+import { question } from '../../../src/engine/store/due.ts';
+import {
+  applied,
+  createCharge,
+  openAccount,
+  openProcess,
+  type Process,
+  stored,
+} from '../../faults/in-process.ts';
+import { OUR_KEY } from '../../support/bank/bank.ts';
+import type { FakePayment } from '../../support/bank/state.ts';
+import { MemoryState } from '../../support/memory-store/state.ts';
+import { Scene } from './scene.ts';
+
+const test = suite('reconciliation');
+
+class World {
+  readonly clock = { ms: Date.now() };
+  readonly scene: Scene;
+  readonly process: Process;
+  readonly reconciler: Reconciler;
+  account: Account | null = null;
+
+  private constructor(scene: Scene) {
+    this.scene = scene;
+    const settings = scene.settings({ BANK_RETRY_SCALE: '0.001' });
+    const around = (): Process => this.process;
+    const now = (): number => this.clock.ms;
+    const notes = new Notes({
+      note: (items) => around().engine.note(items),
+      withdraw: (keys) => around().engine.withdraw(keys),
+      attention: { page: (...args) => around().store.attention.page(...args), find: async () => [] },
+      ...{ now, retryScale: 1 },
+    });
+    const bank = new ApiPixBank({
+      ...{ connection: scene.us, settings, now, notes },
+      account: (id) => around().store.accounts.get(id),
+      transaction: (id) => around().store.journal.transaction(id),
+      due: { settle: (settlements) => around().store.due.settle(settlements) },
+    });
+    this.process = openProcess({ state: new MemoryState(), clock: this.clock, bank, fresh: true });
+    const { journal, due, marks } = this.process.store;
+    this.reconciler = new Reconciler({
+      ...{ connection: scene.us, journal, due, marks, notes, now, retryScale: 0.001 },
+    });
+  }
+
+  static async make(): Promise<World> {
+    const world = new World(await Scene.make());
+    world.account = await openAccount(world.process, world.clock, 0);
+    return world;
+  }
+
+  async sweep(laterMs = 1_000): Promise<void> {
+    this.clock.ms += laterMs;
+    await this.process.beat();
+    await this.process.sweep();
+  }
+
+  /** A charge that was paid, and credited. */
+  async paid(at = Date.now()): Promise<{ id: string; payment: FakePayment }> {
+    if (this.account === null) throw new Error('there is no account');
+    const { id, account } = applied(await createCharge(this.process, this.account));
+    const txid = id.replaceAll('-', '');
+    const payment = this.scene.bank.state.pay({ txid, amount: '100.00', key: OUR_KEY, at });
+    await this.process.store.due.settle([{ claim: null, next: question(account, id, this.clock.ms) }]);
+    await this.sweep();
+    assert.is(await this.status(id), 'paid');
+    return { id, payment };
+  }
+
+  async status(id: string): Promise<string> {
+    return (await stored(this.process, id)).snapshot.value;
+  }
+
+  async codes(): Promise<(string | null)[]> {
+    return (await this.process.store.attention.page({}, null, 100)).map(({ code }) => code);
+  }
+}
+
+test('once a day what the journal has and the bank doesn’t list is an item', async () => {
+  const world = await World.make();
+  try {
+    const { payment } = await world.paid();
+    await world.sweep(10_000);
+    await world.reconciler.run();
+    assert.equal(await world.codes(), []);
+    world.scene.bank.state.payments.delete(payment.endToEndId);
+    world.clock.ms += DAY_MS / 2;
+    await world.reconciler.run();
+    assert.equal(await world.codes(), [], 'not before a day is over');
+    world.clock.ms += DAY_MS / 2;
+    await world.reconciler.run();
+    assert.equal(await world.codes(), ['BOOKING_UNLISTED']);
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('once a week a return of an old payment is found, and asked about', async () => {
+  const world = await World.make();
+  try {
+    const { id, payment } = await world.paid(Date.now() - 80 * DAY_MS);
+    await world.sweep(10_000);
+    await world.reconciler.run();
+    const taken = { id: 'M1', rtrId: 'D1', valor: '100.00', natureza: 'MED_FRAUDE', at: Date.now() };
+    payment.returns.push({ ...taken, status: 'DEVOLVIDO' });
+    for (let day = 1; day < 7; day += 1) {
+      await world.sweep(DAY_MS);
+      await world.reconciler.run();
+    }
+    await world.sweep();
+    assert.is(await world.status(id), 'paid');
+    await world.sweep(DAY_MS);
+    await world.reconciler.run();
+    await world.sweep();
+    assert.is(await world.status(id), 'chargedback');
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('what the bank lists and nobody told of is asked about in the next turn', async () => {
+  const world = await World.make();
+  try {
+    const { id } = await world.paid();
+    const txid = id.replaceAll('-', '');
+    const second = world.scene.bank.state.pay({ txid, amount: '100.00', key: OUR_KEY });
+    await world.sweep(10_000);
+    await world.reconciler.run();
+    await world.sweep();
+    await world.sweep();
+    assert.is(second.returns.length, 1, 'it goes back');
+    assert.is(await world.status(id), 'paid');
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test.run();
