@@ -99,6 +99,16 @@ export class Returns {
     }
   }
 
+  /** What the bank knows of a return. That it takes no question is no word about the order. @throws CallFailed */
+  async #asked(payment: { endToEndId: string; id: string }): Promise<PaymentReturn | null> {
+    try {
+      return await this.#payments.askReturn(payment);
+    } catch (error) {
+      if (!(error instanceof CallFailed) || error.kind !== 'refused') throw error;
+      throw new CallFailed('unknown', `the bank takes no question about the return: ${error.message}`);
+    }
+  }
+
   /** The return as it stands; ordered where the bank doesn't know it. A refusal that counts is thrown as `refused`. */
   async #returned(
     payment: { endToEndId: string; id: string },
@@ -107,7 +117,7 @@ export class Returns {
     { isFirst, refusedAt }: Attempt,
   ): Promise<PaymentReturn> {
     const payments = this.#payments;
-    const found = isFirst ? null : await payments.askReturn(payment);
+    const found = isFirst ? null : await this.#asked(payment);
     if (found !== null) return found;
     if (refusedAt !== null) throw new CallFailed('refused', 'the bank refuses the return');
     return payments.giveBack(payment, amount, reason);

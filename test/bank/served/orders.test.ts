@@ -10,7 +10,7 @@ import { charge, reaches, transfer } from '../../support/flows.ts';
 import { list, text } from '../../support/json.ts';
 import { endWithin, spawnNode } from '../../support/process.ts';
 import { startServer } from '../../support/server.ts';
-import { until } from '../../support/wait.ts';
+import { sleep, until } from '../../support/wait.ts';
 import { attention, bare, hintPayment, payAt, serve, withServed } from './scene.ts';
 
 const test = suite('a real bank: orders');
@@ -209,6 +209,38 @@ test('a refund is ordered once under its id, and its outcome is the bank’s', a
       return refunds.some((each) => text(each, 'status') === 'failed');
     }, 10_000);
     await expectVerified(server);
+  });
+});
+
+test('a question that the bank refuses says nothing about the return that it is about', async () => {
+  await withServed({}, async (served) => {
+    const { bank, server, client } = served;
+    const created = await charge(client, 5_000);
+    const id = text(created, 'id');
+    const payment = payAt(served, created);
+    await hintPayment(served, payment);
+    await reaches(client, 'pix-in', id, 'paid');
+    const second = payAt(served, created);
+    const refusal = '{"type":"https://x/PixDevolucaoInvalida","title":"x","status":400}';
+    bank.fault('PUT devolucao', { kind: 'cut-after' }, 2);
+    bank.fault('GET devolucao', { kind: 'answer', status: 400, body: refusal }, 12);
+    await hintPayment(served, second);
+    expectStatus(await client.post(`/pix-in/${id}/refunds`, { amount: 1_000 }), 201);
+    // Twice as long as a refusal waits for its question.
+    await sleep(1_500);
+    await until(() => bank.calls('GET devolucao').length > 12, 20_000, 'questions');
+    for (const each of [...payment.returns, ...second.returns]) each.status = 'DEVOLVIDO';
+    await until(async () => {
+      const [refund = null] = list((await client.get(`/pix-in/${id}/refunds`)).body, 'data');
+      assert.is.not(text(refund, 'status'), 'failed');
+      return text(refund, 'status') === 'completed';
+    }, 20_000);
+    assert.equal([payment.returns.length, second.returns.length], [1, 1]);
+    const items = await attention(server, 'return');
+    assert.not.ok(
+      items.some((item) => text(item, 'code') === 'RETURN_FAILED'),
+      JSON.stringify(items),
+    );
   });
 });
 
