@@ -114,7 +114,7 @@ test('a payment with our txid to another key isn’t ours', async () => {
     amount: '12.34',
     key: 'other@example.com',
   });
-  payment.txid = txid;
+  scene.bank.state.rename(payment, txid);
   await sent(shownPayment(payment));
   assert.equal(await asked(order.id), []);
 });

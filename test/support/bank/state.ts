@@ -60,6 +60,8 @@ export class BankState {
   readonly payments = new Map<string, FakePayment>();
   readonly sendings = new Map<string, FakeSending>();
   readonly webhooks = new Map<string, string>();
+  /** Payments of a txid; those that were taken out of `payments` count no more. */
+  readonly #byTxid = new Map<string, FakePayment[]>();
   #made = 0;
 
   /** An id of 32 characters, as end-to-end ids (E) and returns (D) have. */
@@ -78,13 +80,28 @@ export class BankState {
     const { txid = null, amount: valor, key: chave } = payment;
     const made: FakePayment = { endToEndId, txid, valor, chave, at, returns: [] };
     this.payments.set(endToEndId, made);
+    this.#keep(made);
     const charge = this.charges.get(txid ?? '');
     if (charge?.status === 'ATIVA') charge.status = 'CONCLUIDA';
     return made;
   }
 
   paymentsOf(txid: string): FakePayment[] {
-    return [...this.payments.values()].filter((payment) => payment.txid === txid);
+    const all = this.#byTxid.get(txid) ?? [];
+    return all.filter((each) => each.txid === txid && this.payments.get(each.endToEndId) === each);
+  }
+
+  /** The payment bears another txid from now on. */
+  rename(payment: FakePayment, txid: string): void {
+    payment.txid = txid;
+    this.#keep(payment);
+  }
+
+  #keep(payment: FakePayment): void {
+    if (payment.txid === null) return;
+    const all = this.#byTxid.get(payment.txid);
+    if (all === undefined) this.#byTxid.set(payment.txid, [payment]);
+    else all.push(payment);
   }
 }
 
