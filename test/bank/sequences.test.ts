@@ -27,7 +27,7 @@ import { sleep } from '../support/wait.ts';
 const test = suite('a real bank: sequences');
 
 const SEEDS = 40;
-const STEPS = 40;
+const STEPS = 50;
 const BALANCE = 1_000_000;
 const MINUTE_MS = 60_000;
 /** What the bank did is known to its questions only so much later. */
@@ -130,7 +130,7 @@ class World {
   /** The next order of a name meets a fault, more often than not. */
   #spoil(call: string): void {
     const fault = this.#one(OF_ORDERS);
-    if (fault !== undefined && this.#random() < 0.6) this.bank.fault(call, fault);
+    if (fault !== undefined && this.#random() < 0.8) this.bank.fault(call, fault);
   }
 
   #one<Item>(items: readonly Item[]): Item | undefined {
@@ -173,11 +173,13 @@ class World {
     const charge = this.bank.state.charges.get(seen?.id.replaceAll('-', '') ?? '');
     if (charge === undefined || charge.status.startsWith('REMOVIDA')) return;
     const { valor } = charge.body as { valor: { original: string } };
-    const isWrong = this.#random() < 0.25;
+    const isWrong = this.#random() < 0.3;
     // What is wrong, or comes twice, goes back.
     if (isWrong || charge.status === 'CONCLUIDA') this.#spoil('PUT devolucao');
     const amount = isWrong ? '0.77' : valor.original;
     this.bank.state.pay({ txid: charge.txid, amount, key: OUR_KEY });
+    // Most callbacks arrive.
+    if (this.#random() < 0.7) await this.hint(seen);
   }
 
   async #refund(): Promise<void> {
@@ -211,7 +213,7 @@ class World {
     for (const { returns } of this.bank.state.payments.values())
       for (const each of returns)
         if (each.status === 'EM_PROCESSAMENTO' && (all || this.#random() < 0.5))
-          each.status = this.#random() < 0.7 ? 'DEVOLVIDO' : 'NAO_REALIZADO';
+          each.status = this.#random() < 0.6 ? 'DEVOLVIDO' : 'NAO_REALIZADO';
   }
 
   /** Work at the bank goes on in the background: only so long is waited for it. */
@@ -225,14 +227,14 @@ class World {
   async step(): Promise<void> {
     const acts: [number, () => Promise<void> | void][] = [
       [4, () => this.#createCharge()],
-      [4, () => this.#createTransfer()],
-      [4, () => this.#pay()],
-      [3, () => this.#refund()],
+      [5, () => this.#createTransfer()],
+      [9, () => this.#pay()],
+      [5, () => this.#refund()],
       [1, () => this.#cancel()],
-      [4, async () => this.hint(this.#one(await this.records()))],
-      [3, () => this.bankGoesOn(false)],
+      [2, async () => this.hint(this.#one(await this.records()))],
+      [2, () => this.bankGoesOn(false)],
       [5, () => this.bank.fault(this.#one(CALLS) ?? '', this.#one(FAULTS) ?? { kind: 'cut-before' })],
-      [6, () => this.pass(1_000 + Math.floor(this.#random() * 20_000))],
+      [8, () => this.pass(1_000 + Math.floor(this.#random() * 20_000))],
       [2, () => this.#die()],
     ];
     let left = this.#random() * acts.reduce((sum, [weight]) => sum + weight, 0);
