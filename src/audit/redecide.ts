@@ -47,11 +47,12 @@ function sentMessage(record: TransactionRecord, entry: Entry): SentMessage {
   return { kind: 'message', ...sent, data: chartData(record, type, kept as Record<string, unknown>) };
 }
 
-/** What a merchant orders of a charge that exists. */
-function orderOf(transaction: string, { type, data }: Entry['message']): Command {
+/** What a merchant orders of a charge that exists; a refund may be ops' order, too. */
+function orderOf(transaction: string, { type, data, digest, by }: Entry['message']): Command {
   if (type === 'REFUND_ORDER') {
     const { refundId, amount, reason, idempotencyKey } = data as RefundOrderData;
-    return { kind: 'refund', transaction, refundId, amount, reason, idempotencyKey };
+    const ops = by === undefined ? {} : { ops: { digest, by } };
+    return { kind: 'refund', transaction, refundId, amount, reason, idempotencyKey, ...ops };
   }
   return { kind: 'cancel', transaction, reason: (data as ReasonData).reason ?? null };
 }
@@ -73,7 +74,7 @@ function commandOf(before: Before, entry: Entry): Command {
     return {
       ...{ kind: 'returnAgain', transaction, ...(message.data as ReturnAgain), ...signed(message.by) },
     };
-  if (message.door === 'api') return orderOf(transaction, message);
+  if (message.door === 'api' || message.type === 'REFUND_ORDER') return orderOf(transaction, message);
   if (message.door !== 'clock') return sentMessage(before.record, entry);
   if (message.type === 'SUBMIT')
     return { kind: 'submit', transaction, contract: message.data as PayoutContract };

@@ -61,7 +61,7 @@ const LOOSE: Record<string, Check> = {
     typeof value === 'string' && /^[A-Za-z0-9]{1,35}$/.test(value) ? null : 'must be up to 35 of [A-Za-z0-9]',
 };
 
-interface Parts {
+export interface Parts {
   required: readonly string[];
   optional: readonly string[];
 }
@@ -84,6 +84,11 @@ const PARTS: Record<TransactionType, Record<string, Parts>> = {
   },
 };
 
+/** The parts that a message's data may have. */
+export function partsOf(type: TransactionType, message: string): Parts {
+  return PARTS[type][message] ?? REASON;
+}
+
 /**
  * The mistakes in the known parts of a message's data; empty where all is well. `data` is an object whose
  * null parts count as left out. `looseIds`: the bank's ids need not keep to their forms.
@@ -94,7 +99,7 @@ export function checkMessageData(
   data: Record<string, unknown>,
   looseIds = false,
 ): FieldError[] {
-  const { required, optional } = PARTS[type][message] ?? REASON;
+  const { required, optional } = partsOf(type, message);
   const errors: FieldError[] = [];
   for (const name of [...required, ...optional]) {
     const value = data[name] ?? null;
@@ -118,7 +123,7 @@ export function knownParts(
   message: string,
   data: Record<string, unknown>,
 ): MessageData {
-  const { required, optional } = PARTS[type][message] ?? REASON;
+  const { required, optional } = partsOf(type, message);
   const known: Record<string, unknown> = {};
   for (const name of [...required, ...optional]) {
     const value = data[name] ?? null;

@@ -67,7 +67,7 @@ export type Command =
   | { kind: 'submit'; transaction: string; contract?: PayoutContract }
   /** A payment is given back once more, since the bank could not do it before. */
   | ({ kind: 'returnAgain'; transaction: string; by?: By } & ReturnAgain)
-  /** A merchant refunds a charge: `amount` in cents, null for what remains. */
+  /** A merchant refunds a charge, or ops do: `amount` in cents, null for what remains. */
   | {
       kind: 'refund';
       transaction: string;
@@ -75,6 +75,8 @@ export type Command =
       amount: number | null;
       reason: string | null;
       idempotencyKey: string | null;
+      /** Of ops: their id of it is the refund's; `digest` is of what they asked for. */
+      ops?: { digest: string; by: By };
     }
   /** A merchant cancels a charge. */
   | { kind: 'cancel'; transaction: string; reason: string | null }

@@ -28,6 +28,7 @@ import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
 import {
   allowedNow,
+  isBanksAlone,
   judgeOutcome,
   judgeReturn,
   type Refusal,
@@ -177,8 +178,7 @@ function objection(record: TransactionRecord, sent: SoundMessage, c: Circumstanc
     amount !== whole.amount
   )
     return refusalOf('PARTIAL_UNSUPPORTED', { amount, whole: whole.amount });
-  const ofBankAlone = record.type === 'cashout' && (sent.type === 'CANCEL' || sent.type === 'REJECT');
-  return ofBankAlone && record.submitted && sent.door !== 'bank' && !c.everyDoorSpeaks
+  return isBanksAlone(record, sent.type) && sent.door !== 'bank' && !c.everyDoorSpeaks
     ? refusalOf('BANK_ALONE', { message: sent.type })
     : null;
 }

@@ -16,12 +16,13 @@ import type { Bank, BankMessage } from './bank.ts';
 import type { Answer } from './commands.ts';
 import { signed } from './decision.ts';
 import type { Engine, SendOptions } from './engine.ts';
-import { type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
+import { type ChargeRecord, type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
 import { lookUp } from './lookups.ts';
 import {
   type CancelRequest,
   ChargeOrders,
   type ChargeOrdersOptions,
+  type OpsOrder,
   type RefundAnswer,
   type RefundRequest,
 } from './refunds/orders.ts';
@@ -86,7 +87,13 @@ export class Payments {
     this.#options = options;
     const tell: ChargeOrdersOptions['tell'] = (record, message, sendOptions) =>
       this.tell(record, message, 'bank', sendOptions);
-    this.#orders = new ChargeOrders({ ...options, tell });
+    this.#orders = new ChargeOrders({ ...options, tell, cancelAsOps: (...order) => this.#cancel(...order) });
+  }
+
+  async #cancel(record: ChargeRecord, { id, by }: OpsOrder, options: SendOptions): Promise<Answer> {
+    const answer = await this.tell(record, { id, type: 'CANCEL', data: {} }, 'ops', { ...options, by });
+    if (answer.kind === 'malformed') throw new Error('a CANCEL without data was called malformed');
+    return answer;
   }
 
   /**

@@ -42,6 +42,7 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
       wants.transactions.add(command.transaction);
       if (command.idempotencyKey !== null)
         wants.lookups.push({ name: 'refundKey', key: lookupKey(command.idempotencyKey) });
+      if (command.ops !== undefined) wants.lookups.push({ name: 'refund', key: command.refundId });
       break;
     case 'timer':
     case 'submit':

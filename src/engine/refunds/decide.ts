@@ -1,12 +1,21 @@
-/** Decides what merchants order of a charge: to refund it, and to cancel it. Neither leaves an entry where it is refused. */
+/** Decides what merchants and ops order of a charge: to refund it, and to cancel it. Neither leaves an entry where it is refused. */
 
 import type { RefundOrderData } from '../../domain/messages.ts';
 import { isTooOld } from '../../domain/reversals/steps.ts';
 import { MOST_REFUNDS, remainingOf, returnedWith, reversalsOf } from '../../domain/reversals/sums.ts';
+import { refusalText } from '../../domain/sentences/refusals.ts';
 import { take } from '../chart.ts';
 import type { Answer, Command } from '../commands.ts';
-import { answered, type Circumstances, type Decision, done, presentOf, stepEntry } from '../decision.ts';
-import type { ChargeRecord, JournalMessage } from '../journal.ts';
+import {
+  answered,
+  type Circumstances,
+  type Decision,
+  done,
+  presentOf,
+  signed,
+  stepEntry,
+} from '../decision.ts';
+import type { ChargeRecord, JournalMessage, TransactionRecord } from '../journal.ts';
 import { lookupKey } from '../lookups.ts';
 import type { Workspace } from '../workspace.ts';
 import { allowedNow } from './later-words.ts';
@@ -47,18 +56,39 @@ export function refundProblem(
   return debit > 0 && available < debit ? { kind: 'insufficientBalance', available } : null;
 }
 
-/** Orders a refund. The statechart's guard holds the cap: what it doesn't take is explained, never pushed through. */
-export function decideRefund(
+type RefundCommand = Command & { kind: 'refund' };
+
+/** The answer to ops whose id was used before: for the same, or for something else. Null: it wasn't. */
+function usedBefore(
   workspace: Workspace,
-  command: Command & { kind: 'refund' },
-  c: Circumstances,
-): Decision {
+  record: TransactionRecord,
+  { refundId, ops }: RefundCommand,
+): Answer | null {
+  if (ops === undefined) return null;
+  const known = Object.hasOwn(record.messages, refundId) ? record.messages[refundId] : null;
+  if (known === ops.digest) return { kind: 'repeated', record };
+  if (known === null && workspace.lookup('refund', refundId) === null) return null;
+  const reason = refusalText('ID_REUSED', {});
+  return { kind: 'refused', record, reason, allowed: allowedNow(record) };
+}
+
+/** The order as its entry keeps it. */
+function orderMessage(data: RefundOrderData, { refundId, ops }: RefundCommand): JournalMessage {
+  const type = 'REFUND_ORDER';
+  if (ops === undefined) return { data, digest: '', door: 'api', id: '', type };
+  return { ...signed(ops.by), data, digest: ops.digest, door: 'ops', id: refundId, type };
+}
+
+/** Orders a refund. The statechart's guard holds the cap: what it doesn't take is explained, never pushed through. */
+export function decideRefund(workspace: Workspace, command: RefundCommand, c: Circumstances): Decision {
   const stored = workspace.record(command.transaction);
   if (stored === null || stored.type !== 'pix-in') return answered({ kind: 'unknown' });
   const key = command.idempotencyKey;
   const existing = key === null ? null : workspace.lookup('refundKey', lookupKey(key));
   if (existing !== null) return answered({ kind: 'duplicateKey', transaction: existing });
   const record = presentOf(stored, c.charts) as ChargeRecord;
+  const before = usedBefore(workspace, record, command);
+  if (before !== null) return answered(before);
   const { context } = record.snapshot;
   const amount = command.amount ?? remainingOf(context);
   const { refundId, reason } = command;
@@ -74,7 +104,7 @@ export function decideRefund(
   const problem = refundProblem(record, { amount }, c.at, workspace.balances.available);
   if (problem !== null) return answered(problem);
   if (step === null) throw new Error(`the statechart does not take a refund of ${amount} cents`);
-  const message: JournalMessage = { data, digest: '', door: 'api', id: '', type: 'REFUND_ORDER' };
+  const message = orderMessage(data, command);
   return done(workspace, stepEntry(step, { id: record.id, type: 'pix-in', record: stored }, message, c));
 }
 

@@ -51,6 +51,16 @@ export function allowedNow(record: TransactionRecord): string[] {
   });
 }
 
+/** Whether a message to a payout that was submitted is the bank's alone to send. */
+export function isBanksAlone({ type: kind, submitted }: TransactionRecord, type: string): boolean {
+  return kind === 'cashout' && submitted && (type === 'CANCEL' || type === 'REJECT');
+}
+
+/** As `allowedNow`, of what ops may send. `everyDoorSpeaks`: no message is the bank's alone. */
+export function allowedToOps(record: TransactionRecord, everyDoorSpeaks: boolean): string[] {
+  return allowedNow(record).filter((type) => everyDoorSpeaks || !isBanksAlone(record, type));
+}
+
 const DONE_AS = { REFUND_DONE: 'completed', REFUND_FAILED: 'failed' } as const;
 
 /** A refund's outcome that comes once more, or another one. */

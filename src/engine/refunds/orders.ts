@@ -1,19 +1,26 @@
 /**
- * What merchants order of a charge that exists: to refund it, and to cancel it. Refunds are judged before the bank is
+ * What merchants, or ops in their stead, order of a charge that exists: to refund it, and to cancel it. Refunds are judged before the bank is
  * looked at, and once more inside the mailbox, where racers meet.
  */
 import type { Account } from '../../domain/account.ts';
+import type { By } from '../../domain/messages.ts';
 import { refundsOf } from '../../domain/reversals/sums.ts';
 import { type Bank, type BankMessage, BankRefused } from '../bank.ts';
 import { UnreadableSnapshot } from '../chart.ts';
 import type { Answer } from '../commands.ts';
 import { presentOf } from '../decision.ts';
 import type { Engine, SendOptions } from '../engine.ts';
-import type { ChargeRecord, TransactionRecord } from '../journal.ts';
+import { type ChargeRecord, digestOf, type TransactionRecord } from '../journal.ts';
 import { lookUp } from '../lookups.ts';
 import type { JournalReads } from '../store.ts';
 import { refundProblem } from './decide.ts';
 import { allowedNow } from './later-words.ts';
+
+/** Who of ops orders something, and under which id it is done once: of a refund, a UUID that names it. */
+export interface OpsOrder {
+  id: string;
+  by: By;
+}
 
 export interface RefundRequest {
   /** A charge of the account's. */
@@ -22,12 +29,16 @@ export interface RefundRequest {
   amount: number | null;
   reason: string | null;
   idempotencyKey: string | null;
+  /** Absent where the merchant orders it. */
+  ops?: OpsOrder;
 }
 
 export interface CancelRequest {
   /** A charge of the account's. */
   transaction: string;
   reason: string | null;
+  /** Absent where the merchant orders it. */
+  ops?: OpsOrder;
 }
 
 /** `refundId`: of the refund that was made, or has the key. */
@@ -39,6 +50,8 @@ export interface ChargeOrdersOptions {
   bank: Bank;
   /** Books what the bank says. */
   tell(record: ChargeRecord, message: BankMessage, options: SendOptions): Promise<unknown>;
+  /** Cancels by a message of ops. */
+  cancelAsOps(record: ChargeRecord, order: OpsOrder, options: SendOptions): Promise<Answer>;
   now(): number;
   newId(): string;
 }
@@ -53,10 +66,16 @@ export class ChargeOrders {
   /** @throws BankRefused: the bank is known to be unreachable, and nothing is debited. */
   async refund(account: Account, request: RefundRequest, options: SendOptions): Promise<RefundAnswer> {
     const { bank, engine, newId } = this.#options;
-    const { transaction, idempotencyKey } = request;
-    const refundId = newId();
+    const { ops, ...order } = request;
+    const { transaction, amount, idempotencyKey } = order;
+    const refundId = ops?.id ?? newId();
     const record = await this.#charge(account, transaction);
     if (record === null) return { answer: { kind: 'unknown' }, refundId };
+    const by = ops === undefined ? {} : { ops: { by: ops.by, digest: digestOf('REFUND_ORDER', { amount }) } };
+    const command = { kind: 'refund', refundId, ...order, ...by } as const;
+    // Inside, ops are told that their id was used: what it did may be why it couldn't be done now.
+    if (ops !== undefined && Object.hasOwn(record.messages, refundId))
+      return { answer: await engine.send(account.id, command, options), refundId };
     const known = await this.#withKey(account, idempotencyKey);
     if (known !== null) return this.#duplicate(known, idempotencyKey);
     const problem = await this.#problem(account, record, request);
@@ -66,7 +85,7 @@ export class ChargeOrders {
       return racer === null ? { answer: problem, refundId } : this.#duplicate(racer, idempotencyKey);
     }
     if (!bank.reachable()) throw new BankRefused('the bank can not be reached');
-    const answer = await engine.send(account.id, { kind: 'refund', refundId, ...request }, options);
+    const answer = await engine.send(account.id, command, options);
     return answer.kind === 'duplicateKey'
       ? this.#duplicate(answer.transaction, idempotencyKey)
       : { answer, refundId };
@@ -77,21 +96,23 @@ export class ChargeOrders {
    * @throws BankRefused: nothing is changed, or nobody knows
    */
   async cancel(account: Account, request: CancelRequest, options: SendOptions): Promise<Answer> {
-    const { bank, engine, tell } = this.#options;
+    const { bank, engine, tell, cancelAsOps } = this.#options;
+    const { ops, ...order } = request;
+    const send = (): Promise<Answer> => engine.send(account.id, { kind: 'cancel', ...order }, options);
     const stored = await this.#charge(account, request.transaction);
     if (stored === null) return { kind: 'unknown' };
+    if (ops !== undefined && Object.hasOwn(stored.messages, ops.id)) return cancelAsOps(stored, ops, options);
     const record = readable(stored);
     // Inside, ops are told of a snapshot that can't be read.
-    if (record === null) return engine.send(account.id, { kind: 'cancel', ...request }, options);
-    const { value } = record.snapshot;
-    if (value === 'canceled') return { kind: 'repeated', record };
-    if (value !== 'waiting_payment') {
-      const reason = `a pix-in that is ${value} can't be canceled`;
-      return { kind: 'refused', record, reason, allowed: allowedNow(record) };
-    }
+    if (record === null) return send();
+    const done = notWaiting(record);
+    if (done !== null) return done;
     if (!bank.reachable()) throw new BankRefused('the bank can not be reached');
     for (const message of await bank.cancel(stored)) await tell(stored, message, options);
-    return engine.send(account.id, { kind: 'cancel', ...request }, options);
+    if (ops === undefined) return send();
+    // A message that isn't taken has an entry: what the bank has just told is looked at before.
+    const after = (await this.#charge(account, stored.id)) ?? stored;
+    return notWaiting(after) ?? cancelAsOps(after, ops, options);
   }
 
   async #charge(account: Account, id: string): Promise<ChargeRecord | null> {
@@ -118,6 +139,15 @@ export class ChargeOrders {
     if (found === null) throw new Error(`the charge ${transaction} has no refund with the key`);
     return { answer: { kind: 'duplicateKey', transaction }, refundId: found };
   }
+}
+
+/** The answer about a charge that waits for no payment, canceled already or not to be canceled; null: it waits. */
+function notWaiting(record: ChargeRecord): Answer | null {
+  const { value } = record.snapshot;
+  if (value === 'waiting_payment') return null;
+  if (value === 'canceled') return { kind: 'repeated', record };
+  const reason = `a pix-in that is ${value} can't be canceled`;
+  return { kind: 'refused', record, reason, allowed: allowedNow(record) };
 }
 
 /** The charge as the present charts see it; null where they can't read it. */
