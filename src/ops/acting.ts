@@ -6,6 +6,7 @@ import type { By } from '../domain/messages.ts';
 import type { OpsAction } from '../engine/commands.ts';
 import type { Engine } from '../engine/engine.ts';
 import { digestOf } from '../engine/journal.ts';
+import { lookUp } from '../engine/lookups.ts';
 import type { Store } from '../engine/store.ts';
 
 /** Who does something, and under which id. */
@@ -53,15 +54,31 @@ export interface Intent {
   asked: object;
 }
 
+function digestOfIntent({ action, asked }: Intent): string {
+  return digestOf('OPS', { action, asked });
+}
+
+/** Whether an action has its entry in an account's journal already. */
+export async function isRecorded(
+  { store }: Pick<OpsParts, 'store'>,
+  account: string,
+  intent: Intent,
+  { id }: Acting,
+): Promise<boolean> {
+  const mark = await lookUp(store.journal, account, 'adjustment', id);
+  return mark?.startsWith(`${digestOfIntent(intent)} `) === true;
+}
+
 /** Writes an action's entry into an account's journal. @throws ActionRefused */
 export async function record(
   { engine }: Pick<OpsParts, 'engine'>,
   account: string,
-  { action, asked }: Intent,
+  intent: Intent,
   data: object,
   { id, by }: Acting,
 ): Promise<Recorded> {
-  const digest = digestOf('OPS', { action, asked });
+  const { action } = intent;
+  const digest = digestOfIntent(intent);
   const weight = 1024 + JSON.stringify(data).length;
   const answer = await engine.send(account, { kind: 'act', id, action, data, digest, by }, { weight });
   if (answer.kind === 'acted') return { at: answer.at, applied: answer.applied };

@@ -13,7 +13,7 @@ import {
 
 import { revived } from '../webhooks/delivery.ts';
 import { rejectedKey } from '../webhooks/rejected.ts';
-import { type Acting, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
+import { type Acting, isRecorded, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
 
 /** Which deliveries are meant; an option that is left out fits all. */
 export interface RetryFilter {
@@ -30,12 +30,12 @@ export type Retried =
   | { kind: 'noDelivery'; id: string }
   | { kind: 'noEvent'; id: string }
   /** The one delivery that was named is neither dead nor rejected. */
-  | { kind: 'notDead'; id: string; status: DeliveryStatus };
+  | { kind: 'notDead'; id: string; account: string; status: DeliveryStatus };
 
 type Sources = Pick<Store, 'journal' | 'due' | 'attention'>;
 
 /** A delivery that has failed, and where it was to go. */
-interface Failed {
+export interface Failed {
   record: DeliveryRecord;
   url: string;
 }
@@ -53,7 +53,11 @@ function fits({ record, url }: Failed, filter: RetryFilter): boolean {
 }
 
 /** The deliveries start a new round, due now: the server's next sweep takes them up. */
-async function revive({ due, attention }: Sources, failed: readonly Failed[], now: number): Promise<void> {
+export async function revive(
+  { due, attention }: Sources,
+  failed: readonly Failed[],
+  now: number,
+): Promise<void> {
   const records = failed.map(({ record }) => record);
   const settlements = records.flatMap((record): Settlement[] => {
     const next = revived(record, now);
@@ -104,7 +108,7 @@ async function failedOf(
     .filter(hasFailed)
     .map((delivery) => ({ record: delivery, url: urls.get(delivery.id) ?? '' }));
   if (isDelivery && failed.length === 0)
-    return { kind: 'notDead', id, status: progress[0]?.status ?? 'pending' };
+    return { kind: 'notDead', id, account: record.account, status: progress[0]?.status ?? 'pending' };
   return { kind: 'failed', failed };
 }
 
@@ -116,7 +120,7 @@ async function urlsOf({ journal }: Sources, transaction: string): Promise<Map<st
 }
 
 /** All failed deliveries that fit, page by page. */
-async function* fitting(store: Sources, filter: RetryFilter): AsyncGenerator<Failed[]> {
+export async function* fitting(store: Sources, filter: RetryFilter): AsyncGenerator<Failed[]> {
   let after: DeliveryRecord | null = null;
   for (;;) {
     const page: DeliveryRecord[] = await store.journal.failedDeliveries(after, PAGE);
@@ -159,9 +163,13 @@ export async function retry(
   acting: Acting,
 ): Promise<Retried> {
   const { store, now } = parts;
+  const { account: _account, ...own } = filter;
+  const intent = { action: 'retry', asked: { ids, filter }, filter: own } as const;
   const failed: Failed[] = [];
   for (const id of ids) {
     const found = await failedOf(store, id);
+    // What this very act has started anew is neither dead nor rejected any more.
+    if (found.kind === 'notDead' && (await isRecorded(parts, found.account, intent, acting))) continue;
     if (found.kind !== 'failed') return found;
     failed.push(...found.failed);
   }
@@ -176,8 +184,6 @@ export async function retry(
       else known.push(id);
     }
   }
-  const { account: _account, ...own } = filter;
-  const intent = { action: 'retry', asked: { ids, filter }, filter: own } as const;
   const recorded = await recordAll(parts, intent, touched, acting);
   const told = new Set([...touched.values()].flat());
   const retried: string[] = [];
