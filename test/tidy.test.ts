@@ -63,8 +63,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   jobs: ['engine', 'bank', 'webhooks'],
   ops: ['domain', 'engine', 'accounts', 'webhooks'],
   api: ['domain', 'engine', 'accounts'],
-  // Its thread listens and logs as the server does, and it ends with it.
-  console: ['api', 'domain', 'engine', 'server', 'store', 'clock.ts'],
+  // Its thread listens and logs as the server does, and it ends with it; operators act by the doors of ops.
+  console: ['accounts', 'api', 'domain', 'engine', 'ops', 'server', 'store', 'clock.ts'],
   server: [
     ...['api', 'accounts', 'bank', 'console', 'engine', 'holder', 'jobs', 'store', 'webhooks'],
     ...['core.ts', 'config.ts', 'clock.ts', 'version.ts'],

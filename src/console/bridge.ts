@@ -11,6 +11,7 @@ import { asError, textOf } from '../errors.ts';
 import type { RunningServer } from '../server/http.ts';
 import { pause } from '../waiting.ts';
 import { workerEntry } from '../worker-entry.ts';
+import type { Acts } from './acts/acts.ts';
 import type { PassMarks } from './passes.ts';
 import type {
   ConsoleData,
@@ -36,6 +37,8 @@ export interface BridgeOptions {
   metrics(): Promise<MetricsText>;
   /** How URLs do: of one account, or the worst of all (null). */
   urls(account: string | null): SeenUrls;
+  /** Does what operators wish for. */
+  acts: Pick<Acts, 'act' | 'run' | 'close'>;
   /** The thread died, and another takes its place. */
   onFailure(error: Error): void;
 }
@@ -131,7 +134,7 @@ export class ConsoleBridge implements RunningServer {
   }
 
   async #done(wish: Wish): Promise<Granted> {
-    const { marks, metrics, urls } = this.#options;
+    const { marks, metrics, urls, acts } = this.#options;
     switch (wish.what) {
       case 'metrics':
         return metrics();
@@ -139,14 +142,19 @@ export class ConsoleBridge implements RunningServer {
         return marks.swapMark(wish.name, wish.before, wish.text);
       case 'urls':
         return urls(wish.account);
+      case 'act':
+        return acts.act(wish.wish);
+      case 'run':
+        return acts.run(wish.id);
     }
   }
 
   /** Lets its requests end, at most so long, and then itself. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
+    const ended = this.#options.acts.close();
     const worker = this.#worker;
-    if (worker === null) return;
+    if (worker === null) return ended;
     const drained = new Promise<void>((resolve) => {
       this.#drained = resolve;
     });
@@ -155,5 +163,6 @@ export class ConsoleBridge implements RunningServer {
     await drained;
     clearTimeout(late);
     await worker.terminate();
+    await ended;
   }
 }

@@ -1,5 +1,7 @@
 /** What the console's thread and the engine's say to each other. */
+import type { Acted, ActWish } from './acts/wishes.ts';
 import type { ConsoleSettings } from './settings.ts';
+import type { RetryRun } from './shapes/acts.ts';
 import type { UrlHealth } from './shapes/deliveries.ts';
 
 /** What the thread is started with. */
@@ -23,7 +25,11 @@ export type Wish =
   | { what: 'metrics' }
   | { what: 'swapMark'; name: string; before: string | null; text: string }
   /** How URLs do: of one account, or the worst of all. */
-  | { what: 'urls'; account: string | null };
+  | { what: 'urls'; account: string | null }
+  /** What an operator does. */
+  | { what: 'act'; wish: ActWish }
+  /** How a run over a URL's deliveries goes; null: there is none of that id. */
+  | { what: 'run'; id: string };
 
 /** Metrics, and the content type that they have. */
 export interface MetricsText {
@@ -40,7 +46,7 @@ export interface SeenUrls {
   since: string;
 }
 
-export type Granted = MetricsText | boolean | SeenUrls;
+export type Granted = MetricsText | boolean | SeenUrls | Acted | RetryRun | null;
 
 export type FromConsole =
   | { kind: 'listening'; port: number }

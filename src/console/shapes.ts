@@ -1,5 +1,6 @@
 /** What the console's endpoints answer, as both of its sides know it. Amounts are whole cents, times ISO in UTC. */
 import type { About } from '../domain/sentences/item-codes.ts';
+import type { DataParts } from './shapes/acts.ts';
 
 export type Role = 'viewer' | 'operator';
 export type Language = 'pt' | 'en';
@@ -149,8 +150,15 @@ export interface TransactionDocument {
   machine: { id: string; version: number; state: string };
   /** The whole snapshot, masked as above. */
   snapshot: unknown;
-  /** The messages that its state takes now. */
+  /**
+   * The messages that it takes of an operator now; `REFUND_ORDER` stands for a refund, which is asked for by an endpoint
+   * of its own.
+   */
   allowed: string[];
+  /** What the data of each of them may have. */
+  needs: Record<string, DataParts>;
+  /** Cents that a refund may take; 0 where there can be none. */
+  refundable: number;
   timers: Timer[];
   /** Where its money is now: each leg's sum over its entries. */
   legs: Posting[];

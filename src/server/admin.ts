@@ -2,6 +2,7 @@
 import { isIPv4 } from 'node:net';
 import type { pino } from 'pino';
 import type { Config } from '../config.ts';
+import { Acts } from '../console/acts/acts.ts';
 import { announce, type ConsolePlace, withdraw } from '../console/addresses.ts';
 import { ConsoleBridge } from '../console/bridge.ts';
 import { makeLink } from '../console/passes.ts';
@@ -37,6 +38,18 @@ function whyNot({ console: isWanted, adminPort, adminHost, bank, consoleSettings
   return `ADMIN_HOST ${adminHost} is no loopback address, and without CONSOLE_ORIGIN and CONSOLE_PROXY anybody could come in`;
 }
 
+/** What operators do is done with the very parts that commands have. */
+function openActs(core: Core, log: pino.Logger): Acts {
+  const { store, engine, accounts, payments, bank, now, config } = core;
+  return new Acts({
+    ...{ store, engine, accounts, payments, now, everyDoorSpeaks: bank.everyDoorSpeaks },
+    allowPrivate: config.allowPrivateWebhooks,
+    acted: (act) => core.acted(act),
+    stuckRule: () => ({ now: now(), stuckAfterMs: config.stuckAfterS * 1000, says: (id) => bank.says(id) }),
+    onTrouble: (error) => log.warn({ err: error }, "a run over a URL's deliveries could not go on"),
+  });
+}
+
 function openConsole({ core, log, metrics, apiPort, urls }: AdminOptions, port: number): ConsoleBridge {
   const {
     host: apiHost,
@@ -58,6 +71,7 @@ function openConsole({ core, log, metrics, apiPort, urls }: AdminOptions, port: 
     marks: store.marks,
     metrics: async () => ({ type: metrics.registry.contentType, text: await metrics.registry.metrics() }),
     urls: (account) => urls.worst(account),
+    acts: openActs(core, log),
     onFailure: (error) => log.error({ err: error }, "the console's thread failed and is started again"),
   });
 }

@@ -35,6 +35,11 @@ test.before.each(async (context) => {
     marks: context.opened.store.marks,
     metrics: async () => ({ type: 'text/plain', text: 'a metric' }),
     urls: () => ({ urls: [], others: 0, since: '' }),
+    acts: {
+      act: async () => ({ status: 200, headers: {}, body: {} }),
+      run: () => null,
+      close: async () => {},
+    },
     onFailure: (error) => void context.failures.push(error.message),
   });
   await context.bridge.listening;

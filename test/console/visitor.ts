@@ -69,6 +69,8 @@ export interface Visitor {
   readonly half: string;
   readonly headers: Headers;
   get(path: string): Promise<Reply>;
+  /** As the page does what an operator does. */
+  act(method: Method, path: string, body: Json): Promise<Reply>;
 }
 
 export async function visitor(server: Server, args: string[] = []): Promise<Visitor> {
@@ -78,5 +80,10 @@ export async function visitor(server: Server, args: string[] = []): Promise<Visi
   const cookie = cookieOf(reply, '__Host-pixstate');
   const half = text(reply.body, 'half');
   const headers = { cookie: `__Host-pixstate=${cookie}`, [SESSION]: half };
-  return { cookie, half, headers, get: (path) => call(server, 'GET', path, headers) };
+  const both = { ...headers, ...pageHeaders(server) };
+  return {
+    ...{ cookie, half, headers },
+    get: (path) => call(server, 'GET', path, headers),
+    act: (method, path, body) => call(server, method, path, both, body),
+  };
 }

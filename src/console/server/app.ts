@@ -17,6 +17,7 @@ import { balanceCurve } from './account/curve.ts';
 import { accountDocument, accountOf } from './account/document.ts';
 import { listAccounts } from './account/list.ts';
 import { statementPage } from './account/statement.ts';
+import { ACT_ENDPOINTS, type ActLine, answerAct, answerRun } from './acts/endpoints.ts';
 import { DELIVERY_STATUSES, type DeliveryWish, listDeliveries } from './deliveries.ts';
 import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
@@ -51,6 +52,10 @@ export interface AppOptions {
   metrics(): Promise<MetricsText>;
   /** How URLs do: of one account, or the worst of all (null). */
   urls(account: string | null): Promise<SeenUrls>;
+  /** Does what operators do. */
+  acts: ActLine;
+  /** The sandbox's bank lets every door speak for it. */
+  sandbox: boolean;
   /** Other processes work on the same store. */
   shared: boolean;
   signIn: SignIn;
@@ -145,7 +150,7 @@ function deliveryEndpoints({ urls, shared }: AppOptions): Endpoint[] {
 }
 
 function endpoints(options: AppOptions): Endpoint[] {
-  const { signIn, log } = options;
+  const { signIn, log, sandbox: everyDoorSpeaks } = options;
   return [
     ['get', '/me', async ({ session }) => signIn.me(session)],
     ['get', '/find', ({ ctx, reads }) => find(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'account'))],
@@ -156,7 +161,8 @@ function endpoints(options: AppOptions): Endpoint[] {
       'get',
       '/transactions/:id',
       (call) => {
-        const wish = { before: wholeOf(call.ctx, 'before'), reveal: reveals(call, log), now: call.now };
+        const { ctx, now } = call;
+        const wish = { before: wholeOf(ctx, 'before'), reveal: reveals(call, log), now, everyDoorSpeaks };
         return transactionDocument(call.reads, param(call, 'id'), wish);
       },
     ],
@@ -204,6 +210,14 @@ function routes(options: AppOptions): Router {
   });
   router.post('/try', withBody, async (ctx) => {
     ctx.body = await tryApi(ctx, await entrant(ctx), options);
+  });
+  for (const endpoint of ACT_ENDPOINTS)
+    router[endpoint.method](endpoint.path, withBody, async (ctx) =>
+      answerAct(ctx, await entrant(ctx), endpoint, options.acts),
+    );
+  router.get('/deliveries/retries/:id', async (ctx) => {
+    await entrant(ctx);
+    await answerRun(ctx, options.acts);
   });
   for (const [method, path, answer] of endpoints(options)) {
     router[method](path, async (ctx) => {

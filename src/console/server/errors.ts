@@ -14,7 +14,16 @@ const STATUS = {
   ACCOUNT_NOT_FOUND: 404,
   TRANSACTION_NOT_FOUND: 404,
   EVENT_NOT_FOUND: 404,
+  DELIVERY_NOT_FOUND: 404,
+  WEBHOOK_NOT_FOUND: 404,
+  ITEM_NOT_FOUND: 404,
+  RUN_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  ACCOUNT_BUSY: 409,
+  ADJUSTMENT_REFUSED: 409,
+  DELIVERY_NOT_DEAD: 409,
+  DONE_BEFORE: 409,
+  ID_REUSED: 409,
   WRONG_HOST: 421,
   RATE_LIMITED: 429,
   INTERNAL_ERROR: 500,
@@ -27,11 +36,19 @@ export type ConsoleErrorCode = keyof typeof STATUS;
 export class ConsoleError extends Error {
   readonly code: ConsoleErrorCode;
   readonly headers: Record<string, string>;
+  /** Further members of the error object. */
+  readonly extra: Record<string, unknown>;
 
-  constructor(code: ConsoleErrorCode, message: string, headers: Record<string, string> = {}) {
+  constructor(
+    code: ConsoleErrorCode,
+    message: string,
+    headers: Record<string, string> = {},
+    extra: Record<string, unknown> = {},
+  ) {
     super(message);
     this.code = code;
     this.headers = headers;
+    this.extra = extra;
   }
 }
 
@@ -51,8 +68,8 @@ export function failed(error: unknown): Failed {
       : error instanceof StoreUnavailable
         ? new ConsoleError('SERVICE_UNAVAILABLE', 'The store is not available.', { 'Retry-After': '1' })
         : new ConsoleError('INTERNAL_ERROR', 'Internal server error.');
-  const { code, message, headers } = known;
-  return { status: STATUS[code], headers, body: { error: code, message } };
+  const { code, message, headers, extra } = known;
+  return { status: STATUS[code], headers, body: { error: code, message, ...extra } };
 }
 
 export function noTransaction(): ConsoleError {

@@ -2,10 +2,14 @@
 import type { MessagePort } from 'node:worker_threads';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { within } from '../../waiting.ts';
+import type { Acted, ActWish } from '../acts/wishes.ts';
 import type { FromConsole, Granted, MetricsText, SeenUrls, ToConsole, Wish } from '../protocol.ts';
+import type { RetryRun } from '../shapes/acts.ts';
 
 /** The engine's thread answers by then, or nobody waits for it any more. */
 const PATIENCE_MS = 10_000;
+/** What operators do may wait for the bank as long as that; the page waits a little longer. */
+const ACT_MS = 14_000;
 
 interface Waiting {
   resolve(granted: Granted): void;
@@ -35,7 +39,7 @@ export class Line {
       );
   }
 
-  async #ask(wish: Wish): Promise<Granted> {
+  async #ask(wish: Wish, patienceMs = PATIENCE_MS): Promise<Granted> {
     this.#number += 1;
     const number = this.#number;
     const granted = new Promise<Granted>((resolve, reject) => {
@@ -43,7 +47,7 @@ export class Line {
       this.say({ kind: 'wish', number, wish });
     });
     try {
-      return await within(PATIENCE_MS, granted, () => new StoreUnavailable('the engine takes too long'));
+      return await within(patienceMs, granted, () => new StoreUnavailable('the engine takes too long'));
     } finally {
       this.#waiting.delete(number);
     }
@@ -59,5 +63,13 @@ export class Line {
 
   async urls(account: string | null): Promise<SeenUrls> {
     return (await this.#ask({ what: 'urls', account })) as SeenUrls;
+  }
+
+  async act(wish: ActWish): Promise<Acted> {
+    return (await this.#ask({ what: 'act', wish }, ACT_MS)) as Acted;
+  }
+
+  async run(id: string): Promise<RetryRun | null> {
+    return (await this.#ask({ what: 'run', id })) as RetryRun | null;
   }
 }

@@ -40,7 +40,8 @@ const app = createConsole({
   swapMark: (name, before, text) => line.swapMark(name, before, text),
   metrics: () => line.metrics(),
   urls: (account) => line.urls(account),
-  shared: mongodbUri !== null,
+  acts: line,
+  ...{ shared: mongodbUri !== null, sandbox },
   signIn: new SignIn({
     ...{ sandbox, version, proxy, isSecure: origin !== null },
     onSignIn: (who) => log.info(who, 'somebody signed in at the console'),

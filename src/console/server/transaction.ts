@@ -1,8 +1,11 @@
 /** One transaction with all that belongs to it, as the console shows it. What grows is read by pages. */
 import { represent } from '../../api/representation.ts';
+import { partsOf } from '../../domain/message-data.ts';
+import { remainingOf } from '../../domain/reversals/sums.ts';
 import { allowedTypes } from '../../engine/chart.ts';
 import { deliveriesOf, refusalOf, refusalsOf, takenBy } from '../../engine/history.ts';
 import type { Batch, Entry as JournalEntry, TransactionRecord } from '../../engine/journal.ts';
+import { allowedToOps } from '../../engine/refunds/later-words.ts';
 import { balanceBefore, changeOf } from '../../engine/statement/rows.ts';
 import type { DeliveryRecord, JournalReads, StoreReads } from '../../engine/store.ts';
 import { turn } from '../../waiting.ts';
@@ -22,6 +25,8 @@ export interface DocumentWish {
   reveal: boolean;
   /** Ms since 1970. */
   now: number;
+  /** No message is the bank's alone. */
+  everyDoorSpeaks: boolean;
 }
 
 /** An entry of the page, with what its deliveries are made of. */
@@ -100,6 +105,27 @@ function shownDeliveries(page: readonly PageEntry[], progress: readonly Delivery
   return page.flatMap(({ entry }) => deliveriesIn(entry, byId)).reverse();
 }
 
+const ORDER = 'REFUND_ORDER';
+
+/** What can be done to it now, and what each message's data may have. */
+function actsOn(
+  record: TransactionRecord,
+  everyDoorSpeaks: boolean,
+): Pick<TransactionDocument, 'allowed' | 'needs' | 'refundable'> {
+  const { type, snapshot } = record;
+  const { machine, value } = snapshot;
+  const takesOrder = type === 'pix-in' && allowedTypes(machine, value).includes(ORDER);
+  const refundable = takesOrder ? remainingOf(record.snapshot.context) : 0;
+  const types = allowedToOps(record, everyDoorSpeaks);
+  const needs = Object.fromEntries(
+    types.map((name) => {
+      const { required, optional } = partsOf(type, name);
+      return [name, { required: [...required], optional: [...optional] }];
+    }),
+  );
+  return { allowed: refundable > 0 ? [...types, ORDER] : types, needs, refundable };
+}
+
 /** A transaction's record. @throws ConsoleError where there is none */
 async function recordOf({ journal }: StoreReads, id: string): Promise<TransactionRecord> {
   const record = await journal.transaction(id.toLowerCase());
@@ -111,7 +137,7 @@ async function recordOf({ journal }: StoreReads, id: string): Promise<Transactio
 export async function transactionDocument(
   reads: StoreReads,
   id: string,
-  { before, reveal, now }: DocumentWish,
+  { before, reveal, now, everyDoorSpeaks }: DocumentWish,
 ): Promise<TransactionDocument> {
   const { journal, accounts } = reads;
   const record = await recordOf(reads, id);
@@ -133,7 +159,7 @@ export async function transactionDocument(
     ...{ status: value, amount: context.amount, createdAt: context.createdAt, updatedAt: record.updatedAt },
     ...shown,
     machine: { id: machine, version: Number(version), state: value },
-    allowed: allowedTypes(machine, value),
+    ...actsOn(record, everyDoorSpeaks),
     timers: record.timers,
     legs: await legsOf(journal, record, entries, before === null && next === null),
     before: next,
