@@ -161,7 +161,7 @@ test('clock, chance, environment and console have their owners', () => {
     ],
     [
       /\bMath\.random\(|\brandomUUID\(|\brandomBytes\(/,
-      /^src\/(clock|client\/connection|server\/http|accounts\/(credentials|sealing|secrets-key)|jobs\/agenda-clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+|console\/passes)\.ts$/,
+      /^src\/(clock|client\/connection|server\/http|accounts\/(credentials|sealing|secrets-key)|jobs\/agenda-clock|webhooks\/(sender\/)?[\w-]+|cli\/[\w-]+|console\/(passes|ui\/acts\/id))\.ts$/,
     ],
     [/\bprocess\.env\b/, /^src\/(config|cli\/demo\/demo)\.ts$/],
     [/\bconsole\./, /^src\/cli\//],

@@ -2,6 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { machines } from '../../machines/index.ts';
+import { en as actEnglish } from '../../src/console/ui/acts/forms/words.en.ts';
+import { pt as actPortuguese } from '../../src/console/ui/acts/forms/words.pt.ts';
 import { familyOf, familyOfDelivery, statusesByFamily } from '../../src/console/ui/parts/families.ts';
 import { referenceWords } from '../../src/console/ui/screens/reference/words.ts';
 import { en as mainEnglish } from '../../src/console/ui/words.en.ts';
@@ -9,9 +11,9 @@ import { pt as mainPortuguese } from '../../src/console/ui/words.pt.ts';
 
 const test = suite('words');
 
-/** With the words that come with a page of its own. */
-const pt = { ...mainPortuguese, ofReference: referenceWords.pt };
-const en = { ...mainEnglish, ofReference: referenceWords.en };
+/** With the words that come with scripts of their own. */
+const pt = { ...mainPortuguese, ofReference: referenceWords.pt, ofActs: actPortuguese };
+const en = { ...mainEnglish, ofReference: referenceWords.en, ofActs: actEnglish };
 
 /** Texts by their path. */
 function textsOf(words: object, path = ''): Map<string, string> {

@@ -2,6 +2,7 @@
 
 import type { ApiReference, Tried, TryWish } from '../api-shapes.ts';
 import type { AccountDocument, Curve, StatementPage } from '../shapes/account.ts';
+import type { RetryRun } from '../shapes/acts.ts';
 import type { DeliveryPage, UrlList } from '../shapes/deliveries.ts';
 import {
   type AccountPage,
@@ -25,11 +26,14 @@ const PATIENCE_MS = 15_000;
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** Further members of the error object. */
+  readonly extra: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, { error, message }: Problem) {
+  constructor(status: number, { error, message, ...extra }: Problem) {
     super(message);
     this.status = status;
     this.code = error;
+    this.extra = extra;
   }
 }
 
@@ -37,8 +41,8 @@ const UNREACHABLE: Problem = { error: 'UNREACHABLE', message: '' };
 
 async function problemOf(response: Response): Promise<Problem> {
   try {
-    const { error, message } = (await response.json()) as Partial<Problem>;
-    return { error: error ?? 'UNKNOWN', message: message ?? response.statusText };
+    const { error, message, ...extra } = (await response.json()) as Partial<Problem>;
+    return { ...extra, error: error ?? 'UNKNOWN', message: message ?? response.statusText };
   } catch {
     return { error: 'UNKNOWN', message: `${response.status} ${response.statusText}` };
   }
@@ -175,4 +179,14 @@ export function deliveries(query: Values, signal?: AbortSignal): Promise<Deliver
 
 export function urls(account: string | null, signal?: AbortSignal): Promise<UrlList> {
   return call('GET', `/urls${queryOf({ account })}`, undefined, signal);
+}
+
+/** Does something; the same `id` in the body does it once. */
+export function act(method: 'POST' | 'PATCH', path: string, body: object): Promise<unknown> {
+  return call(method, path, body);
+}
+
+/** How a run over a URL's deliveries goes. */
+export function retryRun(id: string, signal?: AbortSignal): Promise<RetryRun> {
+  return call('GET', `/deliveries/retries/${encodeURIComponent(id)}`, undefined, signal);
 }

@@ -16,6 +16,8 @@ export interface ChartProps {
   scale?: number;
   /** A step that a reader points at. */
   pointed: Step | null;
+  /** What a press on a possible message does; absent where there is nothing to be done. */
+  send?: (message: string) => void;
 }
 
 /** Names of the conditions that hold. */
@@ -27,11 +29,20 @@ const CLOCK = 'M0-4.4A4.4 4.4 0 1 0 0 4.4 4.4 4.4 0 0 0 0-4.4M0-2.4V0l1.7 1.2';
 /** Half of a letter of the labels, so that the clock stands before the first one. */
 const HALF_LETTER = 3.3;
 
-function Text({ label, class: name, isRunning }: { label: Label; class: string; isRunning: boolean }) {
+interface TextProps {
+  label: Label;
+  class: string;
+  isRunning: boolean;
+  /** A press sends the message: what keys do by a button beside the chart, whose parts no reader can reach. */
+  send: ((message: string) => void) | undefined;
+}
+
+function Text({ label, class: name, isRunning, send }: TextProps) {
   const { message, x, y, timer } = label;
   const shift = timer === undefined ? 0 : 7;
+  const press = send === undefined ? {} : { onClick: () => send(message) };
   return (
-    <g class={name} data-message={message}>
+    <g class={classes(name, send !== undefined && 'can')} data-message={message} {...press}>
       {timer === undefined ? null : (
         <path
           class={classes('alarm', isRunning && 'running')}
@@ -50,6 +61,9 @@ function EdgeLine({ edge, index, chart }: { edge: Edge; index: number; chart: Ch
   const { walked, allowed, state, pointed, timers } = chart;
   const isNext = (message: string) => edge.from === state && allowed.includes(message);
   const isWalked = walked.edges.has(index);
+  const next = edge.labels.find(({ message }) => isNext(message));
+  const { send } = chart;
+  const press = next === undefined || send === undefined ? {} : { onClick: () => send(next.message) };
   const name = classes(
     'edge',
     isWalked && 'walked',
@@ -59,6 +73,7 @@ function EdgeLine({ edge, index, chart }: { edge: Edge; index: number; chart: Ch
   );
   return (
     <g class={name} data-from={edge.from ?? ''} data-to={edge.to}>
+      {'onClick' in press ? <path class="hit can" d={edge.line} {...press} /> : null}
       <path class="line" d={edge.line} />
       {isWalked ? <path class="flow" d={edge.line} /> : null}
       <path class="head" d={edge.head} />
@@ -67,6 +82,7 @@ function EdgeLine({ edge, index, chart }: { edge: Edge; index: number; chart: Ch
           key={label.message}
           label={label}
           isRunning={edge.from === state && timers.some(({ name }) => timerName(name) === label.timer)}
+          send={isNext(label.message) ? send : undefined}
           class={classes(
             'label',
             walked.labels.has(`${index} ${label.message}`) && 'walked',
@@ -103,6 +119,7 @@ function StateBox({ state, chart }: { state: State; chart: ChartProps }) {
           key={label.message}
           label={label}
           isRunning={isLit && timers.some(({ name }) => timerName(name) === label.timer)}
+          send={isLit && allowed.includes(label.message) ? chart.send : undefined}
           class={classes(
             'stay',
             walked.stays.has(`${id} ${label.message}`) && 'walked',

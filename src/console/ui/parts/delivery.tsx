@@ -3,6 +3,7 @@ import charts from 'pixstate:charts';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Attempt, Delivery, SentPayload } from '../../shapes.ts';
+import { ActButton } from '../acts/button.tsx';
 import { ApiError, payload } from '../api.ts';
 import { Chart } from '../chart/chart.tsx';
 import { walkedBy } from '../chart/path.ts';
@@ -149,18 +150,34 @@ function Machine({ delivery: { status, nextAttemptAt } }: { delivery: Delivery }
   );
 }
 
+/** A new round of attempts for what has failed for good. */
+function Retry({ delivery, again }: { delivery: Delivery; again(): void }) {
+  const words = useWords();
+  if (delivery.status !== 'dead' && delivery.status !== 'rejected') return null;
+  return (
+    <p>
+      <ActButton act={{ kind: 'retry', deliveries: [delivery] }} done={again}>
+        <Icon name="again" />
+        {words.actRetry}
+      </ActButton>
+    </p>
+  );
+}
+
 interface DeliveryItemProps {
   transaction: string;
   delivery: Delivery;
   isRevealed: boolean;
   /** What stands between event and state. */
   about?: ComponentChildren;
+  /** Reads the page afresh. */
+  again(): void;
   /** What stands first where it is opened. */
   more?: ComponentChildren;
 }
 
 /** A delivery as an item of a list, whose attempts and payload open in place. */
-export function DeliveryItem({ transaction, delivery, isRevealed, about, more }: DeliveryItemProps) {
+export function DeliveryItem({ transaction, delivery, isRevealed, again, about, more }: DeliveryItemProps) {
   const words = useWords();
   const [isOpen, setOpen] = useState(false);
   const id = useId();
@@ -197,6 +214,7 @@ export function DeliveryItem({ transaction, delivery, isRevealed, about, more }:
             <p>
               <CopiedText text={delivery.id} what="id" most={44} />
             </p>
+            <Retry delivery={delivery} again={again} />
             <Attempts attempts={attempts} />
             <h3>{words.payload}</h3>
             <Sent transaction={transaction} event={delivery.eventId} isRevealed={isRevealed} />

@@ -15,6 +15,7 @@ export function Keys({ dialog }: { dialog: RefObject<HTMLDialogElement | null> }
     [['Enter'], words.keys.open],
     [['['], words.keys.earlier],
     [[']'], words.keys.later],
+    [['s'], words.keys.send],
     [['?'], words.keys.help],
     [['Esc'], words.keys.escape],
   ];

@@ -1,6 +1,7 @@
 /** What is around every page: the search box, who reads, language and theme, and the way to the other pages. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { ActDialogLater } from '../acts/later.tsx';
 import type { GlyphName } from '../parts/glyphs.ts';
 import { Icon, Mark } from '../parts/icon.tsx';
 import { timeText } from '../parts/time.tsx';
@@ -159,6 +160,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {children}
       </main>
       <Keys dialog={keys} />
+      <ActDialogLater />
     </>
   );
 }

@@ -1,6 +1,9 @@
 /** One account: what it has now or had at a time, what moved it, how its URLs do, and how it is set. */
 import { useCallback } from 'preact/hooks';
 import type { AccountDocument, StatementPage } from '../../../shapes/account.ts';
+import { ActButton } from '../../acts/button.tsx';
+import { accountForms } from '../../acts/forms/account.tsx';
+import { addForms } from '../../acts/forms/registry.ts';
 import { account, statement } from '../../api.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { CopiedText } from '../../parts/copied.tsx';
@@ -17,7 +20,16 @@ import { Statement } from './statement.tsx';
 
 const EVERY_MS = 5_000;
 
-function Heading({ document, reading }: { document: AccountDocument; reading: Reading<AccountDocument> }) {
+addForms(accountForms);
+
+interface HeadingProps {
+  document: AccountDocument;
+  reading: Reading<AccountDocument>;
+  /** Reads the page afresh. */
+  again(): void;
+}
+
+function Heading({ document, reading, again }: HeadingProps) {
   const words = useWords();
   const { id, name, status, userStatus, clientId, createdAt } = document;
   const isActive = status === 'active' && userStatus === 'active';
@@ -34,6 +46,7 @@ function Heading({ document, reading }: { document: AccountDocument; reading: Re
       <p class="subtitle">
         <CopiedText text={id} what="id" />
       </p>
+      <Acts document={document} again={again} />
       <div class="actions">
         <Freshness reading={reading} everyMs={EVERY_MS} />
       </div>
@@ -62,14 +75,27 @@ function Heading({ document, reading }: { document: AccountDocument; reading: Re
   );
 }
 
+function Acts({ document, again }: { document: AccountDocument; again(): void }) {
+  const words = useWords();
+  return (
+    <div class="acts">
+      <ActButton act={{ kind: 'adjust', account: document }} done={again}>
+        {words.actAdjust}
+      </ActButton>
+    </div>
+  );
+}
+
 interface OverviewProps {
   document: AccountDocument;
   /** The time that is looked at; null: now. */
   at: string | null;
   rows: Pages<StatementPage>;
+  /** Reads the page afresh. */
+  again(): void;
 }
 
-function Overview({ document, at, rows }: OverviewProps) {
+function Overview({ document, at, rows, again }: OverviewProps) {
   const then = rows.pages[0]?.balances ?? null;
   return (
     <>
@@ -77,8 +103,8 @@ function Overview({ document, at, rows }: OverviewProps) {
       <div class="columns">
         <Statement rows={rows} />
         <div class="column">
-          <Health document={document} />
-          <Settings document={document} />
+          <Health document={document} again={again} />
+          <Settings document={document} again={again} />
           <Journal document={document} />
         </div>
       </div>
@@ -115,14 +141,18 @@ export function Account({ id }: { id: string }) {
     statement(id, { before: before ?? at, door }, signal),
   );
   const document = reading.value;
+  const again = () => {
+    reading.again();
+    rows.reading.again();
+  };
   if (reading.error?.status === 404 && document === null) return <Missing id={id} />;
   if (document === null)
     return reading.error === null ? <p class="loading">{words.loading}</p> : <Trouble reading={reading} />;
   return (
     <>
       <Trouble reading={rows.reading.error === null ? reading : rows.reading} />
-      <Heading document={document} reading={reading} />
-      <Overview document={document} at={at} rows={rows} />
+      <Heading document={document} reading={reading} again={again} />
+      <Overview document={document} at={at} rows={rows} again={again} />
     </>
   );
 }

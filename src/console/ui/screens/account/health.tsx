@@ -1,6 +1,7 @@
 /** How an account does, to be read only: its URLs and secrets, its settings, the end of its journal. */
 import type { ComponentChildren } from 'preact';
 import type { AccountDocument, AccountUrl } from '../../../shapes/account.ts';
+import { ActButton } from '../../acts/button.tsx';
 import { Beads, UrlFigures } from '../../parts/beads.tsx';
 import { CopiedText } from '../../parts/copied.tsx';
 import { reais } from '../../parts/money.tsx';
@@ -24,12 +25,19 @@ function Since({ at }: { at: string | null }) {
   return at === null ? <span class="weak">{words.sinceUnknown}</span> : <Age at={at} />;
 }
 
-function Url({ account, url: { url, events, secrets, health } }: { account: string; url: AccountUrl }) {
+interface Props {
+  document: AccountDocument;
+  /** Reads the page afresh. */
+  again(): void;
+}
+
+function Url({ document, url: known, again }: Props & { url: AccountUrl }) {
   const words = useWords();
+  const { url, events, secrets, health } = known;
   const before = secrets[1];
   return (
     <li>
-      <a class="row-link url" href={listAddress('deliveries', { account, url })}>
+      <a class="row-link url" href={listAddress('deliveries', { account: document.id, url })}>
         {url}
       </a>
       {health === null ? (
@@ -50,12 +58,25 @@ function Url({ account, url: { url, events, secrets, health } }: { account: stri
           </>
         )}
       </p>
+      <div class="acts over">
+        <ActButton class="quiet" act={{ kind: 'rotate', account: document, url }} done={again}>
+          {words.actRotate}
+        </ActButton>
+        <ActButton
+          class="quiet"
+          act={{ kind: 'retryUrl', account: document.id, url, since: null }}
+          done={again}
+        >
+          {words.actRetryAll}
+        </ActButton>
+      </div>
     </li>
   );
 }
 
-export function Health({ document: { id, urls } }: { document: AccountDocument }) {
+export function Health({ document, again }: Props) {
   const words = useWords();
+  const { urls } = document;
   return (
     <Panel title={words.urls} aside={String(urls.length)} class="urls">
       {urls.length === 0 ? (
@@ -63,7 +84,7 @@ export function Health({ document: { id, urls } }: { document: AccountDocument }
       ) : (
         <ul>
           {urls.map((url) => (
-            <Url key={url.url} account={id} url={url} />
+            <Url key={url.url} document={document} url={url} again={again} />
           ))}
         </ul>
       )}
@@ -81,8 +102,9 @@ function feeText({ fixed, percent, min, max }: Fee): string {
   return [parts.join(' + '), ...bounds.filter((text) => text !== '')].join(', ');
 }
 
-export function Settings({ document: { settings, allowedIps, secret } }: { document: AccountDocument }) {
+export function Settings({ document, again }: Props) {
   const words = useWords();
+  const { settings, allowedIps, secret } = document;
   const { fees, expiresIn, maxAmount, pixKey, merchantName, merchantCity } = settings;
   return (
     <Panel title={words.settings} class="settings">
@@ -104,7 +126,14 @@ export function Settings({ document: { settings, allowedIps, secret } }: { docum
         </Fact>
         <Fact name={words.shownAs}>{`${merchantName}, ${merchantCity}`}</Fact>
       </dl>
-      <p class="note-line weak">{words.settingsNote}</p>
+      <div class="acts">
+        <ActButton act={{ kind: 'settings', account: document }} done={again}>
+          {words.actSettings}
+        </ActButton>
+        <ActButton act={{ kind: 'rotate', account: document, url: null }} done={again}>
+          {words.actRotateClient}
+        </ActButton>
+      </div>
     </Panel>
   );
 }

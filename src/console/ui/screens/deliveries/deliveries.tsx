@@ -18,13 +18,14 @@ import { Urls } from './urls.tsx';
 const EVERY_MS = 5_000;
 const STATUSES = ['pending', 'retrying', 'delivered', 'dead', 'rejected'] as const;
 
-function Item({ row }: { row: DeliveryRow }) {
+function Item({ row, again }: { row: DeliveryRow; again(): void }) {
   const words = useWords();
   return (
     <DeliveryItem
       transaction={row.transaction}
       delivery={row}
       isRevealed={false}
+      again={again}
       about={
         <span class="about">
           <span>{row.accountName}</span> <Age at={row.createdAt} />
@@ -104,7 +105,7 @@ export function Deliveries() {
         <h1>{words.deliveries}</h1>
         <Freshness reading={reading} everyMs={everyMs} />
       </div>
-      <Urls reading={seen} chosen={filters.url} />
+      <Urls reading={seen} chosen={filters.url} again={reading.again} />
       <FilterBar filters={filters} name={rows[0]?.accountName ?? null} />
       <Panel title={words.deliveryList} class="deliveries">
         {last === undefined ? (
@@ -114,7 +115,7 @@ export function Deliveries() {
         ) : (
           <ul>
             {rows.map((row) => (
-              <Item key={row.id} row={row} />
+              <Item key={row.id} row={row} again={reading.again} />
             ))}
           </ul>
         )}

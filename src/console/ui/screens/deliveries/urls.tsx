@@ -1,5 +1,6 @@
 /** The URLs, those that fail first: a press shows what went there. */
 import type { UrlList } from '../../../shapes/deliveries.ts';
+import { ActButton } from '../../acts/button.tsx';
 import { Beads, UrlFigures } from '../../parts/beads.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Age, timeText } from '../../parts/time.tsx';
@@ -7,7 +8,15 @@ import { listAddress } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import type { Reading } from '../../state/reading.ts';
 
-function Row({ health, isChosen }: { health: UrlList['urls'][number]; isChosen: boolean }) {
+interface RowProps {
+  health: UrlList['urls'][number];
+  isChosen: boolean;
+  /** Reads the page afresh. */
+  again(): void;
+}
+
+function Row({ health, isChosen, again }: RowProps) {
+  const words = useWords();
   const { account, accountName, url, recent, lastAt } = health;
   return (
     <li>
@@ -27,6 +36,11 @@ function Row({ health, isChosen }: { health: UrlList['urls'][number]; isChosen: 
       <span class="line">
         <Beads recent={recent} />
         <UrlFigures health={health} />
+        <span class="over">
+          <ActButton class="quiet" act={{ kind: 'retryUrl', account, url, since: null }} done={again}>
+            {words.actRetryAll}
+          </ActButton>
+        </span>
       </span>
     </li>
   );
@@ -45,7 +59,14 @@ function Note({ list }: { list: UrlList }) {
   );
 }
 
-export function Urls({ reading: { value, error }, chosen }: { reading: Reading<UrlList>; chosen: string }) {
+interface UrlsProps {
+  reading: Reading<UrlList>;
+  chosen: string;
+  /** Reads the page afresh. */
+  again(): void;
+}
+
+export function Urls({ reading: { value, error }, chosen, again }: UrlsProps) {
   const words = useWords();
   return (
     <Panel title={words.byUrl} class="urls">
@@ -62,6 +83,7 @@ export function Urls({ reading: { value, error }, chosen }: { reading: Reading<U
                   key={`${health.account} ${health.url}`}
                   health={health}
                   isChosen={health.url === chosen}
+                  again={again}
                 />
               ))}
             </ul>

@@ -8,9 +8,11 @@ interface DeliveriesProps {
   transaction: string;
   deliveries: readonly Delivery[];
   isRevealed: boolean;
+  /** Reads the page afresh. */
+  again(): void;
 }
 
-export function Deliveries({ transaction, deliveries, isRevealed }: DeliveriesProps) {
+export function Deliveries({ transaction, deliveries, isRevealed, again }: DeliveriesProps) {
   const words = useWords();
   const delivered = deliveries.filter(({ status }) => status === 'delivered').length;
   return (
@@ -29,6 +31,7 @@ export function Deliveries({ transaction, deliveries, isRevealed }: DeliveriesPr
               transaction={transaction}
               delivery={delivery}
               isRevealed={isRevealed}
+              again={again}
             />
           ))}
         </ul>

@@ -117,9 +117,11 @@ interface StatechartProps {
   document: TransactionDocument;
   entries: readonly KeyedEntry[];
   scrubbed: Scrubbed;
+  /** What a press on a possible message does; undefined for who only reads. */
+  send: ((message: string) => void) | undefined;
 }
 
-function Drawn({ document, entries, scrubbed, drawing }: StatechartProps & { drawing: Drawing }) {
+function Drawn({ document, entries, scrubbed, drawing, send }: StatechartProps & { drawing: Drawing }) {
   const words = useWords();
   const { language } = usePreferences();
   const steps = stepsOf(drawing, entries.toReversed());
@@ -149,12 +151,13 @@ function Drawn({ document, entries, scrubbed, drawing }: StatechartProps & { dra
         allowed={isPresent ? document.allowed : []}
         timers={isPresent ? document.timers : []}
         pointed={steps.find((step) => step.key === pointed) ?? null}
+        {...(send === undefined ? {} : { send })}
       />
     </>
   );
 }
 
-export function Statechart({ document, entries, scrubbed }: StatechartProps) {
+export function Statechart({ document, entries, scrubbed, send }: StatechartProps) {
   const words = useWords();
   const isNarrow = useIsNarrow();
   const { id, version } = document.machine;
@@ -173,6 +176,7 @@ export function Statechart({ document, entries, scrubbed }: StatechartProps) {
         entries={entries}
         scrubbed={scrubbed}
         drawing={isNarrow ? drawings.tall : drawings.wide}
+        send={send}
       />
       <Notes document={document} drawn={drawings.version} />
     </Panel>

@@ -1,6 +1,7 @@
 /** One transaction: why it is in its state, where its money is, and what its webhooks did. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { Entry, TransactionDocument } from '../../../shapes.ts';
+import { openAct } from '../../acts/open.ts';
 import { ApiError, transaction } from '../../api.ts';
 import { type KeyedEntry, keyed } from '../../chart/path.ts';
 import { familyOf } from '../../parts/families.ts';
@@ -11,6 +12,7 @@ import { now } from '../../state/clock.ts';
 import { fill, useWords } from '../../state/preferences.ts';
 import { useReading } from '../../state/reading.ts';
 import { useSession } from '../../state/session.ts';
+import { Acts, actOf } from './acts.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Heading } from './heading.tsx';
 import { History } from './history.tsx';
@@ -89,20 +91,34 @@ interface OverviewProps {
   document: TransactionDocument;
   isRevealed: boolean;
   older: (() => void) | null;
+  /** Reads the page afresh. */
+  again(): void;
 }
 
-function Overview({ document, isRevealed, older }: OverviewProps) {
+function Overview({ document, isRevealed, older, again }: OverviewProps) {
   const entries = useMemo(() => keyed(document.entries), [document]);
   const scrubbed = useScrubbing(entries);
+  const { me } = useSession();
+  const mayAct = me.role === 'operator';
   return (
     <>
-      <Statechart document={document} entries={entries} scrubbed={scrubbed} />
+      <Statechart
+        document={document}
+        entries={entries}
+        scrubbed={scrubbed}
+        send={mayAct ? (message) => openAct(actOf(document, message, me.sandbox), again) : undefined}
+      />
       <div class="columns">
         <History entries={entries} scrubbed={scrubbed} older={older} />
         <div class="column">
           <Timers document={document} />
           <Legs legs={document.legs} />
-          <Deliveries transaction={document.id} deliveries={document.deliveries} isRevealed={isRevealed} />
+          <Deliveries
+            transaction={document.id}
+            deliveries={document.deliveries}
+            isRevealed={isRevealed}
+            again={again}
+          />
         </div>
       </div>
     </>
@@ -161,12 +177,18 @@ export function Transaction({ id }: { id: string }) {
       />
       <div class="tab-bar">
         <Tabs tab={tab} path={place.path} />
+        <Acts document={document} again={reading.again} />
         <Freshness reading={reading} everyMs={everyMs(document)} />
       </div>
       {tab === 'json' ? (
         <Raw document={document} />
       ) : (
-        <Overview document={document} isRevealed={isRevealed} older={before === null ? null : load} />
+        <Overview
+          document={document}
+          isRevealed={isRevealed}
+          older={before === null ? null : load}
+          again={reading.again}
+        />
       )}
     </>
   );
