@@ -1,11 +1,13 @@
 /** What operators do in a browser: one dialog for all of it, under their names, and nothing of it for who only reads. */
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import { merchant } from '../../support/client.ts';
 import { charge, told, transfer } from '../../support/flows.ts';
-import { at, list, text } from '../../support/json.ts';
+import { at, type Json, list, text, whole } from '../../support/json.ts';
+import { startReceiver } from '../../support/receiver.ts';
 import { origin, visitor } from '../visitor.ts';
 import { check, LOOKS } from './looks.ts';
-import { browserSuite, type Stage } from './stage.ts';
+import { browserSuite, forgive, type Stage } from './stage.ts';
 
 /** A charge that is paid. */
 async function paid({ shop }: Stage, amount = 20_450): Promise<string> {
@@ -20,6 +22,10 @@ async function opened(page: Page): Promise<void> {
 
 async function closed(page: Page): Promise<void> {
   await page.locator('dialog.act:not([open])').waitFor({ state: 'attached' });
+}
+
+async function transaction({ server }: Stage, id: string): Promise<Json> {
+  return (await (await visitor(server)).get(`/transactions/${id}`)).body;
 }
 
 /** The page shows the buttons once it is read. */
@@ -44,6 +50,199 @@ browserSuite("a browser's acts", (test) => {
     const [entry = null] = list((await eva.get(`/transactions/${id}`)).body, 'entries');
     assert.equal(at(entry, 'by'), { name: 'maria', role: 'operator', reason: 'the payer protests' });
     await watched.close();
+  });
+
+  test('keys alone do it, and what is typed at once is the reason', async (stage) => {
+    const id = await paid(stage);
+    const watched = await stage.enter(`/transactions/${id}`);
+    const { page } = watched;
+    await shown(page);
+    await page.keyboard.press('s');
+    // Not a letter is lost, however soon it comes.
+    await page.keyboard.type('it was asked for');
+    assert.is(await page.locator('dialog.act .field input').last().inputValue(), 'it was asked for');
+    await opened(page);
+    // No message is taken for granted.
+    await page.keyboard.press('Enter');
+    assert.is(await page.locator('dialog.act[open]').count(), 1);
+    await page.locator('dialog.act input[value=PROTEST]').focus();
+    await page.keyboard.press('Space');
+    await page.keyboard.press('Enter');
+    await closed(page);
+    await page.locator('.state.lit[data-state=in_protest]').waitFor();
+    // Escape closes, and the focus is where it was.
+    const button = page.getByRole('button', { name: 'Send a message' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await opened(page);
+    await page.keyboard.press('Escape');
+    await closed(page);
+    assert.match(String(await page.evaluate('document.activeElement.textContent')), /Send a message/);
+    await watched.close();
+  });
+
+  test('a message refused meanwhile by what another did is said, and nothing is lost', async (stage) => {
+    const payout = text(await transfer(stage.shop, 4_007), 'id');
+    const watched = await stage.enter(`/transactions/${payout}`);
+    const { page } = watched;
+    await shown(page);
+    await page.locator('.chart [data-message=SETTLE].can').first().click();
+    await opened(page);
+    await page.keyboard.type('the bank says that it is paid');
+    const rui = await visitor(stage.server, ['--role', 'operator', '--by', 'Rui']);
+    const body = { id: 'first', reason: 'the bank says that it failed', type: 'FAIL' };
+    assert.is((await rui.act('POST', `/transactions/${payout}/messages`, body)).status, 200);
+    await page.keyboard.press('Enter');
+    await page.locator('dialog.act [role=alert]', { hasText: 'Nothing was changed' }).waitFor();
+    assert.match((await page.locator('dialog.act [role=alert]').textContent()) ?? '', /“failed”/);
+    assert.is(
+      await page.locator('dialog.act .field input').last().inputValue(),
+      'the bank says that it is paid',
+    );
+    // What is behind is read afresh.
+    await page.locator('.state.lit[data-state=failed]').waitFor({ state: 'attached' });
+    forgive(watched, 409);
+    await watched.close();
+    assert.is(text(await transaction(stage, payout), 'status'), 'failed');
+  });
+
+  test('a stuck transfer is settled, and the balance stays right', async (stage) => {
+    const before = await stage.shop.balance();
+    const payout = text(await transfer(stage.shop, 5_007), 'id');
+    const watched = await stage.enter(`/transactions/${payout}`);
+    const { page } = watched;
+    await shown(page);
+    await page.getByRole('button', { name: 'Send a message' }).click();
+    await opened(page);
+    await page.keyboard.type('asked the bank by phone');
+    await page.locator('dialog.act input[value=SETTLE]').check();
+    await page.getByRole('button', { name: 'Send SETTLE' }).click();
+    await closed(page);
+    await page.locator('.state.lit[data-state=completed]').waitFor();
+    assert.is(await stage.shop.balance(), before - 5_007 - 50);
+    await watched.close();
+  });
+
+  test('a charge is refunded in part, with the amount that is typed', async (stage) => {
+    const id = await paid(stage);
+    const watched = await stage.enter(`/transactions/${id}`);
+    const { page } = watched;
+    await shown(page);
+    await page.getByRole('button', { name: 'Refund' }).click();
+    await opened(page);
+    await page.keyboard.type('half of it was broken');
+    const amount = page.locator('dialog.act .field input').first();
+    for (const wrong of ['100.50', '1,5', '0', '204,51', 'x']) {
+      await amount.fill(wrong);
+      assert.is(await page.locator('dialog.act [type=submit]').getAttribute('aria-disabled'), 'true', wrong);
+    }
+    await amount.fill('100,50');
+    await page.getByRole('button', { name: 'Refund R$\u00a0100,50' }).click();
+    await closed(page);
+    const refunds = list((await stage.shop.get(`/pix-in/${id}/refunds`)).body, 'data');
+    assert.equal(
+      refunds.map((refund) => whole(refund, 'amount')),
+      [10_050],
+    );
+    await watched.close();
+  });
+
+  test('who only reads sees every button, disabled, and is told why', async (stage) => {
+    const id = await paid(stage);
+    const watched = await stage.enter(`/transactions/${id}`, {}, 'viewer');
+    const { page } = watched;
+    for (const path of [`/transactions/${id}`, `/accounts/${stage.shop.accountId}`]) {
+      await page.goto(origin(stage.server) + path);
+      await shown(page);
+      const buttons = page.locator('.acts button');
+      assert.ok((await buttons.count()) > 0);
+      for (const button of await buttons.all()) {
+        assert.is(await button.getAttribute('aria-disabled'), 'true');
+        assert.match((await button.getAttribute('title')) ?? '', /Only operators/);
+        await button.click({ force: true });
+      }
+      assert.is(await page.locator('dialog.act').count(), 0);
+    }
+    await page.goto(`${origin(stage.server)}/transactions/${id}`);
+    await shown(page);
+    assert.is(await page.locator('.chart .can').count(), 0);
+    await page.keyboard.press('s');
+    assert.is(await page.locator('dialog[open]').count(), 0);
+    await watched.close();
+  });
+
+  test('a rotated secret is shown once, and settings change', async (stage) => {
+    const own = await merchant(stage.server, ['--name', 'Padaria', '--webhook-url', 'http://127.0.0.1:9/a']);
+    const watched = await stage.enter(`/accounts/${own.accountId}`);
+    const { page } = watched;
+    await shown(page);
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await opened(page);
+    await page.keyboard.type('a new till');
+    await page
+      .locator('dialog.act textarea')
+      .first()
+      .fill('http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b, pix-in.paid');
+    await page.getByRole('button', { name: 'Change', exact: true }).last().click();
+    await page.locator('dialog.act .result', { hasText: 'whsec_' }).waitFor();
+    await page.getByRole('button', { name: 'Done', exact: true }).click();
+    await closed(page);
+    assert.is(await page.locator('.urls li').count(), 2);
+    await page.getByRole('button', { name: 'Rotate the credentials' }).click();
+    await opened(page);
+    await page.keyboard.type('a laptop was lost');
+    await page.keyboard.press('Enter');
+    const secret = page.locator('dialog.act .result', { hasText: 'sk_' });
+    await secret.waitFor();
+    await page.keyboard.press('Escape');
+    await closed(page);
+    assert.is(await secret.count(), 0);
+    await watched.close();
+  });
+
+  test('a dead delivery is sent again, and a URL is asked before all the rest is', async (stage) => {
+    const receiver = await startReceiver();
+    let isUp = false;
+    receiver.answer('/erp', () => ({ status: isUp ? 200 : 400 }));
+    const url = receiver.url('/erp');
+    const own = await merchant(stage.server, ['--name', 'Bazar', '--webhook-url', url]);
+    for (let nth = 0; nth < 25; nth++) await charge(own, 2_050);
+    await receiver.waitForCount('/erp', 25, 20_000);
+    const watched = await stage.enter(`/deliveries?account=${own.accountId}&status=rejected`);
+    const { page } = watched;
+    await page.locator('.deliveries button.row').first().waitFor();
+    const all = page.getByRole('button', { name: 'Send all again' });
+    const ask = async () => {
+      await all.first().click();
+      await opened(page);
+      await page.keyboard.type('the ERP was down');
+      await page.keyboard.press('Enter');
+    };
+    await ask();
+    await page.locator('dialog.act .result', { hasText: 'answered 400' }).waitFor();
+    await page.getByRole('button', { name: 'Send the rest' }).click();
+    await page.locator('dialog.act .result', { hasText: 'stopped by itself' }).waitFor();
+    await page.getByRole('button', { name: 'Done', exact: true }).click();
+    await closed(page);
+    isUp = true;
+    // One by its row.
+    await page.locator('.deliveries button.row').first().click();
+    await page.getByRole('button', { name: 'Send again', exact: true }).click();
+    await opened(page);
+    await page.keyboard.type('they ask for it');
+    const before = receiver.at('/erp').length;
+    await page.keyboard.press('Enter');
+    await closed(page);
+    await receiver.waitForCount('/erp', before + 1, 10_000);
+    await ask();
+    await page.locator('dialog.act .result', { hasText: 'answered 200' }).waitFor();
+    await page.getByRole('button', { name: 'Send the rest' }).click();
+    await page.locator('dialog.act .result', { hasText: 'It is over' }).waitFor();
+    await check(watched, 'act run over a URL');
+    await page.keyboard.press('Escape');
+    await page.locator('.deliveries .empty').waitFor();
+    await watched.close();
+    await receiver.close();
   });
 
   test('axe finds nothing in the dialog, and nothing runs over', async (stage) => {
