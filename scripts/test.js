@@ -30,7 +30,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const ON_MONGODB = [
   /^test\/(mongodb|api|cli|ops|bank\/served)\//,
   /^test\/server\/processes\.test\.ts$/,
-  /^test\/console\/(accounts|acts|endpoints|guard|retries|sessions)\.test\.ts$/,
+  /^test\/console\/(accounts|acts|endpoints|guard|now|retries|sessions)\.test\.ts$/,
   /^test\/faults\/(kill|kill-start|kill-command|receivers|connections|overload)\.test\.ts$/,
 ];
 const mongodb = process.argv.includes('--mongodb');

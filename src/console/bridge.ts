@@ -19,6 +19,7 @@ import type {
   Granted,
   MetricsText,
   SeenUrls,
+  Tally,
   ToConsole,
   Wish,
 } from './protocol.ts';
@@ -39,6 +40,7 @@ export interface BridgeOptions {
   urls(account: string | null): SeenUrls;
   /** Does what operators wish for. */
   acts: Pick<Acts, 'act' | 'run' | 'close'>;
+  tally(): Tally;
   /** The thread died, and another takes its place. */
   onFailure(error: Error): void;
 }
@@ -134,7 +136,7 @@ export class ConsoleBridge implements RunningServer {
   }
 
   async #done(wish: Wish): Promise<Granted> {
-    const { marks, metrics, urls, acts } = this.#options;
+    const { marks, metrics, urls, acts, tally } = this.#options;
     switch (wish.what) {
       case 'metrics':
         return metrics();
@@ -146,6 +148,8 @@ export class ConsoleBridge implements RunningServer {
         return acts.act(wish.wish);
       case 'run':
         return acts.run(wish.id);
+      case 'tally':
+        return tally();
     }
   }
 

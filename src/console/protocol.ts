@@ -29,7 +29,18 @@ export type Wish =
   /** What an operator does. */
   | { what: 'act'; wish: ActWish }
   /** How a run over a URL's deliveries goes; null: there is none of that id. */
-  | { what: 'run'; id: string };
+  | { what: 'run'; id: string }
+  /** How much was done until now. */
+  | { what: 'tally' };
+
+/** What this process has done since its start. */
+export interface Tally {
+  /** Messages that were committed. */
+  entries: number;
+  /** Deliveries that were attempted once, and those of them that were taken. */
+  firsts: number;
+  firstsTaken: number;
+}
 
 /** Metrics, and the content type that they have. */
 export interface MetricsText {
@@ -46,7 +57,7 @@ export interface SeenUrls {
   since: string;
 }
 
-export type Granted = MetricsText | boolean | SeenUrls | Acted | RetryRun | null;
+export type Granted = MetricsText | boolean | SeenUrls | Acted | RetryRun | Tally | null;
 
 export type FromConsole =
   | { kind: 'listening'; port: number }

@@ -278,6 +278,7 @@ export interface StoreReads {
   readonly journal: JournalReads;
   readonly accounts: Pick<AccountTable, 'get' | 'byClientId'>;
   readonly marks: Pick<Marks, 'mark'>;
+  readonly attention: Pick<Attention, 'page' | 'counts'>;
 }
 
 /** All roles of one store; whoever is handed one role can't reach the others. */

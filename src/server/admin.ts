@@ -72,6 +72,7 @@ function openConsole({ core, log, metrics, apiPort, urls }: AdminOptions, port: 
     metrics: async () => ({ type: metrics.registry.contentType, text: await metrics.registry.metrics() }),
     urls: (account) => urls.worst(account),
     acts: openActs(core, log),
+    tally: () => ({ entries: metrics.entries, ...urls.firsts }),
     onFailure: (error) => log.error({ err: error }, "the console's thread failed and is started again"),
   });
 }

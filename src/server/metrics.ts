@@ -37,6 +37,8 @@ export class Metrics {
   readonly #flushes: Histogram;
   readonly #groups: Histogram;
   #deliveriesInHand = (): number => 0;
+  /** How many were committed until now. */
+  entries = 0;
 
   constructor(gauges: Gauges) {
     const registers = [this.registry];
@@ -164,6 +166,7 @@ export class Metrics {
   committed(ms: number, entries: number): void {
     this.#commits.observe(ms / 1000);
     this.#batches.observe(entries);
+    this.entries += entries;
   }
 
   /** A group of writes is on the disk. */

@@ -53,6 +53,8 @@ function healthOf({ target, attempts, failing, retrying, lastAt }: Known): UrlHe
 export class UrlMemory {
   readonly #now: () => number;
   readonly #since: string;
+  /** Deliveries that were attempted once, and those of them that were taken. */
+  readonly firsts = { firsts: 0, firstsTaken: 0 };
   /** By account and URL, the longest untouched first. */
   readonly #known = new Map<string, Known>();
 
@@ -62,7 +64,7 @@ export class UrlMemory {
   }
 
   /** An attempt has ended, and left its delivery as the record says. */
-  attempted(target: Target, { id, status }: DeliveryRecord, durationMs: number): void {
+  attempted(target: Target, { id, status, attempts }: DeliveryRecord, durationMs: number): void {
     const key = `${target.account} ${target.url}`;
     const known = this.#known.get(key) ?? {
       target,
@@ -74,6 +76,8 @@ export class UrlMemory {
     this.#known.delete(key);
     this.#known.set(key, known);
     const isTaken = status === 'delivered';
+    if (attempts.length === 1) this.firsts.firsts += 1;
+    if (attempts.length === 1 && isTaken) this.firsts.firstsTaken += 1;
     known.attempts.push(isTaken ? durationMs : -1 - durationMs);
     if (known.attempts.length > MOST_ATTEMPTS) known.attempts.shift();
     known.failing = isTaken ? 0 : known.failing + 1;

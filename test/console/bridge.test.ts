@@ -40,6 +40,7 @@ test.before.each(async (context) => {
       run: () => null,
       close: async () => {},
     },
+    tally: () => ({ entries: 0, firsts: 0, firstsTaken: 0 }),
     onFailure: (error) => void context.failures.push(error.message),
   });
   await context.bridge.listening;

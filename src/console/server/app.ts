@@ -23,6 +23,8 @@ import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
 import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
 import { type ListWish, listTransactions } from './listing.ts';
+import { newestEntries } from './now/journal.ts';
+import type { Now } from './now/now.ts';
 import type { SignInProxy } from './proxy.ts';
 import { limitOf, MOST_LIMIT, oneOf, textOf, timeOf, wholeOf } from './query.ts';
 import type { Reference } from './reference.ts';
@@ -58,6 +60,7 @@ export interface AppOptions {
   sandbox: boolean;
   /** Other processes work on the same store. */
   shared: boolean;
+  now: Pick<Now, 'read'>;
   signIn: SignIn;
   /** What signs people in; null: links do. */
   proxy: SignInProxy | null;
@@ -156,6 +159,8 @@ function endpoints(options: AppOptions): Endpoint[] {
     ['get', '/find', ({ ctx, reads }) => find(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'account'))],
     ...accountEndpoints(options),
     ...deliveryEndpoints(options),
+    ['get', '/now', ({ reads }) => options.now.read(reads)],
+    ['get', '/journal', ({ ctx, reads }) => newestEntries(reads, limitOf(ctx))],
     ['get', '/transactions', ({ ctx, reads }) => listTransactions(reads, listWish(ctx))],
     [
       'get',

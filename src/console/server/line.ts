@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { within } from '../../waiting.ts';
 import type { Acted, ActWish } from '../acts/wishes.ts';
-import type { FromConsole, Granted, MetricsText, SeenUrls, ToConsole, Wish } from '../protocol.ts';
+import type { FromConsole, Granted, MetricsText, SeenUrls, Tally, ToConsole, Wish } from '../protocol.ts';
 import type { RetryRun } from '../shapes/acts.ts';
 
 /** The engine's thread answers by then, or nobody waits for it any more. */
@@ -71,5 +71,9 @@ export class Line {
 
   async run(id: string): Promise<RetryRun | null> {
     return (await this.#ask({ what: 'run', id })) as RetryRun | null;
+  }
+
+  async tally(): Promise<Tally> {
+    return (await this.#ask({ what: 'tally' })) as Tally;
   }
 }

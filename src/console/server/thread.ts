@@ -1,6 +1,6 @@
 /** The console's thread: its own reader of the store, and its own server; the engine's thread does the rest. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { now } from '../../clock.ts';
+import { elapsed, now } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
 import { listen, type RunningServer } from '../../server/http.ts';
 import { openLog } from '../../server/log.ts';
@@ -9,6 +9,7 @@ import type { ConsoleData, ToConsole } from '../protocol.ts';
 import { createConsole } from './app.ts';
 import { type Hosts, ownHosts } from './guard.ts';
 import { Line } from './line.ts';
+import { Now } from './now/now.ts';
 import { SignInProxy } from './proxy.ts';
 import { Reference } from './reference.ts';
 import { SignIn } from './sign-in.ts';
@@ -34,6 +35,14 @@ const proxy =
         onForgery: (forgery) => log.warn(forgery, 'somebody plays the proxy before the console'),
       });
 
+const start = new Now({
+  tally: () => line.tally(),
+  following: () => null,
+  shared: mongodbUri !== null,
+  now: () => follower.now(),
+  elapsed,
+});
+
 const app = createConsole({
   hosts: () => hosts,
   follower,
@@ -42,6 +51,7 @@ const app = createConsole({
   urls: (account) => line.urls(account),
   acts: line,
   ...{ shared: mongodbUri !== null, sandbox },
+  now: start,
   signIn: new SignIn({
     ...{ sandbox, version, proxy, isSecure: origin !== null },
     onSignIn: (who) => log.info(who, 'somebody signed in at the console'),
@@ -53,6 +63,7 @@ const app = createConsole({
 });
 
 async function drain(timeoutMs: number): Promise<void> {
+  start.close();
   await server?.drain(timeoutMs);
   await follower.close();
   line.say({ kind: 'drained' });

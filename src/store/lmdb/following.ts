@@ -8,6 +8,7 @@
  */
 import type { StoreReads } from '../../engine/store.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
+import { LmdbAttention } from './attention.ts';
 import { Environment } from './environment.ts';
 import { LmdbJournal } from './journal.ts';
 import { Log, logIn } from './log/log.ts';
@@ -75,7 +76,12 @@ export class LmdbFollower {
   #readsOf({ environment }: View): StoreReads {
     // What a journal keeps in mind would be old at the next look.
     const journal = new LmdbJournal(environment, this.#options.now);
-    return { journal, accounts: new LmdbAccounts(environment), marks: new LmdbMarks(environment) };
+    return {
+      journal,
+      accounts: new LmdbAccounts(environment),
+      marks: new LmdbMarks(environment),
+      attention: new LmdbAttention(environment),
+    };
   }
 
   #current(): View {

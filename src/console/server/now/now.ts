@@ -1,0 +1,122 @@
+/**
+ * The console's start page: what needs a person, and a few figures. Whoever asks within a second or two gets the same
+ * answer; what is long is counted in parts.
+ */
+import type { TransactionRecord } from '../../../engine/journal.ts';
+import type { ChangePlace, StoreReads } from '../../../engine/store.ts';
+import { within } from '../../../waiting.ts';
+import type { Tally } from '../../protocol.ts';
+import type { Counted, Figures, Following, NowDocument } from '../../shapes/now.ts';
+import { CausesPass, causesOf } from './causes.ts';
+import { type CountedPage, type Outcome, Pass } from './pass.ts';
+import { EVERY_MS, Rates } from './rates.ts';
+
+export interface NowOptions {
+  /** The engine's thread's counts. */
+  tally(): Promise<Tally>;
+  /** How far the journal was read again, and how many charges wait by that; null: it isn't. */
+  following(): { verified: Following; waiting: number | null } | null;
+  /** Other processes work on the same store. */
+  shared: boolean;
+  /** The store's clock, ms since 1970. */
+  now(): number;
+  /** ms that only go on. */
+  elapsed(): number;
+}
+
+/** So long an answer is everybody's. */
+const KEPT_MS = 1_500;
+/** For so long an answer waits for the engine's thread; the count before does else. */
+const TALLY_MS = 300;
+const PAGE = 500;
+const END_OF_TIME = '9999-12-31T23:59:59.999Z';
+
+interface Transfers {
+  n: number;
+  sum: number;
+}
+
+type TransfersPage = CountedPage<TransactionRecord, ChangePlace | null>;
+
+async function openTransfers({ journal }: StoreReads, place: ChangePlace | null): Promise<TransfersPage> {
+  const items = await journal.waiting('cashout', place, END_OF_TIME, PAGE);
+  return { items, next: items.length < PAGE ? null : (items.at(-1) ?? null) };
+}
+
+function counted({ at, complete }: Outcome<unknown>): Counted {
+  return { at: new Date(at).toISOString(), complete };
+}
+
+export class Now {
+  readonly #options: NowOptions;
+  readonly #rates = new Rates();
+  readonly #causes = new CausesPass();
+  readonly #transfers = new Pass<Transfers, TransactionRecord, ChangePlace | null>({
+    begin: () => ({ n: 0, sum: 0 }),
+    add: (sums, { snapshot }) => {
+      sums.n += 1;
+      sums.sum += snapshot.context.amount;
+    },
+    first: null,
+    ...{ mostItems: 2_000, mostMs: 40 },
+  });
+  #kept: { document: Promise<NowDocument>; until: number } | null = null;
+  readonly #ticking: NodeJS.Timeout;
+
+  constructor(options: NowOptions) {
+    this.#options = options;
+    const tick = (): void => void this.#tick().catch(() => {});
+    tick();
+    this.#ticking = setInterval(tick, EVERY_MS);
+  }
+
+  close(): void {
+    clearInterval(this.#ticking);
+  }
+
+  /** Where the engine's thread has no turn for it, the next count has what was missed. */
+  async #tick(): Promise<void> {
+    const tally = await this.#options.tally();
+    this.#rates.take(this.#options.elapsed(), tally);
+  }
+
+  read(reads: StoreReads): Promise<NowDocument> {
+    const { elapsed } = this.#options;
+    if (this.#kept !== null && elapsed() < this.#kept.until) return this.#kept.document;
+    const document = this.#read(reads);
+    const kept = { document, until: Number.POSITIVE_INFINITY };
+    this.#kept = kept;
+    document.then(
+      () => {
+        kept.until = elapsed() + KEPT_MS;
+      },
+      () => {
+        if (this.#kept === kept) this.#kept = null;
+      },
+    );
+    return document;
+  }
+
+  async #read(reads: StoreReads): Promise<NowDocument> {
+    const now = this.#options.now();
+    const ticked = within(TALLY_MS, this.#tick(), () => new Error('late')).catch(() => {});
+    const found = await this.#causes.goOn((place) => this.#causes.page(reads, place), now);
+    const transfers = await this.#transfers.goOn((place) => openTransfers(reads, place), now);
+    const { causes, others } = await causesOf(reads, found.sums);
+    await ticked;
+    return { causes, others, counted: counted(found), figures: this.#figures(transfers) };
+  }
+
+  #figures(transfers: Outcome<Transfers>): Figures {
+    const { following, shared } = this.#options;
+    const known = following();
+    return {
+      perMin: this.#rates.perMinute(),
+      firstAttempt: this.#rates.firstAttempts(),
+      openCashouts: { ...counted(transfers), ...transfers.sums },
+      waiting: known?.waiting ?? null,
+      verified: known?.verified ?? null,
+      shared,
+    };
+  }
+}

@@ -1,0 +1,94 @@
+/** What the console's start page is made of. Amounts are whole cents, times ISO in UTC. */
+import type { About } from '../../domain/sentences/item-codes.ts';
+import type { Item, Kind } from '../shapes.ts';
+
+/**
+ * What helps: `retry` the deliveries, `answer` for the bank what it said, be `done` with it once it is looked into;
+ * `look`: it goes by itself once its cause is mended.
+ */
+export type CauseAction = 'retry' | 'answer' | 'done' | 'look';
+
+/** One cause that needs a person, whatever number of items it has made. */
+export interface Cause {
+  kind: string;
+  /** Null: items of former builds, which have their sentences alone. */
+  code: string | null;
+  /** What all of it is about; null where its items differ. */
+  about: About;
+  accountName: string | null;
+  /** How many deliveries, messages, transactions it is. */
+  count: number;
+  /** The money at stake; null where none is named. */
+  sum: number | null;
+  /** Of the oldest. */
+  since: string;
+  /** The oldest, at most three. */
+  sample: Item[];
+  action: CauseAction;
+}
+
+/** How far a count has come that takes longer than one answer. */
+export interface Counted {
+  /** When it was begun. */
+  at: string;
+  /** False: what was counted until now; there is more. */
+  complete: boolean;
+}
+
+/** What is known of the journal by reading it again, on and on. */
+export interface Following {
+  /** Up to then all adds up. */
+  at: string;
+  /** False: something is off, and on the list of what needs a person. */
+  ok: boolean;
+  /** Rows of the log that are still to be read. */
+  lag: number;
+}
+
+/** Null: not known here. */
+export interface Figures {
+  /** Messages in each of the last 60 minutes, the newest last; null before this server looked. */
+  perMin: (number | null)[];
+  /** First attempts of the last hour, and how many of them were taken. */
+  firstAttempt: { of: number; taken: number } | null;
+  openCashouts: Counted & { n: number; sum: number };
+  /** Charges that wait for their payment. */
+  waiting: number | null;
+  verified: Following | null;
+  /** Other servers work on the same database: messages and attempts are this one's alone. */
+  shared: boolean;
+}
+
+/** `GET /console/api/now` */
+export interface NowDocument {
+  /** What comes first is most urgent. */
+  causes: Cause[];
+  /** How many causes there are besides. */
+  others: number;
+  counted: Counted;
+  figures: Figures;
+}
+
+/** An entry of any journal. */
+export interface JournalRow {
+  /** Names it among all. */
+  id: string;
+  at: string;
+  account: string;
+  accountName: string;
+  /** Null: of the account itself. */
+  type: Kind | null;
+  transaction: string | null;
+  /** The transaction's, or by how much the account's balance was changed. */
+  amount: number | null;
+  message: string;
+  door: string;
+  /** The transaction's state after it; null for none, and for what was refused. */
+  status: string | null;
+  isRefused: boolean;
+}
+
+/** `GET /console/api/journal?limit`: the newest entries of all accounts, the newest first. */
+export interface NewestEntries {
+  rows: JournalRow[];
+}
