@@ -5,6 +5,7 @@ import { machines } from '../../machines/index.ts';
 import { en as actEnglish } from '../../src/console/ui/acts/forms/words.en.ts';
 import { pt as actPortuguese } from '../../src/console/ui/acts/forms/words.pt.ts';
 import { familyOf, familyOfDelivery, statusesByFamily } from '../../src/console/ui/parts/families.ts';
+import { causeWords, nowWords } from '../../src/console/ui/screens/now/words.ts';
 import { referenceWords } from '../../src/console/ui/screens/reference/words.ts';
 import { en as mainEnglish } from '../../src/console/ui/words.en.ts';
 import { pt as mainPortuguese } from '../../src/console/ui/words.pt.ts';
@@ -12,8 +13,20 @@ import { pt as mainPortuguese } from '../../src/console/ui/words.pt.ts';
 const test = suite('words');
 
 /** With the words that come with scripts of their own. */
-const pt = { ...mainPortuguese, ofReference: referenceWords.pt, ofActs: actPortuguese };
-const en = { ...mainEnglish, ofReference: referenceWords.en, ofActs: actEnglish };
+const pt = {
+  ...mainPortuguese,
+  ofReference: referenceWords.pt,
+  ofActs: actPortuguese,
+  ofNow: nowWords.pt,
+  ofCauses: causeWords.pt,
+};
+const en = {
+  ...mainEnglish,
+  ofReference: referenceWords.en,
+  ofActs: actEnglish,
+  ofNow: nowWords.en,
+  ofCauses: causeWords.en,
+};
 
 /** Texts by their path. */
 function textsOf(words: object, path = ''): Map<string, string> {

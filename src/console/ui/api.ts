@@ -4,6 +4,7 @@ import type { ApiReference, Tried, TryWish } from '../api-shapes.ts';
 import type { AccountDocument, Curve, StatementPage } from '../shapes/account.ts';
 import type { RetryRun } from '../shapes/acts.ts';
 import type { DeliveryPage, UrlList } from '../shapes/deliveries.ts';
+import type { NewestEntries, NowDocument } from '../shapes/now.ts';
 import {
   type AccountPage,
   type Found,
@@ -143,6 +144,14 @@ export function payload(
 ): Promise<SentPayload> {
   const path = `/transactions/${encodeURIComponent(id)}/payload/${encodeURIComponent(event)}`;
   return call('GET', path + queryOf({ reveal: reveal ? 1 : null }), undefined, signal);
+}
+
+export function now(signal?: AbortSignal): Promise<NowDocument> {
+  return call('GET', '/now', undefined, signal);
+}
+
+export function newestEntries(limit: number, signal?: AbortSignal): Promise<NewestEntries> {
+  return call('GET', `/journal${queryOf({ limit })}`, undefined, signal);
 }
 
 /** The merchants' API. */

@@ -64,11 +64,14 @@ function useStanding() {
 const loadAccount = () => import('./screens/account/account.tsx').then(({ Account }) => Account);
 const loadDeliveries = () =>
   import('./screens/deliveries/deliveries.tsx').then(({ Deliveries }) => Deliveries);
+const loadNow = () => import('./screens/now/now.tsx').then(({ Now }) => Now);
 const loadReference = () => import('./screens/reference/reference.tsx').then(({ Reference }) => Reference);
 
 function CurrentPage() {
   const page = pageOf(usePlace().path);
   switch (page.name) {
+    case 'now':
+      return <LaterPage load={loadNow} />;
     case 'transactions':
       return <Transactions />;
     case 'transaction':

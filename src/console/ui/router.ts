@@ -7,7 +7,7 @@ export interface Place {
 }
 
 export type Page =
-  | { name: 'transactions' | 'accounts' | 'deliveries' | 'nothing' }
+  | { name: 'now' | 'transactions' | 'accounts' | 'deliveries' | 'nothing' }
   | { name: 'transaction' | 'account'; id: string }
   /** The API; `endpoint`: which of its endpoints, or null. */
   | { name: 'reference'; endpoint: string | null };
@@ -35,7 +35,8 @@ function decoded(text: string): string {
 }
 
 export function pageOf(path: string): Page {
-  if (path === '/' || path === '/transactions') return { name: 'transactions' };
+  if (path === '/') return { name: 'now' };
+  if (path === '/transactions') return { name: 'transactions' };
   if (path === '/accounts') return { name: 'accounts' };
   if (path === '/deliveries') return { name: 'deliveries' };
   const [isReference, endpoint = null] = /^\/reference(?:\/([\w-]+))?$/.exec(path) ?? [];

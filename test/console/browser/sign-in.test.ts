@@ -9,11 +9,11 @@ browserSuite('a browser signs in', (test) => {
     const { page } = watched;
     const { url } = await link(server, ['--role', 'operator']);
     await page.goto(url);
-    await page.getByRole('heading', { name: 'Transactions', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Nothing needs anybody', level: 1 }).waitFor();
     assert.is(page.url(), `${origin(server)}/`);
     assert.ok(!(await page.evaluate<string>('JSON.stringify(history.state) + location.href')).includes('k='));
     await page.reload();
-    await page.getByRole('heading', { name: 'Transactions', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Nothing needs anybody', level: 1 }).waitFor();
     assert.is(await page.locator('.who').textContent(), 'operator');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();

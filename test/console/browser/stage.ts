@@ -7,6 +7,7 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Merchant, merchant } from '../../support/client.ts';
+import type { Env } from '../../support/process.ts';
 import type { Server } from '../../support/server.ts';
 import { link, origin, startConsole } from '../visitor.ts';
 
@@ -126,9 +127,9 @@ function stageOn(server: Server, shop: Merchant): Stage {
 
 /**
  * A suite on a stage of its own. Where no browser is found it says so and runs nothing, unless `BROWSER_REQUIRED=1`:
- * then it fails.
+ * then it fails. The server may have settings of its own.
  */
-export function browserSuite(name: string, fill: (test: Test<Stage>) => void): void {
+export function browserSuite(name: string, fill: (test: Test<Stage>) => void, env: Env = {}): void {
   const test = suite<Stage>(name);
   if (!existsSync(BROWSER)) {
     test(`no browser at ${BROWSER}`, () => {
@@ -139,7 +140,7 @@ export function browserSuite(name: string, fill: (test: Test<Stage>) => void): v
     return;
   }
   test.before(async (context) => {
-    const server = await startConsole();
+    const server = await startConsole({ env });
     Object.assign(
       context,
       stageOn(server, await merchant(server, ['--name', 'Loja Aurora', '--balance', '1000000'])),

@@ -10,7 +10,7 @@ export function Nothing() {
       <h1>{words.notFoundTitle}</h1>
       <p>{words.notFound}</p>
       <p>
-        <a href="/transactions">{words.transactions}</a>
+        <a href="/">{words.now}</a>
       </p>
     </div>
   );

@@ -7,12 +7,14 @@ export function Keys({ dialog }: { dialog: RefObject<HTMLDialogElement | null> }
   const words = useWords();
   const rows: [string[], string][] = [
     [['/', 'Ctrl K'], words.keys.find],
+    [['g n'], words.keys.goNow],
     [['g t'], words.keys.goTransactions],
     [['g d'], words.keys.goDeliveries],
     [['g a'], words.keys.goAccounts],
     [['j'], words.keys.down],
     [['k'], words.keys.up],
     [['Enter'], words.keys.open],
+    [['p'], words.keys.pause],
     [['['], words.keys.earlier],
     [[']'], words.keys.later],
     [['s'], words.keys.send],

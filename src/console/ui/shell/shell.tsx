@@ -2,11 +2,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { ActDialogLater } from '../acts/later.tsx';
+import { now as readNow } from '../api.ts';
 import type { GlyphName } from '../parts/glyphs.ts';
 import { Icon, Mark } from '../parts/icon.tsx';
 import { timeText } from '../parts/time.tsx';
 import { go, type Page, pageOf, usePlace } from '../router.ts';
 import { fill, nextTheme, type Theme, usePreferences, useWords } from '../state/preferences.ts';
+import { useReading } from '../state/reading.ts';
 import { useSession } from '../state/session.ts';
 import { Find } from './find.tsx';
 import { Keys } from './keys.tsx';
@@ -15,16 +17,18 @@ import { moveAmongRows, useShortcuts } from './shortcuts.ts';
 const THEME_ICONS: Record<Theme, GlyphName> = { auto: 'half', light: 'sun', dark: 'moon' };
 
 interface Section {
-  section: 'transactions' | 'deliveries' | 'accounts';
+  section: 'now' | 'transactions' | 'deliveries' | 'accounts';
+  href: string;
   icon: GlyphName;
   /** The pages that belong to it. */
   isOf: readonly Page['name'][];
 }
 
 const SECTIONS: readonly Section[] = [
-  { section: 'transactions', icon: 'swap', isOf: ['transactions', 'transaction'] },
-  { section: 'deliveries', icon: 'send', isOf: ['deliveries'] },
-  { section: 'accounts', icon: 'bank', isOf: ['accounts', 'account'] },
+  { section: 'now', href: '/', icon: 'pulse', isOf: ['now'] },
+  { section: 'transactions', href: '/transactions', icon: 'swap', isOf: ['transactions', 'transaction'] },
+  { section: 'deliveries', href: '/deliveries', icon: 'send', isOf: ['deliveries'] },
+  { section: 'accounts', href: '/accounts', icon: 'bank', isOf: ['accounts', 'account'] },
 ];
 
 /** Language and theme: on the sign-in page, too. */
@@ -106,6 +110,15 @@ function useFindKeys() {
   return box;
 }
 
+const CASES_EVERY_MS = 10_000;
+
+/** How many cases need somebody. */
+function Cases() {
+  const { value } = useReading({ key: '', read: readNow, restsFor: () => CASES_EVERY_MS });
+  const count = value === null ? 0 : value.causes.length + value.others;
+  return count === 0 ? null : <span class="badge">{count}</span>;
+}
+
 export function Shell({ children }: { children: ComponentChildren }) {
   const words = useWords();
   const { me } = useSession();
@@ -113,6 +126,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const box = useFindKeys();
   const keys = useRef<HTMLDialogElement>(null);
   useShortcuts({
+    'g n': () => go('/'),
     'g t': () => go('/transactions'),
     'g d': () => go('/deliveries'),
     'g a': () => go('/accounts'),
@@ -141,10 +155,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
       </header>
       <nav class="rail" aria-label={words.main}>
-        {SECTIONS.map(({ section, icon, isOf }) => (
-          <a key={section} href={`/${section}`} aria-current={isOf.includes(page) ? 'page' : undefined}>
+        {SECTIONS.map(({ section, href, icon, isOf }) => (
+          <a key={section} href={href} aria-current={isOf.includes(page) ? 'page' : undefined}>
             <Icon name={icon} />
             {words[section]}
+            {section === 'now' ? <Cases /> : null}
           </a>
         ))}
         <a class="apart" href="/reference" aria-current={page === 'reference' ? 'page' : undefined}>

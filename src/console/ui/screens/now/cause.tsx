@@ -1,0 +1,148 @@
+/** One cause that needs somebody: what it is, since when, how much is at stake, and the one step that helps. */
+import { itemIn } from '../../../../domain/sentences/items.ts';
+import type { Cause } from '../../../shapes/now.ts';
+import { CopiedText } from '../../parts/copied.tsx';
+import { FAMILY_ICONS, type Family } from '../../parts/families.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { reais } from '../../parts/money.tsx';
+import { addressOf } from '../../router.ts';
+import { useNow } from '../../state/clock.ts';
+import { fill, usePreferences, useWords } from '../../state/preferences.ts';
+import { type Step, step } from './step.ts';
+import { causeWords, useNowWords } from './words.ts';
+
+const FAMILIES: Readonly<Record<string, Family>> = {
+  dead: 'bad',
+  rejected: 'bad',
+  return: 'back',
+  projection: 'bad',
+  quarantined: 'bad',
+  bank: 'bad',
+};
+
+/** How long ago that was, in its two largest units: it ticks. */
+function Since({ at }: { at: string }) {
+  const { ago } = useWords();
+  const seconds = Math.max(0, Math.floor((useNow() - Date.parse(at)) / 1_000));
+  const [minutes, hours, days] = [60, 3_600, 86_400].map((length) => Math.floor(seconds / length));
+  const text =
+    days !== undefined && days > 0
+      ? fill(ago.h, { n: `${days} d ${(hours ?? 0) % 24}` })
+      : hours !== undefined && hours > 0
+        ? fill(ago.min, { n: `${hours} h ${(minutes ?? 0) % 60}` })
+        : fill(ago.s, { n: minutes === 0 ? seconds : `${minutes} min ${seconds % 60}` });
+  return (
+    <time class="weak since" dateTime={at} title={at}>
+      {text}
+    </time>
+  );
+}
+
+/** The heading in parts: the number stands out. */
+function Heading({ cause, isWhole }: { cause: Cause; isWhole: boolean }) {
+  const { language } = usePreferences();
+  const own = useNowWords();
+  const { code, kind, count, sum, about } = cause;
+  const words = causeWords[language][code ?? ''] ?? causeWords[language][kind];
+  const sentence = words?.title[count === 1 ? 'one' : 'other'] ?? kind;
+  const [before = '', after] = sentence.split('{n}');
+  return (
+    <h2>
+      {isWhole ? null : `${own.atLeast} `}
+      {before}
+      {after === undefined ? null : <b>{count.toLocaleString(language === 'pt' ? 'pt-BR' : 'en-GB')}</b>}
+      {after}
+      {sum === null ? null : (
+        <>
+          {' · '}
+          <b class="money">{reais(sum)}</b>
+        </>
+      )}
+      {about.url === null ? null : <code class="url">{about.url}</code>}
+    </h2>
+  );
+}
+
+/** What the receiver answered last. */
+function LastAnswer({ cause }: { cause: Cause }) {
+  const words = useNowWords();
+  const { status = null, error = null } = (cause.sample.at(-1)?.data ?? {}) as {
+    status?: number | null;
+    error?: string | null;
+  };
+  const answer = status ?? error;
+  if (answer === null || (cause.kind !== 'dead' && cause.kind !== 'rejected')) return null;
+  return (
+    <>
+      {` · ${words.lastAnswer} `}
+      <b class="bad-text">{String(answer)}</b>
+    </>
+  );
+}
+
+/** What it means: the kind's words, or the sentences of the item that is on the list longest. */
+function Meaning({ cause }: { cause: Cause }) {
+  const { language } = usePreferences();
+  const own = useNowWords();
+  const { code, kind, sample, accountName } = cause;
+  const words = causeWords[language][code ?? ''] ?? causeWords[language][kind];
+  const [item] = sample;
+  const told = (words?.what ?? '') === '' && item !== undefined ? itemIn(language, item) : null;
+  return (
+    <>
+      <p class="weak">{told?.what ?? words?.what}</p>
+      {told === null || told.next.startsWith('npx pixstate inspect') ? null : <p class="weak">{told.next}</p>}
+      <p class="weak">
+        {accountName}
+        <LastAnswer cause={cause} />
+        {cause.count > 1 && told !== null ? ` ${fill(own.moreOfIt, { n: cause.count - 1 })}` : ''}
+      </p>
+    </>
+  );
+}
+
+/** The transactions that it is about, the oldest first. */
+function Samples({ cause, but }: { cause: Cause; but: string }) {
+  const ids = [...new Set(cause.sample.flatMap(({ about }) => about.transaction ?? []))];
+  const shown = ids.filter((id) => addressOf(id) !== but);
+  if (shown.length === 0) return null;
+  return (
+    <span class="samples">
+      {shown.map((id) => (
+        <a key={id} href={addressOf(id)}>
+          <code>{id.slice(0, 8)}</code>
+          <span class="unseen">{id.slice(8)}</span>
+        </a>
+      ))}
+    </span>
+  );
+}
+
+function StepButton({ next }: { next: Step }) {
+  const words = useNowWords();
+  if (next.kind === 'command') return <CopiedText text={next.command} what={words.step.command} />;
+  return (
+    <a class="strong" href={next.href} data-row>
+      {words.step[next.kind]}
+    </a>
+  );
+}
+
+export function CauseCard({ cause, isWhole }: { cause: Cause; isWhole: boolean }) {
+  const family = FAMILIES[cause.kind] ?? 'care';
+  const next = step(cause);
+  return (
+    <li class={`panel cause ${family}`}>
+      <Icon name={FAMILY_ICONS[family]} />
+      <Heading cause={cause} isWhole={isWhole} />
+      <Since at={cause.since} />
+      <div class="meaning">
+        <Meaning cause={cause} />
+      </div>
+      <p class="cause-step">
+        <StepButton next={next} />
+        <Samples cause={cause} but={'href' in next ? next.href : ''} />
+      </p>
+    </li>
+  );
+}

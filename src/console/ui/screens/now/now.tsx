@@ -1,0 +1,93 @@
+/** The start page: what needs somebody, a few figures, and the journal's newest entries. */
+import type { NowDocument } from '../../../shapes/now.ts';
+import { now as readNow } from '../../api.ts';
+import { Trouble } from '../../parts/freshness.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { timeText } from '../../parts/time.tsx';
+import { now } from '../../state/clock.ts';
+import { fill, usePreferences, useWords } from '../../state/preferences.ts';
+import { useReading } from '../../state/reading.ts';
+import { useTitle } from '../../state/title.ts';
+import { CauseCard } from './cause.tsx';
+import { Feed } from './feed.tsx';
+import { Strip } from './figures.tsx';
+import { useNowWords } from './words.ts';
+
+const EVERY_MS = 3_000;
+/** A count that is older says so. */
+const OLD_MS = 15_000;
+
+/** That a list is too long to have been counted just now. */
+function CountNote({ document: { counted, others } }: { document: NowDocument }) {
+  const words = useNowWords();
+  const { language } = usePreferences();
+  const isOld = now() - Date.parse(counted.at) > OLD_MS;
+  const notes = [
+    others === 0 ? '' : fill(words.others[others === 1 ? 'one' : 'other'], { n: others }),
+    counted.complete ? '' : words.stillCounting,
+    counted.complete && isOld ? fill(words.countedAt, { time: timeText(language, counted.at, 'clock') }) : '',
+  ].filter((note) => note !== '');
+  return notes.length === 0 ? null : <p class="weak">{notes.join(' ')}</p>;
+}
+
+function Causes({ document }: { document: NowDocument }) {
+  const words = useNowWords();
+  const { causes, counted } = document;
+  if (causes.length === 0)
+    return (
+      <p class="panel all-well">
+        <span class="good-text">
+          <Icon name="tick" size={20} />
+        </span>
+        {counted.complete ? words.allWell : words.stillCounting}
+      </p>
+    );
+  return (
+    <>
+      <ul class="causes" aria-label={words.causes}>
+        {causes.map((cause) => (
+          <CauseCard
+            key={`${cause.kind} ${cause.code} ${cause.about.account} ${cause.about.url}`}
+            cause={cause}
+            isWhole={counted.complete}
+          />
+        ))}
+      </ul>
+      <CountNote document={document} />
+    </>
+  );
+}
+
+/** How many cases there are, in words. */
+function heading(words: ReturnType<typeof useNowWords>, n: number): string {
+  if (n === 0) return words.title.none;
+  return fill(n === 1 ? words.title.one : words.title.other, { n });
+}
+
+export function Now() {
+  const words = useNowWords();
+  const shell = useWords();
+  const reading = useReading({ key: '', read: readNow, restsFor: () => EVERY_MS });
+  const document = reading.value;
+  const cases = document === null ? 0 : document.causes.length + document.others;
+  useTitle(cases === 0 ? shell.now : `(${cases}) ${shell.now}`);
+  return (
+    <>
+      <Trouble reading={reading} />
+      <h1>{document === null ? shell.now : heading(words, cases)}</h1>
+      {document === null ? (
+        <p class="loading">{reading.error === null ? shell.loading : ''}</p>
+      ) : (
+        <>
+          <Strip figures={document.figures} />
+          <div class="now">
+            <div>
+              <Causes document={document} />
+            </div>
+            <Feed />
+          </div>
+        </>
+      )}
+    </>
+  );
+}

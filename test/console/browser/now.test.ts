@@ -1,0 +1,137 @@
+/** The start page in a browser: good news, then cases by their causes, each with a way to where it is seen. */
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { type Merchant, merchant } from '../../support/client.ts';
+import { charge, tell, told, transfer } from '../../support/flows.ts';
+import { list, text } from '../../support/json.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { until } from '../../support/wait.ts';
+import { visitor } from '../visitor.ts';
+import { check, LOOKS } from './looks.ts';
+import { browserSuite, type Stage } from './stage.ts';
+
+interface Prepared {
+  own: Merchant;
+  receiver: Receiver;
+}
+
+let prepared: Promise<Prepared> | null = null;
+
+/** Cases of several kinds: URLs that are down or refuse, transfers without an answer, a payment given back. */
+function prepare(stage: Stage): Promise<Prepared> {
+  prepared ??= made(stage);
+  return prepared;
+}
+
+async function made({ server, shop }: Stage): Promise<Prepared> {
+  const receiver = await startReceiver();
+  receiver.answer('/erp', () => ({ status: 503 }));
+  receiver.answer('/recusa', () => ({ status: 400 }));
+  const urls = ['/loja', '/erp', '/recusa'].flatMap((path) => ['--webhook-url', receiver.url(path)]);
+  const own = await merchant(server, ['--name', 'Farmácia Vida', '--balance', '1000000', ...urls]);
+  for (let nth = 0; nth < 6; nth++) {
+    const id = text(await charge(own, 28_100 + nth * 900, { externalRef: `pedido-${20_440 + nth}` }), 'id');
+    await told(own, id, 'PAY');
+    if (nth === 2) await told(own, id, 'PROTEST');
+  }
+  await transfer(own, 125_007);
+  await transfer(shop, 88_807);
+  const twice = text(await charge(shop, 18_910), 'id');
+  await told(shop, twice, 'PAY', { endToEndId: 'E99999999202611231030aaaaaaaaaaa' });
+  await tell(shop, twice, 'PAY', { endToEndId: 'E99999999202611231030bbbbbbbbbbb' });
+  const eva = await visitor(server);
+  await until(
+    async () => {
+      const { body } = await eva.get('/now');
+      const kinds = list(body, 'causes').map((cause) => text(cause, 'kind'));
+      return ['dead', 'rejected', 'stuck'].every((kind) => kinds.includes(kind));
+    },
+    30_000,
+    'there are cases of each kind',
+  );
+  return { own, receiver };
+}
+
+async function heading(page: Page): Promise<string> {
+  return (await page.locator('#content h1').first().textContent()) ?? '';
+}
+
+browserSuite(
+  "a browser's start",
+  (test) => {
+    test.after(async () => {
+      await (await prepared)?.receiver.close();
+    });
+
+    test('a zero reads as good news', async (stage) => {
+      for (const look of LOOKS) {
+        const watched = await stage.enter('/', look);
+        await watched.page.locator('.all-well').waitFor();
+        await check(watched, `now zero ${Object.values(look).join(' ')}`);
+        await watched.close();
+      }
+    });
+
+    test('axe finds nothing, and nothing runs over', async (stage) => {
+      await prepare(stage);
+      for (const look of LOOKS) {
+        const watched = await stage.enter('/', look);
+        await watched.page.locator('.cause').first().waitFor();
+        await watched.page.locator('.feed li').first().waitFor();
+        await check(watched, `now ${Object.values(look).join(' ')}`);
+        await watched.close();
+      }
+    });
+
+    test('each cause is a card, counted in the title, the tab and the rail', async (stage) => {
+      const { receiver } = await prepare(stage);
+      const watched = await stage.enter('/transactions');
+      const { page } = watched;
+      await page.locator('.rail .badge').waitFor();
+      await page.keyboard.press('g');
+      await page.keyboard.press('n');
+      await page.waitForURL((url) => url.pathname === '/');
+      await page.locator('.cause').first().waitFor();
+      const cards = await page.locator('.cause').count();
+      assert.is(await heading(page), `${cards} cases need somebody`);
+      assert.is(await page.locator('.rail .badge').textContent(), String(cards));
+      await until(async () => (await page.title()).startsWith(`(${cards}) Now`), 5_000, 'the tab counts');
+      for (const card of await page.locator('.cause').all())
+        assert.is(await card.locator('.strong, .copy').count(), 1, (await card.textContent()) ?? '');
+      const dead = page.locator('.cause', { hasText: receiver.url('/erp') });
+      await dead.getByText('Farmácia Vida').waitFor();
+      await dead.getByText('503').waitFor();
+      const stuck = page.locator('.cause', { hasText: "without the bank's answer" });
+      assert.match((await stuck.locator('h2').textContent()) ?? '', /2 transfers.*R\$\u00a02\.138,14/);
+      const age = await stuck.locator('.since').textContent();
+      await until(async () => (await stuck.locator('.since').textContent()) !== age, 5_000, 'it ticks');
+      await dead.getByRole('link', { name: 'See deliveries' }).click();
+      await page.waitForURL('**/deliveries?*');
+      const { searchParams } = new URL(page.url());
+      assert.equal([searchParams.get('url'), searchParams.get('status')], [receiver.url('/erp'), 'dead']);
+      await watched.close();
+    });
+
+    test('new entries come by themselves, until somebody pauses', async (stage) => {
+      const { own } = await prepare(stage);
+      const watched = await stage.enter('/');
+      const { page } = watched;
+      await page.locator('.feed li').first().waitFor();
+      await charge(own, 77_123);
+      const feed = page.locator('.feed');
+      await feed.getByText('R$\u00a0771,23').waitFor();
+      await page.keyboard.press('p');
+      await feed.getByText('paused').waitFor();
+      await charge(own, 88_234);
+      await page.waitForTimeout(3_000);
+      assert.is(await feed.getByText('R$\u00a0882,34').count(), 0);
+      await page.keyboard.press('p');
+      await feed.getByText('R$\u00a0882,34').waitFor();
+      await page.locator('.feed [data-row]').first().focus();
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/transactions/*');
+      await watched.close();
+    });
+  },
+  { STUCK_AFTER_S: '1' },
+);
