@@ -64,7 +64,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ops: ['domain', 'engine', 'accounts', 'webhooks'],
   api: ['domain', 'engine', 'accounts'],
   // Its thread listens and logs as the server does, and it ends with it; operators act by the doors of ops.
-  console: ['accounts', 'api', 'domain', 'engine', 'ops', 'server', 'store', 'clock.ts'],
+  console: ['accounts', 'api', 'audit', 'domain', 'engine', 'ops', 'server', 'store', 'clock.ts'],
   server: [
     ...['api', 'accounts', 'bank', 'console', 'engine', 'holder', 'jobs', 'store', 'webhooks'],
     ...['core.ts', 'config.ts', 'clock.ts', 'version.ts'],

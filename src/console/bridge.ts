@@ -6,7 +6,7 @@
  *    on without it.
  */
 import { Worker } from 'node:worker_threads';
-import { StoreUnavailable } from '../engine/store.ts';
+import { type AttentionItem, StoreUnavailable } from '../engine/store.ts';
 import { asError, textOf } from '../errors.ts';
 import type { RunningServer } from '../server/http.ts';
 import { pause } from '../waiting.ts';
@@ -41,6 +41,10 @@ export interface BridgeOptions {
   /** Does what operators wish for. */
   acts: Pick<Acts, 'act' | 'run' | 'close'>;
   tally(): Tally;
+  /** Puts an item on the list of what needs a person. */
+  note(item: AttentionItem): Promise<void>;
+  /** The journal was read again, up to what was written then (ms since 1970). */
+  onFollowed(at: number): void;
   /** The thread died, and another takes its place. */
   onFailure(error: Error): void;
 }
@@ -95,6 +99,7 @@ export class ConsoleBridge implements RunningServer {
           reject(portError(message.code));
           void worker.terminate();
         } else if (message.kind === 'drained') this.#drained();
+        else if (message.kind === 'followed') this.#options.onFollowed(message.at);
         else void this.#grant(worker, message.number, message.wish);
       });
       worker.on('error', (error) => {
@@ -136,7 +141,7 @@ export class ConsoleBridge implements RunningServer {
   }
 
   async #done(wish: Wish): Promise<Granted> {
-    const { marks, metrics, urls, acts, tally } = this.#options;
+    const { marks, metrics, urls, acts, tally, note } = this.#options;
     switch (wish.what) {
       case 'metrics':
         return metrics();
@@ -150,6 +155,9 @@ export class ConsoleBridge implements RunningServer {
         return acts.run(wish.id);
       case 'tally':
         return tally();
+      case 'note':
+        await note(wish.item);
+        return true;
     }
   }
 

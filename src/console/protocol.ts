@@ -1,4 +1,5 @@
 /** What the console's thread and the engine's say to each other. */
+import type { AttentionItem } from '../engine/store.ts';
 import type { Acted, ActWish } from './acts/wishes.ts';
 import type { ConsoleSettings } from './settings.ts';
 import type { RetryRun } from './shapes/acts.ts';
@@ -31,7 +32,9 @@ export type Wish =
   /** How a run over a URL's deliveries goes; null: there is none of that id. */
   | { what: 'run'; id: string }
   /** How much was done until now. */
-  | { what: 'tally' };
+  | { what: 'tally' }
+  /** An item is to be on the list of what needs a person. */
+  | { what: 'note'; item: AttentionItem };
 
 /** What this process has done since its start. */
 export interface Tally {
@@ -60,6 +63,8 @@ export interface SeenUrls {
 export type Granted = MetricsText | boolean | SeenUrls | Acted | RetryRun | Tally | null;
 
 export type FromConsole =
+  /** The journal was read again, up to what was written then (ms since 1970). */
+  | { kind: 'followed'; at: number }
   | { kind: 'listening'; port: number }
   /** The port can't be listened on: the system's name of the error. */
   | { kind: 'refused'; code: string }

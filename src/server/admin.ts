@@ -72,6 +72,8 @@ function openConsole({ core, log, metrics, apiPort, urls }: AdminOptions, port: 
     metrics: async () => ({ type: metrics.registry.contentType, text: await metrics.registry.metrics() }),
     urls: (account) => urls.worst(account),
     acts: openActs(core, log),
+    note: (item) => core.engine.note([item]),
+    onFollowed: (at) => metrics.followed(at),
     tally: () => ({ entries: metrics.entries, ...urls.firsts }),
     onFailure: (error) => log.error({ err: error }, "the console's thread failed and is started again"),
   });

@@ -26,6 +26,7 @@ export interface Gauges {
 
 export class Metrics {
   readonly registry = new Registry();
+  readonly #gauges: Gauges;
   readonly #requests: Histogram;
   /** By method, route and status: as many as there are endpoints and answers. */
   readonly #series = new Map<string, { observe(seconds: number): void }>();
@@ -37,11 +38,14 @@ export class Metrics {
   readonly #flushes: Histogram;
   readonly #groups: Histogram;
   #deliveriesInHand = (): number => 0;
+  /** Up to when the journal was read again, ms since 1970; null: nobody does. */
+  #followedTo: number | null = null;
   /** How many were committed until now. */
   entries = 0;
 
   constructor(gauges: Gauges) {
     const registers = [this.registry];
+    this.#gauges = gauges;
     collectDefaultMetrics({ register: this.registry });
     this.#requests = new Histogram({
       name: 'pixstate_http_request_seconds',
@@ -178,6 +182,24 @@ export class Metrics {
   /** Says where the number of deliveries in hand is known. */
   countInHand(count: () => number): void {
     this.#deliveriesInHand = count;
+  }
+
+  /** The journal was read again, up to what was written then (ms since 1970): the first time this adds a metric. */
+  followed(to: number): void {
+    if (this.#followedTo === null) this.#openFollowed();
+    this.#followedTo = to;
+  }
+
+  #openFollowed(): void {
+    const unread = (): number => Math.max(0, this.#gauges.now() - (this.#followedTo ?? 0)) / 1000;
+    new Gauge({
+      name: 'pixstate_journal_unread_seconds',
+      help: 'How far the console is behind in reading the journal again, to see that it adds up (embedded store).',
+      registers: [this.registry],
+      collect() {
+        this.set(unread());
+      },
+    });
   }
 
   alarm(kind: string): void {

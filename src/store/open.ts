@@ -169,6 +169,8 @@ export async function openReader(dataDir: string, opener: Opener): Promise<Folde
 export interface Follower {
   /** @throws StoreUnavailable, and whatever the work throws */
   look<Result>(work: (reads: StoreReads) => Promise<Result>): Promise<Result>;
+  /** As `look`, but in a data folder what was answered in the last second may not be seen: it costs little. */
+  settled<Result>(work: (reads: StoreReads) => Promise<Result>): Promise<Result>;
   /** The next look sees what a rebuild has put in place, too. */
   refresh(): void;
   /** The clock of the store, ms since 1970. */
@@ -186,6 +188,7 @@ async function followFolder(dataDir: string, { incarnation, now }: Opener): Prom
     const follower = await LmdbFollower.open({ folder, incarnation, now });
     return {
       look: (work) => follower.look(work),
+      settled: (work) => follower.settled(work),
       refresh: () => follower.refresh(),
       now,
       close: () => follower.close(),
@@ -207,7 +210,8 @@ export async function openFollower(
   const mostConnections = FEW_CONNECTIONS;
   const database = { ...opener, access: 'read' as const, onNotice: () => {}, mostConnections };
   const { store, now, close } = await openDatabaseStore(mongodbUri, database);
-  return { look: (work) => work(store), refresh: () => {}, now, close };
+  const look: Follower['look'] = (work) => work(store);
+  return { look, settled: look, refresh: () => {}, now, close };
 }
 
 /**

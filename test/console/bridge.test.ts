@@ -40,6 +40,8 @@ test.before.each(async (context) => {
       run: () => null,
       close: async () => {},
     },
+    note: async () => {},
+    onFollowed: () => {},
     tally: () => ({ entries: 0, firsts: 0, firstsTaken: 0 }),
     onFailure: (error) => void context.failures.push(error.message),
   });

@@ -55,6 +55,8 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   SNAPSHOT_UNREADABLE: { reason: 'no version 9' },
   CLOCK_BEHIND: { entryAt: '2026-11-23T12:00:00.000Z', clock: SINCE },
   BATCH_UNPROJECTABLE: { seq: 12, reason: 'broken' },
+  BATCH_BROKEN: { seq: 12, fault: 'chain' },
+  LOG_UNREADABLE: { row: 7, reason: 'broken' },
   DELIVERY_DEAD: { event: 'pix-in.paid', error: null, status: 503 },
   DELIVERIES_REJECTED: { day: '2026-11-23', count: 3, event: 'pix-in.paid', status: 410 },
   URL_HANGS: { waiting: 1_000 },

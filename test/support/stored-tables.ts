@@ -91,6 +91,7 @@ export interface StoredTables {
   waits: StoredTable;
   deliveries: StoredTable;
   places: StoredTable;
+  marks: StoredTable;
 }
 
 const OPTIONS = { noSubdir: true, maxDbs: 32, overlappingSync: false };
@@ -117,6 +118,7 @@ export async function withStoredTables<Result>(
     waits: stored('waits'),
     deliveries: stored('deliveries'),
     places: stored('places'),
+    marks: stored('marks'),
   };
   try {
     return log.transactionSync(() => projections.transactionSync(() => work(tables)));

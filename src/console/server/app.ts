@@ -10,7 +10,7 @@ import type { Follower } from '../../store/open.ts';
 import type { Tried } from '../api-shapes.ts';
 import type { PassMarks } from '../passes.ts';
 import type { MetricsText, SeenUrls } from '../protocol.ts';
-import type { DoorName } from '../shapes/account.ts';
+import type { AccountDocument, DoorName } from '../shapes/account.ts';
 import type { UrlHealth } from '../shapes/deliveries.ts';
 import type { Kind } from '../shapes.ts';
 import { balanceCurve } from './account/curve.ts';
@@ -60,7 +60,7 @@ export interface AppOptions {
   sandbox: boolean;
   /** Other processes work on the same store. */
   shared: boolean;
-  now: Pick<Now, 'read'>;
+  now: Pick<Now, 'read' | 'verified'>;
   signIn: SignIn;
   /** What signs people in; null: links do. */
   proxy: SignInProxy | null;
@@ -135,11 +135,16 @@ function param({ ctx }: Call, name: string): string {
 
 type Endpoint = [method: 'get' | 'delete', path: string, answer: Answer];
 
-function accountEndpoints({ urls }: AppOptions): Endpoint[] {
+function accountEndpoints({ urls, now: start }: AppOptions): Endpoint[] {
   const healthOf = async (account: string): Promise<readonly UrlHealth[]> => (await urls(account)).urls;
+  const document: Answer = async (call) => {
+    const id = param(call, 'id');
+    const own = await accountDocument(call.reads, id, healthOf, call.now);
+    return { ...own, verified: await start.verified(call.reads, id) } satisfies AccountDocument;
+  };
   return [
     ['get', '/accounts', ({ ctx, reads }) => accounts(ctx, reads)],
-    ['get', '/accounts/:id', (call) => accountDocument(call.reads, param(call, 'id'), healthOf, call.now)],
+    ['get', '/accounts/:id', document],
     ['get', '/accounts/:id/statement', statement],
     ['get', '/accounts/:id/curve', curve],
   ];

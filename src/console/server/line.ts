@@ -1,6 +1,6 @@
 /** The console thread's line to the engine's thread: what is wished for there, and what comes of it. */
 import type { MessagePort } from 'node:worker_threads';
-import { StoreUnavailable } from '../../engine/store.ts';
+import { type AttentionItem, StoreUnavailable } from '../../engine/store.ts';
 import { within } from '../../waiting.ts';
 import type { Acted, ActWish } from '../acts/wishes.ts';
 import type { FromConsole, Granted, MetricsText, SeenUrls, Tally, ToConsole, Wish } from '../protocol.ts';
@@ -71,6 +71,10 @@ export class Line {
 
   async run(id: string): Promise<RetryRun | null> {
     return (await this.#ask({ what: 'run', id })) as RetryRun | null;
+  }
+
+  async note(item: AttentionItem): Promise<void> {
+    await this.#ask({ what: 'note', item });
   }
 
   async tally(): Promise<Tally> {

@@ -7,6 +7,7 @@ import { openLog } from '../../server/log.ts';
 import { openFollower } from '../../store/open.ts';
 import type { ConsoleData, ToConsole } from '../protocol.ts';
 import { createConsole } from './app.ts';
+import { JournalFollower } from './following/journal-follower.ts';
 import { type Hosts, ownHosts } from './guard.ts';
 import { Line } from './line.ts';
 import { Now } from './now/now.ts';
@@ -35,9 +36,20 @@ const proxy =
         onForgery: (forgery) => log.warn(forgery, 'somebody plays the proxy before the console'),
       });
 
+/** A database has no order of all batches to go on in: `pixstate verify` reads it. */
+const journalFollower =
+  mongodbUri !== null
+    ? null
+    : new JournalFollower({
+        follower,
+        note: (item) => line.note(item),
+        swapMark: (name, before, text) => line.swapMark(name, before, text),
+        onFollowed: (at) => line.say({ kind: 'followed', at }),
+        onTrouble: (error) => log.warn({ err: error }, 'the journal is read again in a moment'),
+      });
 const start = new Now({
   tally: () => line.tally(),
-  following: () => null,
+  following: () => journalFollower?.progress ?? null,
   shared: mongodbUri !== null,
   now: () => follower.now(),
   elapsed,
@@ -64,7 +76,7 @@ const app = createConsole({
 
 async function drain(timeoutMs: number): Promise<void> {
   start.close();
-  await server?.drain(timeoutMs);
+  await Promise.all([server?.drain(timeoutMs), journalFollower?.close()]);
   await follower.close();
   line.say({ kind: 'drained' });
 }

@@ -1,6 +1,7 @@
 /** What the console's endpoints answer about one account. Amounts are whole cents, times ISO in UTC. */
 import type { Kind } from '../shapes.ts';
 import type { UrlHealth } from './deliveries.ts';
+import type { Following } from './now.ts';
 
 /** By which door a message came. */
 export type DoorName = 'api' | 'bank' | 'sandbox' | 'ops' | 'clock';
@@ -36,6 +37,8 @@ export interface AccountDocument {
   balances: LegSums;
   /** The journal's last batch; null where there is none. */
   head: { seq: number; at: string; hash: string } | null;
+  /** Whether its journal adds up, and up to when that was looked at; null: nobody reads it again. */
+  verified: Following | null;
   /** The client secret; null: made by a former build. */
   secret: { since: string | null };
   urls: AccountUrl[];

@@ -47,6 +47,13 @@ interface BankCall {
   message: string;
 }
 
+/**
+ * What is off with a committed batch: `content` isn't what its hash says, the batch before is `missing`, or isn't the
+ * one that it is chained to (`chain`), or is of a later `time`; an entry's postings don't `sum` to zero, or its
+ * `balances` aren't what they give; nothing leads to its `place` in the log.
+ */
+export type BatchFault = 'content' | 'missing' | 'chain' | 'time' | 'sum' | 'balances' | 'place';
+
 /** By code. Amounts are cents, times ISO 8601. Who needs other data for a sentence takes another code. */
 export interface ItemData {
   MESSAGE_REFUSED: RefusedMessage;
@@ -71,6 +78,10 @@ export interface ItemData {
   CLOCK_BEHIND: { entryAt: string; clock: string };
   /** A committed batch can't be projected. */
   BATCH_UNPROJECTABLE: { seq: number; reason: string };
+  /** A committed batch doesn't add up. */
+  BATCH_BROKEN: { seq: number; fault: BatchFault };
+  /** A row of the log can't be read. */
+  LOG_UNREADABLE: { row: number; reason: string };
   /** `error` or `status` of the last attempt; both null: the URL is off the account. */
   DELIVERY_DEAD: { event: string; error: string | null; status: number | null };
   /** What a URL's receiver refused for good on a day (UTC); the item is about the first of them. */

@@ -20,6 +20,8 @@ export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   SNAPSHOT_UNREADABLE: 'quarantined',
   CLOCK_BEHIND: 'clock',
   BATCH_UNPROJECTABLE: 'projection',
+  BATCH_BROKEN: 'journal',
+  LOG_UNREADABLE: 'journal',
   DELIVERY_DEAD: 'dead',
   DELIVERIES_REJECTED: 'rejected',
   URL_HANGS: 'hanging',

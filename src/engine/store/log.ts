@@ -28,14 +28,18 @@ export interface LogPage {
   batches: LoggedBatch[];
   /** Rows that can't be read. */
   unreadable: { number: number; fault: string }[];
+  /** The number of its last row. */
+  upTo: number;
 }
 
 export interface LogReads {
   /**
-   * The batches of all accounts in the order in which they were written, up to the present end; a page has about so
-   * many entries.
+   * The batches of all accounts in the order in which they were written, behind a row (0: from the first), up to the
+   * present end; a page has about so many entries.
    */
-  pages(entries: number): Iterable<LogPage>;
+  pages(entries: number, after?: number): Iterable<LogPage>;
+  /** The number of the last row that `pages` gives. */
+  lastRow(): number;
   /** How many records are stored, of all accounts; whether they can be read isn't looked at. */
   countRecords(): number;
 }

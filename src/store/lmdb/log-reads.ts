@@ -37,26 +37,31 @@ export class LmdbLogReads implements LogReads {
     this.#environment = environment;
   }
 
-  *pages(wanted: number): Generator<LogPage> {
+  *pages(wanted: number, after = 0): Generator<LogPage> {
     // Behind the mark there may be rows whose projections aren't there yet.
     const { mark, places } = this.#environment.opened.projections;
     const placeOf = places.inOrder();
-    let page: LogPage = { batches: [], unreadable: [] };
+    let page: LogPage = { batches: [], unreadable: [], upTo: after };
     let entries = 0;
     let rows = 0;
-    for (const { number, text } of this.#environment.log.after(0)) {
+    for (const { number, text } of this.#environment.log.after(after)) {
       if (number > mark) break;
       const value = batchText(text);
       rows += 1;
+      page.upTo = number;
       if (value !== null) entries += add(page, number, value, placeOf);
       if (entries < wanted && rows < MOST_ROWS) continue;
       yield page;
       this.#environment.expectOpen();
-      page = { batches: [], unreadable: [] };
+      page = { batches: [], unreadable: [], upTo: page.upTo };
       entries = 0;
       rows = 0;
     }
     yield page;
+  }
+
+  lastRow(): number {
+    return this.#environment.opened.projections.mark;
   }
 
   /** Batches from a row on backwards, that one first. */

@@ -33,13 +33,13 @@ function urlsOf(account: Account, health: readonly UrlHealth[], now: number): Ac
   }));
 }
 
-/** @throws ConsoleError where there is no such account */
+/** All but whether its journal adds up. @throws ConsoleError where there is no such account */
 export async function accountDocument(
   reads: StoreReads,
   id: string,
   healthOf: (account: string) => Promise<readonly UrlHealth[]>,
   now: number,
-): Promise<AccountDocument> {
+): Promise<Omit<AccountDocument, 'verified'>> {
   const account = await accountOf(reads, id);
   const [{ seq, at, hash, balances }, health] = await Promise.all([reads.journal.head(id), healthOf(id)]);
   const { name, clientId, status, userStatus, createdAt, allowedIps, fees, expiresIn, maxAmount } = account;

@@ -20,6 +20,7 @@ const MOST_SHOWN = 30;
 
 /** What is most urgent first: money that may be lost or wait, then what stands still, then what others miss. */
 const URGENCY: Readonly<Record<AttentionKind, number>> = {
+  journal: 0,
   projection: 0,
   stuck: 1,
   payment: 2,
@@ -48,6 +49,7 @@ const ACTIONS: Readonly<Record<AttentionKind, CauseAction>> = {
   refused: 'done',
   bank: 'look',
   quarantined: 'look',
+  journal: 'look',
   projection: 'look',
   hanging: 'look',
   clock: 'look',

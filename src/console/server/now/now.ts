@@ -7,6 +7,7 @@ import type { ChangePlace, StoreReads } from '../../../engine/store.ts';
 import { within } from '../../../waiting.ts';
 import type { Tally } from '../../protocol.ts';
 import type { Counted, Figures, Following, NowDocument } from '../../shapes/now.ts';
+import type { Progress } from '../following/journal-follower.ts';
 import { CausesPass, causesOf } from './causes.ts';
 import { type CountedPage, type Outcome, Pass } from './pass.ts';
 import { EVERY_MS, Rates } from './rates.ts';
@@ -14,8 +15,8 @@ import { EVERY_MS, Rates } from './rates.ts';
 export interface NowOptions {
   /** The engine's thread's counts. */
   tally(): Promise<Tally>;
-  /** How far the journal was read again, and how many charges wait by that; null: it isn't. */
-  following(): { verified: Following; waiting: number | null } | null;
+  /** How far the journal was read again; null: it isn't. */
+  following(): Progress | null;
   /** Other processes work on the same store. */
   shared: boolean;
   /** The store's clock, ms since 1970. */
@@ -28,6 +29,8 @@ export interface NowOptions {
 const KEPT_MS = 1_500;
 /** For so long an answer waits for the engine's thread; the count before does else. */
 const TALLY_MS = 300;
+/** With more rows to read, what was counted on the way is not what is. */
+const LATE_ROWS = 1_000;
 const PAGE = 500;
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
@@ -104,18 +107,30 @@ export class Now {
     const transfers = await this.#transfers.goOn((place) => openTransfers(reads, place), now);
     const { causes, others } = await causesOf(reads, found.sums);
     await ticked;
-    return { causes, others, counted: counted(found), figures: this.#figures(transfers) };
+    return { causes, others, counted: counted(found), figures: await this.#figures(reads, transfers) };
   }
 
-  #figures(transfers: Outcome<Transfers>): Figures {
+  /**
+   * Whether the journal adds up: an account's, or all (null). What was found to be off is on the list; where ops are done
+   * with it, all adds up again. Null: nobody reads it again.
+   */
+  async verified({ attention }: StoreReads, account: string | null): Promise<Following | null> {
+    const known = this.#options.following();
+    if (known === null) return null;
+    const own = account === null ? {} : { account };
+    const [fault] = await attention.page({ kind: 'journal', ...own }, null, 1);
+    return { at: new Date(known.at).toISOString(), ok: fault === undefined, lag: known.lag };
+  }
+
+  async #figures(reads: StoreReads, transfers: Outcome<Transfers>): Promise<Figures> {
     const { following, shared } = this.#options;
     const known = following();
     return {
       perMin: this.#rates.perMinute(),
       firstAttempt: this.#rates.firstAttempts(),
       openCashouts: { ...counted(transfers), ...transfers.sums },
-      waiting: known?.waiting ?? null,
-      verified: known?.verified ?? null,
+      waiting: known === null || known.lag > LATE_ROWS ? null : known.waiting,
+      verified: await this.verified(reads, null),
       shared,
     };
   }

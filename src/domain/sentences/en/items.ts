@@ -1,6 +1,6 @@
 /** What needs a person, in English: these sentences stand in journals and on the list. */
 import { decimal, inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
-import type { Facts, ItemWords, Sentences } from '../item-codes.ts';
+import type { BatchFault, Facts, ItemWords, Sentences } from '../item-codes.ts';
 
 /** That an order hasn't ended, in the bank's own word where somebody has heard one. */
 function unended(bank: string | null): string {
@@ -41,6 +41,16 @@ function differs(what: string): Sentences {
 function otherAmount({ listed, booked }: { listed: number; booked: number }): string {
   return `the bank lists ${decimal(listed)}, and ${decimal(booked)} were booked`;
 }
+
+const FAULTS: Readonly<Record<BatchFault, string>> = {
+  content: 'its content is not what its hash says',
+  missing: 'the batch before it is not there',
+  chain: 'it is not chained to the batch before it',
+  time: 'its time is before that of the batch before it',
+  sum: 'the postings of an entry do not sum to zero',
+  balances: 'its balances are not what the postings give',
+  place: 'nothing leads to it',
+};
 
 export const items: ItemWords = {
   MESSAGE_REFUSED: refused,
@@ -96,6 +106,14 @@ export const items: ItemWords = {
   BATCH_UNPROJECTABLE: ({ about, data: { seq, reason } }) => ({
     what: `batch ${seq} of ${about.account} is committed and can't be projected: ${reason}`,
     next: 'mend what it names: the batch is tried again all the time, and the item goes by itself',
+  }),
+  BATCH_BROKEN: ({ about: { account }, data: { seq, fault } }) => ({
+    what: `ALARM: batch ${seq} of ${account} does not add up: ${FAULTS[fault]}`,
+    next: `npx pixstate verify --account ${account} tells all of it; keep the data folder as it is, and compare it with a backup`,
+  }),
+  LOG_UNREADABLE: ({ data: { row, reason } }) => ({
+    what: `ALARM: row ${row} of the log can't be read: ${reason}`,
+    next: 'npx pixstate verify; keep the data folder as it is, and compare it with a backup',
   }),
   DELIVERY_DEAD: ({ id, about, data: { event, error, status } }) => ({
     what: `${event} of ${about.transaction} to ${about.url} is dead: ${error ?? status ?? 'the URL is off the account'}`,

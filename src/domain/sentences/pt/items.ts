@@ -1,6 +1,6 @@
 /** What needs a person, in Portuguese. Commands, states and messages keep their names. */
 import { inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
-import type { Facts, ItemData, ItemWords, Sentences } from '../item-codes.ts';
+import type { BatchFault, Facts, ItemData, ItemWords, Sentences } from '../item-codes.ts';
 import { refusalIn } from '../refusals.ts';
 import { reais, THE, TO_THE } from './words.ts';
 
@@ -54,6 +54,16 @@ function otherAmount({ listed, booked }: { listed: number; booked: number }): st
 function named(endToEndId: string | null): string {
   return endToEndId ?? 'sem end-to-end id';
 }
+
+const FAULTS: Readonly<Record<BatchFault, string>> = {
+  content: 'o conteúdo não é o que o hash diz',
+  missing: 'o lote anterior não está lá',
+  chain: 'não está encadeado ao lote anterior',
+  time: 'a hora é anterior à do lote anterior',
+  sum: 'os lançamentos de um registro não somam zero',
+  balances: 'os saldos não são os que os lançamentos dão',
+  place: 'nada leva até ele',
+};
 
 export const items: ItemWords = {
   MESSAGE_REFUSED: refused,
@@ -109,6 +119,14 @@ export const items: ItemWords = {
   BATCH_UNPROJECTABLE: ({ about, data: { seq, reason } }) => ({
     what: `o lote ${seq} de ${about.account} está gravado e não pode ser projetado: ${reason}`,
     next: 'conserte o que ele indica: o lote é tentado o tempo todo, e o item sai da lista sozinho',
+  }),
+  BATCH_BROKEN: ({ about: { account }, data: { seq, fault } }) => ({
+    what: `ALARME: o lote ${seq} de ${account} não confere: ${FAULTS[fault]}`,
+    next: `npx pixstate verify --account ${account} mostra tudo; deixe a pasta de dados como está e compare-a com um backup`,
+  }),
+  LOG_UNREADABLE: ({ data: { row, reason } }) => ({
+    what: `ALARME: a linha ${row} do log não pode ser lida: ${reason}`,
+    next: 'npx pixstate verify; deixe a pasta de dados como está e compare-a com um backup',
   }),
   DELIVERY_DEAD: ({ id, about, data: { event, error, status } }) => ({
     what: `${event} de ${about.transaction} para ${about.url} esgotou as tentativas: ${error ?? status ?? 'a URL saiu da conta'}`,

@@ -4,6 +4,7 @@ import type { AccountDocument, AccountUrl } from '../../../shapes/account.ts';
 import { ActButton } from '../../acts/button.tsx';
 import { Beads, UrlFigures } from '../../parts/beads.tsx';
 import { CopiedText } from '../../parts/copied.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { reais } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Age, Time } from '../../parts/time.tsx';
@@ -138,7 +139,7 @@ export function Settings({ document, again }: Props) {
   );
 }
 
-export function Journal({ document: { head } }: { document: AccountDocument }) {
+export function Journal({ document: { head, verified } }: { document: AccountDocument }) {
   const words = useWords();
   return (
     <Panel title={words.journal} class="settings">
@@ -153,6 +154,15 @@ export function Journal({ document: { head } }: { document: AccountDocument }) {
           <Fact name={words.hash}>
             <CopiedText text={head.hash} what={words.hash} most={20} />
           </Fact>
+          {verified === null ? null : (
+            <Fact name={words.verified}>
+              <span class={verified.ok ? 'good-text' : 'bad-text'}>
+                <Icon name={verified.ok ? 'tick' : 'cross'} size={13} />{' '}
+                {verified.ok ? words.addsUp : words.addsUpNot}
+              </span>{' '}
+              <Age at={verified.at} />
+            </Fact>
+          )}
         </dl>
       )}
     </Panel>

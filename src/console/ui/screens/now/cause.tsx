@@ -15,6 +15,7 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   dead: 'bad',
   rejected: 'bad',
   return: 'back',
+  journal: 'bad',
   projection: 'bad',
   quarantined: 'bad',
   bank: 'bad',

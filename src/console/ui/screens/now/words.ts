@@ -160,6 +160,7 @@ export const causeWords: Record<Language, Record<string, CauseWords>> = {
     quarantined: {
       title: { one: '{n} transação que não pode ser lida', other: '{n} transações que não podem ser lidas' },
     },
+    journal: { title: { one: 'O diário não confere', other: 'O diário não confere em {n} lugares' } },
     projection: {
       title: { one: '{n} lote que não pode ser projetado', other: '{n} lotes que não podem ser projetados' },
     },
@@ -243,6 +244,9 @@ export const causeWords: Record<Language, Record<string, CauseWords>> = {
     },
     quarantined: {
       title: { one: "{n} transaction that can't be read", other: "{n} transactions that can't be read" },
+    },
+    journal: {
+      title: { one: 'The journal does not add up', other: 'The journal does not add up in {n} places' },
     },
     projection: {
       title: { one: "{n} batch that can't be projected", other: "{n} batches that can't be projected" },

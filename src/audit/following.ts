@@ -1,0 +1,120 @@
+/**
+ * Follows the log of all accounts: each batch is judged once, in the order in which they were written, by the batch
+ * before it in its account's journal (I1, I2, I3). That one was judged in its turn, so that all adds up where each does.
+ *
+ * Nothing is held but where accounts in use stand: of others the batch before is read again. What is stored beside the
+ * journals isn't looked at, nor is what was judged before: `verify` does both.
+ */
+import { isSameJson } from '../domain/canonical-json.ts';
+import { applyPostings, sumOfPostings, ZERO_BALANCES } from '../domain/money.ts';
+import type { BatchFault } from '../domain/sentences/item-codes.ts';
+import { type Batch, type Head, ZERO_HASH } from '../engine/journal.ts';
+import type { LoggedBatch, LogPage } from '../engine/store/log.ts';
+import { faultOf } from './compare.ts';
+import type { AuditReads } from './patience.ts';
+import { BATCH_PARTS } from './replay.ts';
+
+/** Something is off: in a batch, or in a row of the log that can't be read. */
+export type Fault =
+  | { kind: 'batch'; account: string; seq: number; fault: BatchFault }
+  | { kind: 'row'; row: number; reason: string };
+
+/** Where the following stands; plain JSON. */
+export interface FollowedTo {
+  /** The last row of the log that was judged. */
+  row: number;
+  /** Charges that wait for their payment, as of that row. */
+  waiting: number;
+}
+
+type Reads = Pick<AuditReads, 'batches'>;
+
+const NOTHING: Head = { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+/** Accounts in use. */
+const MOST_HEADS = 10_000;
+const WAITING = 'waiting_payment';
+
+export class Following {
+  /** The longest untouched first. */
+  readonly #heads = new Map<string, Head>();
+  #row: number;
+  #waiting: number;
+
+  constructor({ row, waiting }: FollowedTo) {
+    this.#row = row;
+    this.#waiting = waiting;
+  }
+
+  get to(): FollowedTo {
+    return { row: this.#row, waiting: this.#waiting };
+  }
+
+  /** Judges what follows; gives what is off. Where it throws, the page is judged again. @throws StoreUnavailable */
+  async judge(journal: Reads, { batches, unreadable, upTo }: LogPage): Promise<Fault[]> {
+    const faults: Fault[] = unreadable.map(({ number, fault }) => ({
+      ...{ kind: 'row', row: number, reason: fault },
+    }));
+    let waiting = this.#waiting;
+    for (const logged of batches) {
+      const { account, seq } = logged.batch;
+      try {
+        const fault = await this.#faultIn(journal, logged);
+        if (fault !== null) faults.push({ kind: 'batch', account, seq, fault });
+        waiting += waitingChange(logged.batch);
+      } catch (error) {
+        faults.push({ kind: 'row', row: logged.number, reason: faultOf(error) });
+      }
+    }
+    this.#row = upTo;
+    this.#waiting = waiting;
+    return faults;
+  }
+
+  async #faultIn(journal: Reads, { batch, isAsHashed, isFound }: LoggedBatch): Promise<BatchFault | null> {
+    const before = await this.#before(journal, batch);
+    const { account, seq, at, balances, hash } = batch;
+    // What comes next is judged by what stands here, whatever is wrong with it.
+    this.#keep(account, { seq, at, balances, hash });
+    if (!isFound) return 'place';
+    if (!isAsHashed || Object.keys(batch).length !== BATCH_PARTS) return 'content';
+    if (before === null) return 'missing';
+    if (batch.previous !== before.hash) return 'chain';
+    if (at < before.at) return 'time';
+    if (batch.entries.some(({ postings }) => sumOfPostings(postings) !== 0)) return 'sum';
+    const posted = batch.entries.reduce(
+      (sums, { postings }) => (postings.length === 0 ? sums : applyPostings(sums, postings)),
+      before.balances,
+    );
+    return isSameJson(balances, posted) ? null : 'balances';
+  }
+
+  /** The batch before in its account's journal; null where it isn't there. */
+  async #before(journal: Reads, { account, seq }: Batch): Promise<Head | null> {
+    if (seq === 1) return NOTHING;
+    const known = this.#heads.get(account);
+    if (known?.seq === seq - 1) return known;
+    const [found] = await journal.batches(account, [seq - 1]);
+    return found ?? null;
+  }
+
+  #keep(account: string, head: Head): void {
+    this.#heads.delete(account);
+    this.#heads.set(account, head);
+    if (this.#heads.size <= MOST_HEADS) return;
+    for (const first of this.#heads.keys()) {
+      this.#heads.delete(first);
+      return;
+    }
+  }
+}
+
+/** By how many more charges wait after a batch. */
+function waitingChange({ entries }: Batch): number {
+  let change = 0;
+  for (const { type, from, to, refusal } of entries) {
+    if (type !== 'pix-in' || refusal !== null || from === to) continue;
+    if (to === WAITING) change += 1;
+    if (from === WAITING) change -= 1;
+  }
+  return change;
+}
