@@ -1,6 +1,5 @@
 /**
- * What needs a person, by its causes: all deliveries that died at one URL are one, whatever their number. The list is
- * gone through kind by kind.
+ * What needs a person, by its causes: all deliveries that died at one URL are one, whatever their number.
  */
 import type { About } from '../../../domain/sentences/item-codes.ts';
 import { countOf } from '../../../engine/attention/counted.ts';
@@ -75,12 +74,6 @@ interface Sums {
   others: number;
 }
 
-interface Place {
-  /** Which kind of all. */
-  kind: number;
-  after: AttentionPlace | null;
-}
-
 function nameOf({ kind, code, about: { account, url } }: AttentionItem): string {
   return JSON.stringify(BY_URL.has(kind) ? [kind, account, url] : [kind, code]);
 }
@@ -117,20 +110,26 @@ function add(sums: Sums, item: AttentionItem): void {
   if (group.sample.length < MOST_SAMPLE) group.sample.push(item);
 }
 
-async function pageAt({ attention }: StoreReads, place: Place): Promise<CountedPage<AttentionItem, Place>> {
-  // Kinds of which nothing is on the list are passed over without asking for it.
-  const counts = await attention.counts();
-  let index = place.kind;
-  let kind = ATTENTION_KINDS[index];
-  while (kind !== undefined && (counts[kind] ?? 0) === 0) {
-    index += 1;
-    kind = ATTENTION_KINDS[index];
-  }
-  if (kind === undefined) return { items: [], next: null };
-  const items = await attention.page({ kind }, index === place.kind ? place.after : null, PAGE);
-  const last = items.at(-1);
-  const isAll = last === undefined || items.length < PAGE;
-  return { items, next: isAll ? { kind: index + 1, after: null } : { kind: index, after: last } };
+/** Kinds that are still to be read, each behind an item (null: from its first), the most urgent first. */
+type Place = readonly { kind: AttentionKind; after: AttentionPlace | null }[];
+
+const BEGINNING: Place = ATTENTION_KINDS.toSorted((a, b) => URGENCY[a] - URGENCY[b]).map((kind) => ({
+  ...{ kind, after: null },
+}));
+
+/** The first page of each kind together, then further ones: a long kind keeps no other from being seen. */
+export async function listedBehind(
+  { attention }: Pick<StoreReads, 'attention'>,
+  place: Place,
+): Promise<CountedPage<AttentionItem, Place>> {
+  const some = place === BEGINNING ? place : place.slice(0, 1);
+  const pages = await Promise.all(some.map(({ kind, after }) => attention.page({ kind }, after, PAGE)));
+  const further = some.flatMap(({ kind }, index) => {
+    const page = pages[index] ?? [];
+    return page.length < PAGE ? [] : [{ kind, after: page.at(-1) ?? null }];
+  });
+  const next = [...further, ...place.slice(some.length)];
+  return { items: pages.flat(), next: next.length === 0 ? null : next };
 }
 
 export class CausesPass extends Pass<Sums, AttentionItem, Place> {
@@ -138,12 +137,11 @@ export class CausesPass extends Pass<Sums, AttentionItem, Place> {
     super({
       begin: () => ({ groups: new Map(), others: 0 }),
       add,
-      first: { kind: 0, after: null },
-      ...{ mostItems: 5_000, mostMs: 60 },
+      isEmpty: ({ groups }) => groups.size === 0,
+      first: BEGINNING,
+      ...{ mostItems: 5_000, mostMs: 80 },
     });
   }
-
-  readonly page = pageAt;
 }
 
 function itemShape(item: AttentionItem): Item {

@@ -8,7 +8,7 @@ import { within } from '../../../waiting.ts';
 import type { Tally } from '../../protocol.ts';
 import type { Counted, Figures, Following, NowDocument } from '../../shapes/now.ts';
 import type { Progress } from '../following/journal-follower.ts';
-import { CausesPass, causesOf } from './causes.ts';
+import { CausesPass, causesOf, listedBehind } from './causes.ts';
 import { type CountedPage, type Outcome, Pass } from './pass.ts';
 import { EVERY_MS, Rates } from './rates.ts';
 
@@ -60,6 +60,7 @@ export class Now {
       sums.n += 1;
       sums.sum += snapshot.context.amount;
     },
+    isEmpty: ({ n }) => n === 0,
     first: null,
     ...{ mostItems: 2_000, mostMs: 40 },
   });
@@ -103,7 +104,7 @@ export class Now {
   async #read(reads: StoreReads): Promise<NowDocument> {
     const now = this.#options.now();
     const ticked = within(TALLY_MS, this.#tick(), () => new Error('late')).catch(() => {});
-    const found = await this.#causes.goOn((place) => this.#causes.page(reads, place), now);
+    const found = await this.#causes.goOn((place) => listedBehind(reads, place), now);
     const transfers = await this.#transfers.goOn((place) => openTransfers(reads, place), now);
     const { causes, others } = await causesOf(reads, found.sums);
     await ticked;

@@ -14,6 +14,7 @@ export interface PassOptions<Sums, Item, Place> {
   /** Nothing counted so far. */
   begin(): Sums;
   add(sums: Sums, item: Item): void;
+  isEmpty(sums: Sums): boolean;
   mostItems: number;
   mostMs: number;
   /** The place before all. */
@@ -27,10 +28,22 @@ export interface Outcome<Sums> {
   complete: boolean;
 }
 
+interface Begun<Sums, Place> {
+  sums: Sums;
+  at: number;
+  goneOnAt: number;
+  place: Place;
+}
+
+/** What was counted longer ago doesn't tell of now. */
+const OLD_MS = 600_000;
+/** A count that nobody went on with for so long begins anew. */
+const LEFT_MS = 30_000;
+
 export class Pass<Sums, Item, Place> {
   readonly #options: PassOptions<Sums, Item, Place>;
   #whole: Outcome<Sums> | null = null;
-  #present: { sums: Sums; at: number; place: Place } | null = null;
+  #present: Begun<Sums, Place> | null = null;
 
   constructor(options: PassOptions<Sums, Item, Place>) {
     this.#options = options;
@@ -38,9 +51,8 @@ export class Pass<Sums, Item, Place> {
 
   /** Goes on for a while; `read` gives the page at a place. */
   async goOn(read: (place: Place) => Promise<CountedPage<Item, Place>>, now: number): Promise<Outcome<Sums>> {
-    const { begin, add, first, mostItems, mostMs } = this.#options;
-    const present = this.#present ?? { sums: begin(), at: now, place: first };
-    this.#present = present;
+    const { add, mostItems, mostMs } = this.#options;
+    const present = this.#begun(now);
     const endsAt = performance.now() + mostMs;
     for (let count = 0; count < mostItems && performance.now() < endsAt; ) {
       const { items, next } = await read(present.place);
@@ -54,6 +66,23 @@ export class Pass<Sums, Item, Place> {
       present.place = next;
       await turn();
     }
-    return this.#whole ?? { sums: present.sums, at: present.at, complete: false };
+    return this.#stillTold(now) ?? { sums: present.sums, at: present.at, complete: false };
+  }
+
+  #begun(now: number): Begun<Sums, Place> {
+    const { begin, first } = this.#options;
+    const known = this.#present;
+    const isGoingOn = known !== null && now - known.goneOnAt < LEFT_MS;
+    const present = isGoingOn ? known : { sums: begin(), at: now, goneOnAt: now, place: first };
+    present.goneOnAt = now;
+    this.#present = present;
+    return present;
+  }
+
+  /** That there was nothing says nothing where it has become too much to be counted at once. */
+  #stillTold(now: number): Outcome<Sums> | null {
+    const whole = this.#whole;
+    const isTold = whole !== null && now - whole.at < OLD_MS && !this.#options.isEmpty(whole.sums);
+    return isTold ? whole : null;
   }
 }
