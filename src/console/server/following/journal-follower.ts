@@ -55,6 +55,8 @@ export class JournalFollower {
   #isNews = false;
   #writtenAt = performance.now();
   #progress: Progress | null = null;
+  /** What was found and isn't on the list yet. */
+  readonly #found: AttentionItem[] = [];
   #noted = 0;
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> = Promise.resolve();
@@ -91,6 +93,7 @@ export class JournalFollower {
   async #read(): Promise<void> {
     const { follower, onFollowed } = this.#options;
     const following = this.#following ?? (await this.#begin());
+    await this.#tell();
     const startedAt = follower.now();
     const endsAt = performance.now() + BUSY_MS;
     await follower.settled(async ({ journal }) => {
@@ -99,8 +102,9 @@ export class JournalFollower {
       const last = log.lastRow();
       let at = this.#progress?.at ?? 0;
       for (const page of log.pages(ENTRIES_A_STEP, following.to.row)) {
-        for (const fault of await following.judge(journal, page))
-          await this.#note(itemOfFault(fault, startedAt));
+        const faults = await following.judge(journal, page);
+        this.#found.push(...faults.map((fault) => itemOfFault(fault, startedAt)));
+        await this.#tell();
         const newest = page.batches.at(-1)?.batch.at;
         this.#isNews ||= newest !== undefined;
         at = newest === undefined ? at : Date.parse(newest);
@@ -127,15 +131,18 @@ export class JournalFollower {
     return this.#following;
   }
 
-  async #note(item: AttentionItem): Promise<void> {
-    if (this.#noted >= MOST_NOTED) return;
-    this.#noted += 1;
-    await this.#options.note(item);
+  /** Puts what was found on the list; where that fails, it is tried again before anything else is read. */
+  async #tell(): Promise<void> {
+    for (let item = this.#found[0]; item !== undefined; item = this.#found[0]) {
+      if (this.#noted < MOST_NOTED) await this.#options.note(item);
+      this.#noted += 1;
+      this.#found.shift();
+    }
   }
 
-  /** Nothing is written where no batch was read: what is written here is a row of the log by itself. */
+  /** Nothing is written where no batch was read, since that is a row of the log by itself, nor before all is told. */
   async #write(): Promise<void> {
-    if (this.#following === null || !this.#isNews) return;
+    if (this.#following === null || !this.#isNews || this.#found.length > 0) return;
     this.#writtenAt = performance.now();
     const text = JSON.stringify(this.#following.to satisfies FollowedTo);
     const isOurs = await this.#options.swapMark(MARK, this.#mark, text);

@@ -40,6 +40,7 @@ function Row({ row }: { row: JournalRow }) {
 
 export function Feed() {
   const words = useNowWords();
+  const { unreachable } = useWords();
   /** What somebody holds still, to read it. */
   const [held, setHeld] = useState<readonly JournalRow[] | null>(null);
   const isPaused = held !== null;
@@ -48,6 +49,7 @@ export function Feed() {
     read: (signal) => newestEntries(ROWS, signal),
     restsFor: () => (isPaused ? null : EVERY_MS),
   });
+  const { error } = reading;
   const rows = held ?? reading.value?.rows ?? [];
   const toggle = () => {
     if (isPaused) reading.again();
@@ -60,8 +62,12 @@ export function Feed() {
       class="feed"
       aside={
         <>
-          <span class={isPaused ? 'dot' : 'dot lit'} aria-hidden="true" />{' '}
-          {isPaused ? words.paused : fill(words.everySeconds, { seconds: EVERY_MS / 1_000 })}{' '}
+          <span class={isPaused || error !== null ? 'dot' : 'dot lit'} aria-hidden="true" />{' '}
+          {isPaused
+            ? words.paused
+            : error !== null
+              ? error.message || unreachable
+              : fill(words.everySeconds, { seconds: EVERY_MS / 1_000 })}{' '}
           <button type="button" class="quiet" onClick={toggle}>
             {isPaused ? words.goOn : words.pause} <kbd>p</kbd>
           </button>
