@@ -174,6 +174,8 @@ export interface JournalReads {
     before: string,
     limit: number,
   ): Promise<TransactionRecord[]>;
+  /** Where that costs little: how many charges wait for their payment, at most so many. */
+  waitingCharges?(most: number): Promise<number>;
   /** Dead and rejected deliveries of all accounts, behind one of them (null: from the first), in an order of the store's. */
   failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]>;
 }

@@ -51,11 +51,15 @@ test('the journal adds up, goes on where it stood, and a forged batch is found',
     assert.is(at(document, 'verified.ok'), true);
     const body = await now(server);
     assert.equal(
-      [at(body, 'figures.verified.ok'), whole(body, 'figures.verified.lag'), whole(body, 'figures.waiting')],
+      [
+        at(body, 'figures.verified.ok'),
+        whole(body, 'figures.verified.lag'),
+        whole(body, 'figures.waiting.n'),
+      ],
       [true, 0, 1],
     );
     await told(shop, waits, 'PAY');
-    await until(async () => at(await now(server), 'figures.waiting') === 0, 10_000, 'none waits');
+    await until(async () => at(await now(server), 'figures.waiting.n') === 0, 10_000, 'none waits');
     const unread = /^pixstate_journal_unread_seconds ([\d.]+)$/m.exec(await metrics(server));
     assert.ok(Number(unread?.[1]) < 60, unread?.[0] ?? 'no metric');
     await server.terminate();

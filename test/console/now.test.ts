@@ -111,7 +111,10 @@ test('the figures tell what this server has done, and what is open', async ({ ev
   const taken = whole(body, 'figures.firstAttempt.taken');
   assert.ok(of >= 3 * (2 * CHARGES + 1) && taken > 0 && taken < of, `${taken} of ${of}`);
   assert.equal([whole(body, 'figures.openCashouts.n'), whole(body, 'figures.openCashouts.sum')], [1, 1_007]);
+  const waited = async (): Promise<unknown> => at(await now(eva), 'figures.waiting.n');
+  await until(async () => (await waited()) === 0, 10_000, 'no charge waits');
   await charge(shop, 5_000);
+  await until(async () => (await waited()) === 1, 10_000, 'one waits');
 });
 
 test('the newest entries of all accounts come first, at most so many', async ({

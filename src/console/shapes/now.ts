@@ -53,7 +53,7 @@ export interface Figures {
   firstAttempt: { of: number; taken: number } | null;
   openCashouts: Counted & { n: number; sum: number };
   /** Charges that wait for their payment. */
-  waiting: number | null;
+  waiting: { n: number; complete: boolean } | null;
   verified: Following | null;
   /** Other servers work on the same database: messages and attempts are this one's alone. */
   shared: boolean;

@@ -238,6 +238,15 @@ export class MongoJournal implements Journal {
     return this.#findRecords(filter, { sort: { updatedAt: 1, _id: 1 }, limit });
   }
 
+  /** A charge has a timer as long as it waits, and nothing else has one. */
+  async waitingCharges(most: number): Promise<number> {
+    this.#check();
+    const pipeline = [{ $match: { 'timers.due': { $exists: true } } }, { $limit: most }, { $count: 'n' }];
+    const options = { hint: 'timers_due' };
+    const [found] = await this.#parts.reads.aggregate<{ n: number }>('transactions', pipeline, options);
+    return found?.n ?? 0;
+  }
+
   async failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]> {
     this.#check();
     const failed: DeliveryRecord[] = [];

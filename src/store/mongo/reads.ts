@@ -109,11 +109,15 @@ export class MongoReads {
   }
 
   /** @throws StoreUnavailable */
-  aggregate<Found extends Document>(collection: string, pipeline: Document[]): Promise<Found[]> {
+  aggregate<Found extends Document>(
+    collection: string,
+    pipeline: Document[],
+    options: Document = {},
+  ): Promise<Found[]> {
     return this.#connection.run(() =>
       this.#connection.db
         .collection(collection)
-        .aggregate<Found>(pipeline, { ...BOUNDED_READ, signal: AbortSignal.timeout(COMMAND_MS) })
+        .aggregate<Found>(pipeline, { ...BOUNDED_READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
         .toArray(),
     );
   }

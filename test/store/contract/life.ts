@@ -19,7 +19,7 @@ type BacklogMethod = Exclude<keyof Backlog, 'put'> | 'put behind';
 
 /** What a store can be asked, in all of its roles. */
 type PortMethod =
-  | Exclude<keyof Journal, 'log' | 'mendPlaces'>
+  | Exclude<keyof Journal, 'log' | 'mendPlaces' | 'waitingCharges'>
   | keyof DueIndex
   | keyof Attention
   | BacklogMethod
@@ -145,6 +145,9 @@ export function lifeContract(context: ContractContext): void {
         ping: () => store.ping(),
       };
       for (const [name, operation] of Object.entries(operations)) await unavailable(name, operation);
+      const { journal } = store;
+      if (journal.waitingCharges !== undefined)
+        await unavailable('waitingCharges', async () => journal.waitingCharges?.(1));
     });
 
     test('closing one incarnation leaves the other', async ({ open, now }) => {

@@ -31,6 +31,8 @@ const KEPT_MS = 1_500;
 const TALLY_MS = 300;
 /** With more rows to read, what was counted on the way is not what is. */
 const LATE_ROWS = 1_000;
+/** So many charges that wait are counted where each of them is. */
+const MOST_WAITING = 10_000;
 const PAGE = 500;
 const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
@@ -124,15 +126,20 @@ export class Now {
   }
 
   async #figures(reads: StoreReads, transfers: Outcome<Transfers>): Promise<Figures> {
-    const { following, shared } = this.#options;
-    const known = following();
     return {
       perMin: this.#rates.perMinute(),
       firstAttempt: this.#rates.firstAttempts(),
       openCashouts: { ...counted(transfers), ...transfers.sums },
-      waiting: known === null || known.lag > LATE_ROWS ? null : known.waiting,
+      waiting: await this.#waiting(reads),
       verified: await this.verified(reads, null),
-      shared,
+      shared: this.#options.shared,
     };
+  }
+
+  async #waiting({ journal }: StoreReads): Promise<Figures['waiting']> {
+    const n = await journal.waitingCharges?.(MOST_WAITING + 1);
+    if (n !== undefined) return { n: Math.min(n, MOST_WAITING), complete: n <= MOST_WAITING };
+    const known = this.#options.following();
+    return known === null || known.lag > LATE_ROWS ? null : { n: known.waiting, complete: true };
   }
 }

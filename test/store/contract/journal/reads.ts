@@ -82,6 +82,24 @@ export function readsContract(context: ContractContext): void {
       assert.is(await store.journal.transaction(randomUUID()), null);
     });
 
+    test('charges that wait are counted, at most so many, where a store has that', async ({ open, now }) => {
+      const store = await open('a');
+      const counted = async (most: number): Promise<number | undefined> =>
+        store.journal.waitingCharges?.(most);
+      if ((await counted(1)) === undefined) return;
+      assert.is(await counted(10), 0);
+      const account = randomUUID();
+      const timers = [{ name: 'expiry', at: iso(now() + 60_000) }];
+      const waiting = Array.from({ length: 3 }, () => chargeCreated(now(), { timers }));
+      const { append } = await grow(store, account, [...waiting, cashoutCreated(now())]);
+      assert.is(await counted(10), 3);
+      assert.is(await counted(2), 2);
+      await grow(store, account, [chargePaid(now(), first(waiting).transaction, 'E1')], {
+        known: append.records,
+      });
+      assert.is(await counted(10), 2);
+    });
+
     test('an external reference finds the newest charge', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();

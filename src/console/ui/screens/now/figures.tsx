@@ -93,7 +93,9 @@ export function Strip({ figures }: { figures: Figures }) {
         {words.openTransfers}
         {openCashouts.n === 0 ? '' : ` · ${reais(openCashouts.sum)}`}
       </Figure>
-      {waiting === null ? null : <Figure value={whole.format(waiting)}>{words.waiting}</Figure>}
+      {waiting === null ? null : (
+        <Figure value={`${waiting.complete ? '' : '≥ '}${whole.format(waiting.n)}`}>{words.waiting}</Figure>
+      )}
       {verified === null ? null : <Verified verified={verified} />}
     </ul>
   );
