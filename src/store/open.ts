@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { Db } from 'mongodb';
+import type { Tail } from '../engine/store/tail.ts';
 import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/store.ts';
 import { codeOf, OperatorError, textOf } from '../errors.ts';
 import { openFolder } from './folder.ts';
@@ -67,6 +68,12 @@ export interface OpenStore {
   onFlush(listener: (ms: number, writes: number) => void): void;
   /** Closes the store. */
   close(): Promise<void>;
+}
+
+/** A store in a database. */
+export interface OpenDatabase extends OpenStore {
+  /** Reads what all processes write from now on. @throws StoreUnavailable */
+  tail(): Tail;
 }
 
 /** The folder of a store that is there. @throws OperatorError where there is none: a look must not make one */
@@ -171,6 +178,8 @@ export interface Follower {
   look<Result>(work: (reads: StoreReads) => Promise<Result>): Promise<Result>;
   /** As `look`, but in a data folder what was answered in the last second may not be seen: it costs little. */
   settled<Result>(work: (reads: StoreReads) => Promise<Result>): Promise<Result>;
+  /** Reads what is written from now on. @throws StoreUnavailable */
+  tail(): Promise<Tail>;
   /** The next look sees what a rebuild has put in place, too. */
   refresh(): void;
   /** The clock of the store, ms since 1970. */
@@ -189,6 +198,7 @@ async function followFolder(dataDir: string, { incarnation, now }: Opener): Prom
     return {
       look: (work) => follower.look(work),
       settled: (work) => follower.settled(work),
+      tail: async () => follower.tail(),
       refresh: () => follower.refresh(),
       now,
       close: () => follower.close(),
@@ -209,16 +219,16 @@ export async function openFollower(
   if (mongodbUri === null) return followFolder(dataDir, opener);
   const mostConnections = FEW_CONNECTIONS;
   const database = { ...opener, access: 'read' as const, onNotice: () => {}, mostConnections };
-  const { store, now, close } = await openDatabaseStore(mongodbUri, database);
+  const { store, now, tail, close } = await openDatabaseStore(mongodbUri, database);
   const look: Follower['look'] = (work) => work(store);
-  return { look, settled: look, refresh: () => {}, now, close };
+  return { look, settled: look, tail: async () => tail(), refresh: () => {}, now, close };
 }
 
 /**
  * Opens the store in a database of MongoDB, at once: `ready` tells when the database is there.
  * @throws OperatorError where the connection string can't be used
  */
-export async function openDatabaseStore(uri: string, options: DatabaseOptions): Promise<OpenStore> {
+export async function openDatabaseStore(uri: string, options: DatabaseOptions): Promise<OpenDatabase> {
   const { incarnation, access, onNotice, onUnprojectable, mostConnections } = options;
   // The driver is loaded only where it is used: commands on the embedded store start without it.
   const { openMongoStore } = await import('./mongo/store.ts');
@@ -249,6 +259,7 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       now: store.now,
       ready,
       database: store.db,
+      tail: () => store.tail(),
       onFlush: () => {},
       close: () => store.close(),
     };

@@ -23,6 +23,7 @@ import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
 import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
 import { type ListWish, listTransactions } from './listing.ts';
+import type { Live } from './live/live.ts';
 import { newestEntries } from './now/journal.ts';
 import type { Now } from './now/now.ts';
 import type { SignInProxy } from './proxy.ts';
@@ -65,6 +66,7 @@ export interface AppOptions {
   /** What signs people in; null: links do. */
   proxy: SignInProxy | null;
   reference: Reference;
+  live: Live;
   files: StaticFiles;
   log: ConsoleLog;
 }
@@ -158,7 +160,7 @@ function deliveryEndpoints({ urls, shared }: AppOptions): Endpoint[] {
 }
 
 function endpoints(options: AppOptions): Endpoint[] {
-  const { signIn, log, sandbox: everyDoorSpeaks } = options;
+  const { signIn, live, log, sandbox: everyDoorSpeaks } = options;
   return [
     ['get', '/me', async ({ session }) => signIn.me(session)],
     ['get', '/find', ({ ctx, reads }) => find(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'account'))],
@@ -186,6 +188,7 @@ function endpoints(options: AppOptions): Endpoint[] {
       '/session',
       async ({ ctx, marks, session }) => {
         await signIn.leave(ctx, marks, session);
+        live.leave(session.session);
         return null;
       },
     ],
@@ -204,7 +207,7 @@ async function tryApi(ctx: Context, session: Entrant, { reference, log }: AppOpt
 
 function routes(options: AppOptions): Router {
   const router = new Router({ prefix: API, strict: true, sensitive: true });
-  const { follower, swapMark, signIn, reference } = options;
+  const { follower, swapMark, signIn, reference, live } = options;
   // What was swapped meanwhile must be seen: a look of its own for each mark.
   const mark = (name: string): Promise<string | null> => follower.look(({ marks }) => marks.mark(name));
   const marks = { mark, swapMark };
@@ -229,6 +232,7 @@ function routes(options: AppOptions): Router {
     await entrant(ctx);
     await answerRun(ctx, options.acts);
   });
+  router.get('/live', async (ctx) => live.open(ctx, await entrant(ctx)));
   for (const [method, path, answer] of endpoints(options)) {
     router[method](path, async (ctx) => {
       const now = follower.now();

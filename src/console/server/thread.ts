@@ -5,11 +5,13 @@ import { codeOf } from '../../errors.ts';
 import { listen, type RunningServer } from '../../server/http.ts';
 import { openLog } from '../../server/log.ts';
 import { openFollower } from '../../store/open.ts';
+import type { PassMarks } from '../passes.ts';
 import type { ConsoleData, ToConsole } from '../protocol.ts';
 import { createConsole } from './app.ts';
 import { JournalFollower } from './following/journal-follower.ts';
 import { type Hosts, ownHosts } from './guard.ts';
 import { Line } from './line.ts';
+import { Live } from './live/live.ts';
 import { Now } from './now/now.ts';
 import { SignInProxy } from './proxy.ts';
 import { Reference } from './reference.ts';
@@ -36,6 +38,7 @@ const proxy =
         onForgery: (forgery) => log.warn(forgery, 'somebody plays the proxy before the console'),
       });
 
+const swapMark: PassMarks['swapMark'] = (name, before, text) => line.swapMark(name, before, text);
 /** A database has no order of all batches to go on in: `pixstate verify` reads it. */
 const journalFollower =
   mongodbUri !== null
@@ -43,7 +46,7 @@ const journalFollower =
     : new JournalFollower({
         follower,
         note: (item) => line.note(item),
-        swapMark: (name, before, text) => line.swapMark(name, before, text),
+        swapMark,
         onFollowed: (at) => line.say({ kind: 'followed', at }),
         onTrouble: (error) => log.warn({ err: error }, 'the journal is read again in a moment'),
       });
@@ -55,19 +58,22 @@ const start = new Now({
   elapsed,
 });
 
+const signIn = new SignIn({
+  ...{ sandbox, version, proxy, isSecure: origin !== null },
+  onSignIn: (who) => log.info(who, 'somebody signed in at the console'),
+});
+const live = new Live({
+  ...{ follower, signIn, swapMark },
+  onFailure: (error) => log.error({ err: error }, "the console's streams failed"),
+});
 const app = createConsole({
   hosts: () => hosts,
-  follower,
-  swapMark: (name, before, text) => line.swapMark(name, before, text),
+  ...{ follower, swapMark, signIn, live },
   metrics: () => line.metrics(),
   urls: (account) => line.urls(account),
   acts: line,
   ...{ shared: mongodbUri !== null, sandbox },
   now: start,
-  signIn: new SignIn({
-    ...{ sandbox, version, proxy, isSecure: origin !== null },
-    onSignIn: (who) => log.info(who, 'somebody signed in at the console'),
-  }),
   proxy,
   reference: new Reference({ api, sandbox }),
   files: readStatic(),
@@ -76,6 +82,7 @@ const app = createConsole({
 
 async function drain(timeoutMs: number): Promise<void> {
   start.close();
+  live.close();
   await Promise.all([server?.drain(timeoutMs), journalFollower?.close()]);
   await follower.close();
   line.say({ kind: 'drained' });

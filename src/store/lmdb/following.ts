@@ -15,6 +15,7 @@ import { Log, logIn } from './log/log.ts';
 import { ProjectionsFile, projectionsIn } from './projections/file.ts';
 import { Projections } from './projections/projections.ts';
 import { follow } from './projections/replay.ts';
+import { LmdbTail } from './tail.ts';
 
 /** The projections' file as it was at a time, and what came after it. */
 interface View {
@@ -127,6 +128,11 @@ export class LmdbFollower {
     const projections = new Projections({ file, log, incarnation, now, onFatal });
     const environment = new Environment({ log, file, projections, onFatal, onFlush: () => {} });
     return { file, projections, environment, openedAt: performance.now(), looks: 0 };
+  }
+
+  /** Reads what is written from now on. */
+  tail(): LmdbTail {
+    return new LmdbTail(this.#log);
   }
 
   async close(): Promise<void> {

@@ -23,6 +23,7 @@ import type {
   Reads,
   Wants,
 } from '../../engine/store.ts';
+import { newestBatches } from './across/newest.ts';
 import type { Appends } from './appends/appends.ts';
 import { LookupPages } from './audit/lookup-pages.ts';
 import { Restorations } from './audit/restoration.ts';
@@ -39,7 +40,6 @@ import {
 import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
 import type { Gathered } from './gathering.ts';
 import { MongoLookups } from './lookups.ts';
-import { newestBatches } from './newest.ts';
 import { WAITS } from './projection.ts';
 import { quotedBy } from './quoting.ts';
 import type { MongoReads } from './reads.ts';

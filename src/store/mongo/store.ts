@@ -8,9 +8,11 @@
  * - Opening returns at once. Until the database is there, and whenever it isn't, every method ends in
  *   StoreUnavailable.
  */
+import type { Tail } from '../../engine/store/tail.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from '../../engine/store.ts';
 import { textOf } from '../../errors.ts';
 import { MongoAccounts, MongoMarks } from './accounts.ts';
+import { MongoTail } from './across/tail.ts';
 import { Appends } from './appends/appends.ts';
 import { Finishing } from './appends/finishing.ts';
 import { MongoAttention } from './attention.ts';
@@ -60,6 +62,7 @@ export class MongoStore implements Store {
   /** The database's clock, ms since 1970. */
   readonly now: () => number;
   readonly #connection: MongoConnection;
+  readonly #reads: MongoReads;
   readonly #processes: MongoProcesses;
   readonly #leases: Leases;
   #closing: Promise<void> | null = null;
@@ -88,6 +91,7 @@ export class MongoStore implements Store {
     this.accounts = new MongoAccounts(connection, reads);
     this.marks = new MongoMarks(connection, reads);
     this.#connection = connection;
+    this.#reads = reads;
     this.#processes = processes;
     this.#leases = leases;
     this.ready = this.#open(options);
@@ -107,6 +111,12 @@ export class MongoStore implements Store {
   /** The database that the store lies in, for parts that keep something of their own there. */
   get db(): MongoConnection['db'] {
     return this.#connection.db;
+  }
+
+  /** Reads what is written from now on, by whatever process. @throws StoreUnavailable */
+  tail(): Tail {
+    this.#connection.check();
+    return new MongoTail(this.#reads, this.now);
   }
 
   async ping(): Promise<void> {

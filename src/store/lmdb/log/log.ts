@@ -55,13 +55,18 @@ export class Log {
     this.#rows = this.#root.openDB({ name: 'rows', encoding: 'string' });
     this.#state = this.#root.openDB({ name: 'state', encoding: 'string' });
     this.#room = readOnly ? null : new Room(this.#root, path);
-    const [last = 0] = [...this.#rows.getKeys({ reverse: true, limit: 1 })];
-    this.#last = last;
+    this.#last = this.end();
   }
 
   /** The number of the last row that was issued; 0 for an empty log. */
   get last(): number {
     return this.#last;
+  }
+
+  /** The number of the last row that can be read; 0 for an empty log. */
+  end(): number {
+    const [end = 0] = [...this.#rows.getKeys({ reverse: true, limit: 1 })];
+    return end;
   }
 
   state(): LogState | null {

@@ -3,9 +3,9 @@
  * of time, then account, then number. No index is in the order of time: a create would pay for it.
  */
 import type { Document } from 'mongodb';
-import type { NewestPage } from '../../engine/store/log.ts';
-import { batchFromDocument, type JournalDocument } from './documents.ts';
-import type { MongoReads } from './reads.ts';
+import type { NewestPage } from '../../../engine/store/log.ts';
+import { batchFromDocument, type JournalDocument } from '../documents.ts';
+import type { MongoReads } from '../reads.ts';
 
 /** A batch's place; `at` in ms. */
 interface Spot {

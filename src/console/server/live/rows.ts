@@ -1,0 +1,100 @@
+/** Rows of the stream, made of the journal's batches; what those don't say of an account or transaction is kept in mind. */
+import type { Batch, Entry } from '../../../engine/journal.ts';
+import { changeOf } from '../../../engine/statement/rows.ts';
+import type { StoreReads } from '../../../engine/store.ts';
+import type { LiveRow } from '../../shapes/live.ts';
+import { mask } from '../masking.ts';
+
+/** A row before it is known what its account is called and what its transaction is about; all streams share it. */
+export interface Row {
+  readonly entry: Omit<LiveRow, 'accountName' | 'amount'>;
+  /** The whole row as JSON, once it was asked for. */
+  text: string | null;
+}
+
+function rowOf({ account, seq }: Batch, entry: Entry, index: number): Row {
+  const { at, message, transaction, type, from, to, refusal } = entry;
+  const isRefused = refusal !== null;
+  const shown = { account, seq, index, at, door: message.door, message: message.type, transaction, type };
+  const state = { from, to: isRefused ? null : (to ?? from), isRefused, change: changeOf(entry) };
+  return { entry: { ...shown, ...state }, text: null };
+}
+
+export function rowsOf(batch: Batch): Row[] {
+  return batch.entries.map((entry, index) => rowOf(batch, entry, index));
+}
+
+/** Names may be changed. */
+const NAMES_MS = 60_000;
+const MOST_NAMES = 5_000;
+const MOST_AMOUNTS = 20_000;
+
+function keep<Value>(known: Map<string, Value>, key: string, value: Value, most: number): void {
+  known.delete(key);
+  known.set(key, value);
+  for (const first of known.keys()) {
+    if (known.size <= most) return;
+    known.delete(first);
+  }
+}
+
+type Look = <Result>(work: (reads: StoreReads) => Promise<Result>) => Promise<Result>;
+
+/** What accounts are called, and transactions are about. */
+export class Known {
+  readonly #look: Look;
+  #names = new Map<string, string>();
+  #namesSince = Number.NEGATIVE_INFINITY;
+  readonly #amounts = new Map<string, number>();
+
+  constructor(look: Look) {
+    this.#look = look;
+  }
+
+  /** Takes note of the transactions that a batch begins: most that comes next is about these. */
+  note({ entries }: Batch): void {
+    for (const { transaction, from, refusal, snapshot } of entries) {
+      if (transaction === null || from !== null || refusal !== null || snapshot === null) continue;
+      const { amount } = snapshot.context as { amount?: number };
+      if (amount !== undefined) keep(this.#amounts, transaction, amount, MOST_AMOUNTS);
+    }
+  }
+
+  /** Gives rows their texts. The store is asked only for what isn't known. @throws StoreUnavailable */
+  async complete(rows: readonly Row[]): Promise<void> {
+    if (performance.now() - this.#namesSince > NAMES_MS) {
+      this.#names = new Map();
+      this.#namesSince = performance.now();
+    }
+    const bare = rows.filter(({ text }) => text === null);
+    const accounts = new Set(bare.map(({ entry }) => entry.account).filter((id) => !this.#names.has(id)));
+    const transactions = new Set(
+      bare.flatMap(({ entry: { transaction } }) =>
+        transaction === null || this.#amounts.has(transaction) ? [] : [transaction],
+      ),
+    );
+    if (accounts.size + transactions.size > 0)
+      await this.#look((reads) => this.#learn(reads, [...accounts], [...transactions]));
+    for (const row of bare) {
+      const { account, transaction } = row.entry;
+      const amount = transaction === null ? null : (this.#amounts.get(transaction) ?? null);
+      const whole: LiveRow = { ...row.entry, accountName: this.#names.get(account) ?? '', amount };
+      row.text = JSON.stringify(whole);
+    }
+  }
+
+  async #learn(
+    { accounts, journal }: StoreReads,
+    accountIds: readonly string[],
+    transactionIds: readonly string[],
+  ): Promise<void> {
+    const [settings, records] = await Promise.all([
+      Promise.all(accountIds.map((id) => accounts.get(id))),
+      Promise.all(transactionIds.map((id) => journal.transaction(id))),
+    ]);
+    for (const [index, id] of accountIds.entries())
+      keep(this.#names, id, mask(settings[index]?.name ?? ''), MOST_NAMES);
+    for (const record of records)
+      if (record !== null) keep(this.#amounts, record.id, record.snapshot.context.amount, MOST_AMOUNTS);
+  }
+}

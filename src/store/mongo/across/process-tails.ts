@@ -1,0 +1,130 @@
+/** The batches of each process behind those that were read, by one question a process. */
+import { documentId, numberOf } from '../appends/numbers.ts';
+import type { JournalDocument } from '../documents.ts';
+import type { MongoReads } from '../reads.ts';
+import type { ProcessDocument } from '../recovery/processes.ts';
+
+/** How far one process's batches were read. */
+interface Mark {
+  last: number;
+  /** Numbers before it that weren't there, each with when it was missed (ms of a clock that never steps). */
+  missing: Map<number, number>;
+}
+
+/** What the processes appended. */
+export interface Appended {
+  found: JournalDocument[];
+  /** So many numbers were passed over. */
+  passed: number;
+}
+
+const MOST_PROCESSES = 200;
+const A_PAGE = 500;
+/** With more to come of one process the oldest are passed over. */
+const MOST_BEHIND = 5_000;
+/** Numbers are given in order, and committed in another one; a number that never is isn't waited for. */
+const MISSING_MS = 10_000;
+const MOST_MISSING = 200;
+/** A process that hasn't beaten for so long appends nothing. */
+const SILENT_MS = 15_000;
+/** By how much the time of a new process's first batch may lie before the look that didn't know it. */
+const MARGIN_MS = 5_000;
+
+/** Behind all ids of a process: digits come before a colon. */
+function endOf(incarnation: string): string {
+  return `${incarnation}-:`;
+}
+
+export class ProcessTails {
+  readonly #reads: MongoReads;
+  readonly #now: () => number;
+  /** Null: nothing is followed. */
+  #marks: Map<string, Mark> | null = null;
+  #lookedAt = 0;
+
+  constructor(reads: MongoReads, now: () => number) {
+    this.#reads = reads;
+    this.#now = now;
+  }
+
+  /** The next look begins anew. */
+  forget(): void {
+    this.#marks = null;
+  }
+
+  /** What was appended since the look before; the first one finds nothing. */
+  async look(): Promise<Appended> {
+    const processes = await this.#reads.find<ProcessDocument>('processes', {}, { limit: MOST_PROCESSES });
+    const now = this.#now();
+    const before = this.#marks;
+    const since = this.#lookedAt - MARGIN_MS;
+    const marks = new Map<string, Mark>();
+    const looked = await Promise.all(
+      processes.map(async ({ _id, beatAt }) => {
+        const mark = before?.get(_id) ?? (await this.#begin(_id, before === null ? null : since));
+        marks.set(_id, mark);
+        if (before === null || beatAt.getTime() < now - SILENT_MS) return { found: [], passed: 0 };
+        return this.#read(_id, mark);
+      }),
+    );
+    this.#marks = marks;
+    this.#lookedAt = now;
+    return {
+      found: looked.flatMap(({ found }) => found),
+      passed: looked.reduce((sum, { passed }) => sum + passed, 0),
+    };
+  }
+
+  /** Where a process stands; of one that came meanwhile, what it has appended since a time (ms) is still to come. */
+  async #begin(process: string, since: number | null): Promise<Mark> {
+    const last = await this.#last(process);
+    if (since === null) return { last, missing: new Map() };
+    const _id = { $gt: documentId(process, Math.max(0, last - A_PAGE)), $lt: endOf(process) };
+    const options = { sort: { _id: 1 }, limit: A_PAGE, projection: { _id: 1, at: 1 } };
+    const found = await this.#reads.find<Pick<JournalDocument, '_id' | 'at'>>('journal', { _id }, options);
+    const first = found.find(({ at }) => at.getTime() >= since);
+    return { last: first === undefined ? last : numberOf(first._id) - 1, missing: new Map() };
+  }
+
+  /** The highest number of a process; 0 where it has appended nothing. */
+  async #last(process: string): Promise<number> {
+    const _id = { $gt: documentId(process, 0), $lt: endOf(process) };
+    const options = { sort: { _id: -1 }, limit: 1, projection: { _id: 1 } };
+    const [found] = await this.#reads.find<Pick<JournalDocument, '_id'>>('journal', { _id }, options);
+    return found === undefined ? 0 : numberOf(found._id);
+  }
+
+  async #read(process: string, mark: Mark): Promise<Appended> {
+    const behind = { _id: { $gt: documentId(process, mark.last), $lt: endOf(process) } };
+    const missing = [...mark.missing.keys()].map((number) => documentId(process, number));
+    const filter = missing.length === 0 ? behind : { $or: [{ _id: { $in: missing } }, behind] };
+    const options = { sort: { _id: 1 }, limit: A_PAGE };
+    const found = await this.#reads.find<JournalDocument>('journal', filter, options);
+    note(
+      mark,
+      found.map(({ _id }) => numberOf(_id)),
+    );
+    if (found.length < A_PAGE) return { found, passed: 0 };
+    const last = await this.#last(process);
+    if (last - mark.last <= MOST_BEHIND) return { found, passed: 0 };
+    const passed = last - A_PAGE - mark.last;
+    mark.last += passed;
+    mark.missing.clear();
+    return { found, passed };
+  }
+}
+
+/** Takes note of the numbers that were read, in order, and of those that weren't there. */
+function note(mark: Mark, numbers: readonly number[]): void {
+  const at = performance.now();
+  for (const number of numbers) {
+    mark.missing.delete(number);
+    for (let each = Math.max(mark.last + 1, number - MOST_MISSING); each < number; each++)
+      mark.missing.set(each, at);
+    mark.last = Math.max(mark.last, number);
+  }
+  for (const [number, since] of mark.missing) {
+    if (mark.missing.size <= MOST_MISSING && at - since < MISSING_MS) break;
+    mark.missing.delete(number);
+  }
+}
