@@ -112,6 +112,48 @@ test('what is written is seen while the files grow', async ({ bridge, opened }) 
   }
 });
 
+/** A session's headers, by a link made at the store. */
+async function entered(bridge: ConsoleBridge, { store }: OpenStore): Promise<Record<string, string>> {
+  const origin = `http://127.0.0.1:${bridge.port}`;
+  const key = await makeLink(store.marks, { by: 'Eva', role: 'viewer' }, now());
+  const headers = { 'content-type': 'application/json', origin };
+  const body = JSON.stringify({ key });
+  const signedIn = await fetch(`${origin}/console/api/session`, { method: 'POST', headers, body });
+  const { half } = (await signedIn.json()) as { half: string };
+  return { cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '', 'x-pixstate-session': half };
+}
+
+/** A stream's text, until it has some text or ends. */
+async function* streamed(bridge: ConsoleBridge, headers: Record<string, string>): AsyncGenerator<string> {
+  const { body, status } = await fetch(`http://127.0.0.1:${bridge.port}/console/api/live`, { headers });
+  assert.is(status, 200);
+  let text = '';
+  for await (const bytes of body ?? []) {
+    text += new TextDecoder().decode(bytes as Uint8Array);
+    yield text;
+  }
+}
+
+test('streams end with a thread that dies, and come back with the next one', async (context) => {
+  const { bridge, opened } = context;
+  const headers = await entered(bridge, opened);
+  const stream = streamed(bridge, headers);
+  assert.match((await stream.next()).value, /hello/);
+  const before = bridge.worker;
+  await before?.terminate();
+  const end = await stream.next().then(
+    ({ done }) => done,
+    () => true,
+  );
+  assert.is(end, true, 'it ends');
+  await until(() => answers(bridge), 10_000, 'another thread answers');
+  const again = streamed(bridge, headers);
+  assert.match((await again.next()).value, /hello/);
+  const charge = chargeCreated(now());
+  await grow(opened.store, 'acc_1', [charge]);
+  assert.ok((await again.next()).value.includes(charge.transaction));
+});
+
 test("metrics come from the engine, and are everybody's", async ({ bridge }) => {
   assert.is(await (await fetch(`http://127.0.0.1:${bridge.port}/metrics`)).text(), 'a metric');
   assert.is((await fetch(`http://127.0.0.1:${bridge.port}/none.css`)).status, 404);
