@@ -1,7 +1,7 @@
 /**
- * Builds what the console sends to browsers: one page, its script, one style sheet and an icon, with hashed names, each
- * with its gzip beside it. Together they may be 45 kB on the wire. Scripts of pages that few open come later: each may
- * be 10 kB.
+ * Builds what the console sends to browsers: one page, its script, one style sheet, an icon and the words of one
+ * language, with hashed names, each with its gzip beside it. Together they may be 45 kB on the wire. Scripts of pages
+ * that few open come later: each may be 10 kB.
  *
  *   node --import tsx scripts/assets.ts FOLDER
  */
@@ -55,6 +55,8 @@ interface Bundle {
   style: Made;
   /** What the script asks for at once. */
   shared: Made[];
+  /** Each language's words: a reader asks for one of them. */
+  words: Made[];
   /** What it asks for when a page is opened. */
   later: Made[];
 }
@@ -110,8 +112,9 @@ async function bundle(charts: Charts): Promise<Bundle> {
   };
   add(script.name);
   const shared = made.filter(({ name }) => names.has(name));
-  const later = made.filter((each) => each !== script && each !== style && !shared.includes(each));
-  return { script, style, shared, later };
+  const rest = made.filter((each) => each !== script && each !== style && !shared.includes(each));
+  const words = rest.filter(({ name }) => name.startsWith('words.'));
+  return { script, style, shared, words, later: rest.filter((each) => !words.includes(each)) };
 }
 
 /** The page, with the names of what it asks for. */
@@ -133,7 +136,8 @@ export async function buildAssets(folder: string): Promise<number> {
   writeFileSync(join(folder, 'index.html'), page);
   writeFileSync(join(folder, 'index.html.gz'), packed);
   const first = [made.script, made.style, mark, ...made.shared];
-  const bytes = first.reduce((sum, each) => sum + write(folder, each), packed.length);
+  const words = made.words.map((each) => write(folder, each));
+  const bytes = first.reduce((sum, each) => sum + write(folder, each), packed.length + Math.max(...words));
   if (bytes > MOST_BYTES)
     throw new Error(`the console is ${bytes} bytes on the wire; its budget is ${MOST_BYTES}`);
   for (const each of made.later) {

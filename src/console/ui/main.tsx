@@ -13,6 +13,7 @@ import { Transactions } from './screens/transactions.tsx';
 import { Shell } from './shell/shell.tsx';
 import {
   fill,
+  loadWords,
   type Preferences,
   PreferencesContext,
   showPreferences,
@@ -137,17 +138,21 @@ function Reader() {
   );
 }
 
-function Console() {
-  const [chosen, setChosen] = useState(() => ({ language: storedLanguage(), theme: storedTheme() }));
+type Chosen = Omit<Preferences, 'choose'>;
+
+function Console({ first }: { first: Chosen }) {
+  const [chosen, setChosen] = useState(first);
   const preferences = useMemo<Preferences>(
     () => ({
       ...chosen,
-      choose(change) {
-        const next = { ...chosen, ...change };
-        store('language', next.language);
-        store('theme', next.theme);
-        showPreferences(next);
-        setChosen(next);
+      async choose(change) {
+        const { language, theme } = { ...chosen, ...change };
+        store('language', language);
+        store('theme', theme);
+        // Without its words a language can't be shown: the one before stays as long as the page.
+        const words = language === chosen.language ? chosen.words : await loadWords(language);
+        showPreferences({ language, theme });
+        setChosen({ language, theme, words });
       },
     }),
     [chosen],
@@ -159,7 +164,9 @@ function Console() {
   );
 }
 
-showPreferences({ language: storedLanguage(), theme: storedTheme() });
+const [language, theme] = [storedLanguage(), storedTheme()];
+showPreferences({ language, theme });
 takeLinks();
+const words = await loadWords(language);
 const root = document.getElementById('root');
-if (root !== null) render(<Console />, root);
+if (root !== null) render(<Console first={{ language, theme, words }} />, root);

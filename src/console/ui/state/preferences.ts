@@ -2,17 +2,26 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Language } from '../../shapes.ts';
-import { en } from '../words.en.ts';
-import { pt, type Words } from '../words.pt.ts';
+import type { Words } from '../words.pt.ts';
 
 export type Theme = 'auto' | 'light' | 'dark';
 
-const WORDS: Record<Language, Words> = { pt, en };
+const LOADERS: Record<Language, () => Promise<Words>> = {
+  pt: () => import('../words.pt.ts').then(({ pt }) => pt),
+  en: () => import('../words.en.ts').then(({ en }) => en),
+};
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
+
+/** A language's words: a reader has one language, and loads no other. */
+export function loadWords(language: Language): Promise<Words> {
+  return LOADERS[language]();
+}
 
 export interface Preferences {
   language: Language;
   theme: Theme;
+  /** The language's. */
+  words: Words;
   choose(change: Partial<Pick<Preferences, 'language' | 'theme'>>): void;
 }
 
@@ -58,18 +67,17 @@ export function showPreferences({ language, theme }: Pick<Preferences, 'language
   else documentElement.dataset.theme = theme;
 }
 
-export const PreferencesContext = createContext<Preferences>({
-  language: 'pt',
-  theme: 'auto',
-  choose: () => {},
-});
+export const PreferencesContext = createContext<Preferences | null>(null);
 
+/** @throws where nothing is known of the reader */
 export function usePreferences(): Preferences {
-  return useContext(PreferencesContext);
+  const preferences = useContext(PreferencesContext);
+  if (preferences === null) throw new Error('nothing is known of the reader');
+  return preferences;
 }
 
 export function useWords(): Words {
-  return WORDS[usePreferences().language];
+  return usePreferences().words;
 }
 
 /** A sentence with its places filled in: `{name}` stands for `values.name`. */
