@@ -60,6 +60,11 @@ async function answered(path: string, options: RequestInit, signal?: AbortSignal
   }
 }
 
+function ownHeaders(accept: string): Record<string, string> {
+  const half = stored('session');
+  return half === null ? { accept } : { accept, [SESSION_HEADER]: half };
+}
+
 /** @throws ApiError; what the signal throws, where it was aborted */
 async function call<Answer>(
   method: string,
@@ -67,9 +72,7 @@ async function call<Answer>(
   body?: object,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  const headers: Record<string, string> = { accept: 'application/json' };
-  const half = stored('session');
-  if (half !== null) headers[SESSION_HEADER] = half;
+  const headers = ownHeaders('application/json');
   if (body !== undefined) headers['content-type'] = 'application/json';
   const options: RequestInit = { method, headers };
   if (body !== undefined) options.body = JSON.stringify(body);
@@ -79,7 +82,10 @@ async function call<Answer>(
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 
-function queryOf(values: Record<string, string | number | null | undefined>): string {
+/** What a query says; what is null or empty is left out. */
+export type Values = Record<string, string | number | null | undefined>;
+
+function queryOf(values: Values): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values))
     if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
@@ -164,8 +170,6 @@ export function tryApi(wish: TryWish): Promise<Tried> {
   return call('POST', '/try', wish);
 }
 
-type Values = Record<string, string | number | null | undefined>;
-
 export function accounts(query: Values, signal?: AbortSignal): Promise<AccountPage> {
   return call('GET', `/accounts${queryOf(query)}`, undefined, signal);
 }
@@ -198,4 +202,16 @@ export function act(method: 'POST' | 'PATCH', path: string, body: object): Promi
 /** How a run over a URL's deliveries goes. */
 export function retryRun(id: string, signal?: AbortSignal): Promise<RetryRun> {
   return call('GET', `/deliveries/retries/${encodeURIComponent(id)}`, undefined, signal);
+}
+
+/** Opens the stream of what comes. @throws ApiError, and what a broken connection throws */
+export async function openStream(query: Values, signal: AbortSignal): Promise<ReadableStream<BufferSource>> {
+  const options = {
+    headers: ownHeaders('application/x-ndjson'),
+    signal,
+    credentials: 'same-origin',
+  } as const;
+  const response = await fetch(`${BASE}/live${queryOf(query)}`, options);
+  if (!response.ok || response.body === null) throw new ApiError(response.status, await problemOf(response));
+  return response.body as ReadableStream<BufferSource>;
 }

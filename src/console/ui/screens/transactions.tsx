@@ -1,6 +1,8 @@
 /** The transactions, newest first, by account, type and state; each filter stands in the address. */
+import type { LiveRow } from '../../shapes/live.ts';
 import type { TransactionRow } from '../../shapes.ts';
 import { transactions } from '../api.ts';
+import { useArrived, Waiting } from '../parts/arrivals.tsx';
 import { StatusChip } from '../parts/chip.tsx';
 import { End } from '../parts/end.tsx';
 import { statusesByFamily } from '../parts/families.ts';
@@ -9,14 +11,15 @@ import { Icon } from '../parts/icon.tsx';
 import { Money } from '../parts/money.tsx';
 import { Age } from '../parts/time.tsx';
 import { addressOf, choose, usePlace } from '../router.ts';
+import { useNews } from '../state/news.ts';
 import { usePages } from '../state/pages.ts';
 import { fill, useWords } from '../state/preferences.ts';
 import { useTitle } from '../state/title.ts';
 
-function Row({ row }: { row: TransactionRow }) {
+function Row({ row, hasArrived }: { row: TransactionRow; hasArrived: boolean }) {
   const words = useWords();
   return (
-    <tr>
+    <tr class={hasArrived ? 'arrived' : undefined}>
       <td class="status">
         <StatusChip status={row.status} />
       </td>
@@ -44,11 +47,13 @@ function Row({ row }: { row: TransactionRow }) {
   );
 }
 
-function Table({ rows }: { rows: readonly TransactionRow[] }) {
+function Table({ list, rows }: { list: string; rows: readonly TransactionRow[] }) {
   const words = useWords();
   const { column } = words;
+  const ids = rows.map(({ id }) => id);
+  const arrived = useArrived(list, ids);
   return (
-    <table class="list">
+    <table class="list" aria-live="off">
       <caption class="unseen">{words.transactions}</caption>
       <thead>
         <tr>
@@ -70,7 +75,7 @@ function Table({ rows }: { rows: readonly TransactionRow[] }) {
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.id} row={row} />
+          <Row key={row.id} row={row} hasArrived={arrived.has(row.id)} />
         ))}
       </tbody>
     </table>
@@ -131,33 +136,45 @@ function FilterBar({ filters, name }: { filters: Filters; name: string | null })
   );
 }
 
+/** Whether an entry makes a transaction that these filters let through. */
+function makesOne({ from, to, type }: LiveRow, filters: Filters): boolean {
+  if (from !== null || to === null) return false;
+  return ['', type].includes(filters.type) && ['', to].includes(filters.status);
+}
+
 export function Transactions() {
   const words = useWords();
   useTitle(words.transactions);
   const filters = useFilters();
   const { type, status, account } = filters;
-  const { reading, pages, everyMs, load } = usePages(
-    JSON.stringify([type, status, account]),
+  const key = JSON.stringify([type, status, account]);
+  const news = useNews({
+    ...{ key, query: { account }, counts: (row) => makesOne(row, filters), isList: true },
+  });
+  const { reading, pages, everyMs, load, restart } = usePages(
+    key,
     (after, signal) => transactions({ type, status, account, after }, signal),
+    news,
   );
   const rows = pages.flatMap((page) => page.rows);
   const last = pages.at(-1);
   const isFiltered = type !== '' || status !== '' || account !== '';
   return (
     <>
-      <Trouble reading={reading} />
+      <Trouble reading={reading} news={news} />
       <div class="page-title">
         <h1>{words.transactions}</h1>
-        <Freshness reading={reading} everyMs={everyMs} />
+        <Freshness reading={reading} everyMs={everyMs} news={news} />
       </div>
       <FilterBar filters={filters} name={rows[0]?.accountName ?? null} />
+      {everyMs === null ? <Waiting news={news} show={restart} /> : null}
       <section class="panel" aria-label={words.transactions}>
         {last === undefined ? (
           <p class="empty">{reading.error === null ? words.loading : ''}</p>
         ) : rows.length === 0 ? (
           <p class="empty">{isFiltered ? words.noRowsFiltered : words.noRows}</p>
         ) : (
-          <Table rows={rows} />
+          <Table list={key} rows={rows} />
         )}
         {last === undefined ? null : <End lookedBackTo={last.lookedBackTo} next={last.after} load={load} />}
       </section>

@@ -14,10 +14,10 @@ export function Keys({ dialog }: { dialog: RefObject<HTMLDialogElement | null> }
     [['j'], words.keys.down],
     [['k'], words.keys.up],
     [['Enter'], words.keys.open],
-    [['p'], words.keys.pause],
     [['['], words.keys.earlier],
     [[']'], words.keys.later],
     [['s'], words.keys.send],
+    [['p'], words.keys.pause],
     [['?'], words.keys.help],
     [['Esc'], words.keys.escape],
   ];

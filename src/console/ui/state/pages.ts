@@ -1,10 +1,18 @@
-/** A list that comes by pages: the first one is read again and again, until a reader has gone further. */
+/**
+ * A list that comes by pages: the first one is read again where there is news, and now and then, until a reader has gone
+ * further.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api.ts';
+import { type News, useBell } from './news.ts';
 import { type Reading, useReading } from './reading.ts';
 import { useSession } from './session.ts';
 
 const EVERY_MS = 5_000;
+/** What isn't told by the stream is seen by then. */
+export const LIVE_EVERY_MS = 15_000;
+/** Under load the list is read so often. */
+const REST_MS = 1_000;
 
 export interface Pages<Page> {
   reading: Reading<Page>;
@@ -14,20 +22,25 @@ export interface Pages<Page> {
   everyMs: number | null;
   /** Reads the page behind the others. */
   load(cursor: string): void;
+  /** Goes back to the first page, as it is now. */
+  restart(): void;
 }
 
-/** `key`: what is read; another one begins anew. `cursor`: null for the first page. */
+/** `key`: what is read; another one begins anew. `cursor`: null for the first page. `news`: null where none is heard. */
 export function usePages<Page>(
   key: string,
   read: (cursor: string | null, signal?: AbortSignal) => Promise<Page>,
+  news: News | null = null,
 ): Pages<Page> {
   const session = useSession();
   const [further, setFurther] = useState<{ key: string; pages: Page[] }>({ key, pages: [] });
   useEffect(() => setFurther({ key, pages: [] }), [key]);
   const others = further.key === key ? further.pages : [];
   // Once a reader has gone further back, the first page holds still: rows would come twice, or none.
-  const everyMs = others.length === 0 ? EVERY_MS : null;
-  const reading = useReading({ key, read: (signal) => read(null, signal), restsFor: () => everyMs });
+  const isHeld = others.length > 0 || news?.isHeld === true;
+  const everyMs = isHeld ? null : news?.state === 'open' ? LIVE_EVERY_MS : EVERY_MS;
+  const reading = useReading({ key, read: (signal) => read(null, signal), restsFor: () => everyMs, isHeld });
+  useBell(news, reading, { isHeld, restMs: REST_MS });
   const load = async (cursor: string) => {
     const page = await read(cursor);
     setFurther((known) => (known.key === key ? { key, pages: [...known.pages, page] } : known));
@@ -41,5 +54,10 @@ export function usePages<Page>(
     pages: reading.value === null ? [] : [reading.value, ...others],
     everyMs,
     load: (cursor) => void load(cursor).catch(failed),
+    restart() {
+      setFurther({ key, pages: [] });
+      news?.taken();
+      reading.again();
+    },
   };
 }

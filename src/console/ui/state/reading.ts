@@ -22,6 +22,8 @@ export interface ReadingOptions<Value> {
   read(signal: AbortSignal): Promise<Value>;
   /** ms until it is read again; null: only when it is asked for. */
   restsFor(value: Value): number | null;
+  /** It isn't read again by itself: what is seen stays. */
+  isHeld?: boolean;
 }
 
 const FIRST_WAIT_MS = 1_000;
@@ -50,7 +52,12 @@ function restOf<Value>(state: State<Value>, restsFor: (value: Value) => number |
   return value === null ? null : restsFor(value);
 }
 
-export function useReading<Value>({ key, read, restsFor }: ReadingOptions<Value>): Reading<Value> {
+export function useReading<Value>({
+  key,
+  read,
+  restsFor,
+  isHeld = false,
+}: ReadingOptions<Value>): Reading<Value> {
   const session = useSession();
   const [kept, setState] = useState<State<Value>>(() => nothing(key));
   const [round, setRound] = useState(0);
@@ -80,7 +87,7 @@ export function useReading<Value>({ key, read, restsFor }: ReadingOptions<Value>
   }, [key, round]);
 
   useEffect(() => {
-    if (state.isBusy) return;
+    if (state.isBusy || (isHeld && state.error === null)) return;
     const rest = restOf(state, latest.current.restsFor);
     if (rest === null) return;
     // A page that nobody sees reads nothing: it reads at once when it is seen again.
@@ -95,7 +102,7 @@ export function useReading<Value>({ key, read, restsFor }: ReadingOptions<Value>
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', seen);
     };
-  }, [state, again]);
+  }, [state, isHeld, again]);
 
   return { value: state.value, readAt: state.readAt, error: state.error, isBusy: state.isBusy, again };
 }

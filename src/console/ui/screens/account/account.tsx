@@ -10,7 +10,8 @@ import { CopiedText } from '../../parts/copied.tsx';
 import { Freshness, Trouble } from '../../parts/freshness.tsx';
 import { Time } from '../../parts/time.tsx';
 import { listAddress, usePlace } from '../../router.ts';
-import { type Pages, usePages } from '../../state/pages.ts';
+import { type News, useBell, useNews } from '../../state/news.ts';
+import { LIVE_EVERY_MS, type Pages, usePages } from '../../state/pages.ts';
 import { fill, useWords } from '../../state/preferences.ts';
 import { type Reading, useReading } from '../../state/reading.ts';
 import { useTitle } from '../../state/title.ts';
@@ -19,17 +20,20 @@ import { Health, Journal, Settings } from './health.tsx';
 import { Statement } from './statement.tsx';
 
 const EVERY_MS = 5_000;
+/** Under load the account is read so often. */
+const REST_MS = 1_000;
 
 addForms(accountForms);
 
 interface HeadingProps {
   document: AccountDocument;
   reading: Reading<AccountDocument>;
+  news: News;
   /** Reads the page afresh. */
   again(): void;
 }
 
-function Heading({ document, reading, again }: HeadingProps) {
+function Heading({ document, reading, news, again }: HeadingProps) {
   const words = useWords();
   const { id, name, status, userStatus, clientId, createdAt } = document;
   const isActive = status === 'active' && userStatus === 'active';
@@ -48,7 +52,7 @@ function Heading({ document, reading, again }: HeadingProps) {
       </p>
       <Acts document={document} again={again} />
       <div class="actions">
-        <Freshness reading={reading} everyMs={EVERY_MS} />
+        <Freshness reading={reading} everyMs={EVERY_MS} news={news} />
       </div>
       <dl class="facts">
         <div>
@@ -91,17 +95,18 @@ interface OverviewProps {
   /** The time that is looked at; null: now. */
   at: string | null;
   rows: Pages<StatementPage>;
+  news: News;
   /** Reads the page afresh. */
   again(): void;
 }
 
-function Overview({ document, at, rows, again }: OverviewProps) {
+function Overview({ document, at, rows, news, again }: OverviewProps) {
   const then = rows.pages[0]?.balances ?? null;
   return (
     <>
       <Balance account={document} balances={at === null ? document.balances : then} at={at} />
       <div class="columns">
-        <Statement rows={rows} />
+        <Statement rows={rows} news={at === null ? news : null} />
         <div class="column">
           <Health document={document} again={again} />
           <Settings document={document} again={again} />
@@ -136,10 +141,21 @@ export function Account({ id }: { id: string }) {
   const { query } = usePlace();
   const [at, door] = [timeIn(query.get('at')), query.get('door')];
   const read = useCallback((signal: AbortSignal) => account(id, signal), [id]);
-  const reading = useReading({ key: id, read, restsFor: () => EVERY_MS });
-  const rows = usePages(JSON.stringify([id, at, door]), (before, signal) =>
-    statement(id, { before: before ?? at, door }, signal),
+  const key = JSON.stringify([id, at, door]);
+  const isOfDoor = door !== null && door !== '';
+  const news = useNews({
+    ...{ key, query: { account: id }, isList: true },
+    counts: (row) => (isOfDoor ? row.door === door : row.change !== 0),
+  });
+  const isHeld = news.isPaused;
+  const everyMs = news.state === 'open' ? LIVE_EVERY_MS : EVERY_MS;
+  const reading = useReading({ key: id, read, restsFor: () => everyMs, isHeld });
+  const rows = usePages(
+    key,
+    (before, signal) => statement(id, { before: before ?? at, door }, signal),
+    at === null ? news : null,
   );
+  useBell(news, reading, { isHeld, restMs: REST_MS });
   const document = reading.value;
   const again = () => {
     reading.again();
@@ -150,9 +166,9 @@ export function Account({ id }: { id: string }) {
     return reading.error === null ? <p class="loading">{words.loading}</p> : <Trouble reading={reading} />;
   return (
     <>
-      <Trouble reading={rows.reading.error === null ? reading : rows.reading} />
-      <Heading document={document} reading={reading} again={again} />
-      <Overview document={document} at={at} rows={rows} again={again} />
+      <Trouble reading={rows.reading.error === null ? reading : rows.reading} news={news} />
+      <Heading document={document} reading={reading} news={news} again={again} />
+      <Overview document={document} at={at} rows={rows} news={news} again={again} />
     </>
   );
 }

@@ -1,11 +1,13 @@
 /** The statement, newest first: each row with the balance after it, and the way to its transaction. */
 import type { StatementPage, StatementRow } from '../../../shapes/account.ts';
+import { useArrived, Waiting } from '../../parts/arrivals.tsx';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
 import { End } from '../../parts/end.tsx';
 import { Money, Movement } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
 import { addressOf, choose, usePlace } from '../../router.ts';
+import type { News } from '../../state/news.ts';
 import type { Pages } from '../../state/pages.ts';
 import { useWords } from '../../state/preferences.ts';
 
@@ -15,18 +17,40 @@ function State({ row: { status, isRefused } }: { row: StatementRow }) {
   return status === null ? null : <StatusChip status={status} />;
 }
 
+/** A row with what names it: one batch may hold several. */
+interface KeyedRow extends StatementRow {
+  key: string;
+}
+
+/** Names rows, the newest first: batches come whole at the top, so a name stays. */
+function keyed(rows: readonly StatementRow[]): KeyedRow[] {
+  const counts = new Map<number, number>();
+  return rows.map((row) => {
+    const number = (counts.get(row.seq) ?? 0) + 1;
+    counts.set(row.seq, number);
+    return { ...row, key: `${row.seq}.${number}` };
+  });
+}
+
 interface RowsProps {
+  /** Names the list. */
+  list: string;
   rows: readonly StatementRow[];
   /** Of one door: which one needn't be said, but what came of it. */
   isOfDoor: boolean;
 }
 
-function Row({ row, isOfDoor }: { row: StatementRow } & Pick<RowsProps, 'isOfDoor'>) {
+interface RowProps extends Pick<RowsProps, 'isOfDoor'> {
+  row: StatementRow;
+  hasArrived: boolean;
+}
+
+function Row({ row, isOfDoor, hasArrived }: RowProps) {
   const words = useWords();
   const doors: Readonly<Record<string, string>> = words.door;
   const { transaction, externalRef, door, message, at } = row;
   return (
-    <tr>
+    <tr class={hasArrived ? 'arrived' : undefined}>
       <td>
         {transaction === null ? (
           <Time at={at} />
@@ -54,10 +78,15 @@ function Row({ row, isOfDoor }: { row: StatementRow } & Pick<RowsProps, 'isOfDoo
   );
 }
 
-function Table({ rows, isOfDoor }: RowsProps) {
+function Table({ list, rows, isOfDoor }: RowsProps) {
   const words = useWords();
+  const named = keyed(rows);
+  const arrived = useArrived(
+    list,
+    named.map(({ key }) => key),
+  );
   return (
-    <table class="list statement">
+    <table class="list statement" aria-live="off">
       <caption class="unseen">{words.statement}</caption>
       <thead>
         <tr>
@@ -75,8 +104,8 @@ function Table({ rows, isOfDoor }: RowsProps) {
         </tr>
       </thead>
       <tbody>
-        {rows.map((row, index) => (
-          <Row key={`${row.seq} ${row.message} ${row.transaction} ${index}`} row={row} isOfDoor={isOfDoor} />
+        {named.map((row) => (
+          <Row key={row.key} row={row} isOfDoor={isOfDoor} hasArrived={arrived.has(row.key)} />
         ))}
       </tbody>
     </table>
@@ -104,19 +133,27 @@ function Doors({ door }: { door: string }) {
   );
 }
 
-export function Statement({ rows: { pages, reading, load } }: { rows: Pages<StatementPage> }) {
+interface StatementProps {
+  rows: Pages<StatementPage>;
+  /** Null: of a time that is over. */
+  news: News | null;
+}
+
+export function Statement({ rows: { pages, reading, everyMs, load, restart }, news }: StatementProps) {
   const words = useWords();
-  const door = usePlace().query.get('door') ?? '';
+  const { path, query } = usePlace();
+  const door = query.get('door') ?? '';
   const rows = pages.flatMap((page) => page.rows);
   const last = pages.at(-1);
   return (
     <Panel title={words.statement} aside={<Doors door={door} />}>
+      {news === null || everyMs !== null ? null : <Waiting news={news} show={restart} />}
       {last === undefined ? (
         <p class="empty">{reading.error === null ? words.loading : ''}</p>
       ) : rows.length === 0 ? (
         <p class="empty">{words.noMovements}</p>
       ) : (
-        <Table rows={rows} isOfDoor={door !== ''} />
+        <Table list={path + query} rows={rows} isOfDoor={door !== ''} />
       )}
       {last === undefined ? null : <End lookedBackTo={last.lookedBackTo} next={last.before} load={load} />}
     </Panel>

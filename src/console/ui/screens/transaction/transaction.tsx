@@ -9,6 +9,7 @@ import { Freshness, Trouble } from '../../parts/freshness.tsx';
 import { usePlace } from '../../router.ts';
 import { useShortcuts } from '../../shell/shortcuts.ts';
 import { now } from '../../state/clock.ts';
+import { useBell, useNews } from '../../state/news.ts';
 import { fill, useWords } from '../../state/preferences.ts';
 import { useReading } from '../../state/reading.ts';
 import { useSession } from '../../state/session.ts';
@@ -24,6 +25,10 @@ import { Statechart } from './statechart.tsx';
 const OPEN_MS = 2_000;
 /** One that rests may be refunded or protested at any time. */
 const RESTING_MS = 15_000;
+/** Where news come by the stream: what isn't told by it is seen by then. */
+const LIVE_MS = 30_000;
+/** News come at most so often. */
+const REST_MS = 250;
 /** A timer that has run out is heard of this much later. */
 const AFTER_A_TIMER_MS = 300;
 
@@ -34,9 +39,9 @@ function everyMs({ status, deliveries }: TransactionDocument): number {
 }
 
 /** ms until the page is read again: sooner where a timer runs out before. */
-function restsFor(document: TransactionDocument): number {
+function restsFor(document: TransactionDocument, isLive: boolean): number {
   const due = document.timers.map(({ at }) => Date.parse(at) - now() + AFTER_A_TIMER_MS);
-  return Math.min(everyMs(document), ...due.filter((ms) => ms > 0));
+  return Math.min(isLive ? LIVE_MS : everyMs(document), ...due.filter((ms) => ms > 0));
 }
 
 /** Entries that were asked for page by page, below those that the page reads again and again. */
@@ -146,7 +151,14 @@ export function Transaction({ id }: { id: string }) {
     (signal: AbortSignal) => transaction(id, { reveal: isRevealed }, signal),
     [id, isRevealed],
   );
-  const reading = useReading({ key: `${id} ${isRevealed}`, read, restsFor });
+  const news = useNews({ key: id, query: { transaction: id }, counts: () => true, isList: false });
+  const { isHeld } = news;
+  const isLive = news.state === 'open';
+  const reading = useReading({
+    ...{ key: `${id} ${isRevealed}`, read, isHeld },
+    restsFor: (document) => restsFor(document, isLive),
+  });
+  useBell(news, reading, { isHeld, restMs: REST_MS });
   // Revealing reads another document: the one before is shown until it is there.
   const [shown, setShown] = useState<TransactionDocument | null>(null);
   useEffect(() => {
@@ -165,7 +177,7 @@ export function Transaction({ id }: { id: string }) {
   const tab = place.query.get('tab') === 'json' ? 'json' : 'overview';
   return (
     <>
-      <Trouble reading={reading} />
+      <Trouble reading={reading} news={news} />
       <Heading
         document={document}
         isRevealed={isRevealed}
@@ -178,7 +190,7 @@ export function Transaction({ id }: { id: string }) {
       <div class="tab-bar">
         <Tabs tab={tab} path={place.path} />
         <Acts document={document} again={reading.again} />
-        <Freshness reading={reading} everyMs={everyMs(document)} />
+        <Freshness reading={reading} everyMs={everyMs(document)} news={news} />
       </div>
       {tab === 'json' ? (
         <Raw document={document} />
