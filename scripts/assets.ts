@@ -17,7 +17,7 @@ import { drawAll } from './charts.ts';
 
 const UI = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src', 'console', 'ui');
 const MOST_BYTES = 45 * 1_000;
-const MOST_LATER_BYTES = 10 * 1_000;
+const MOST_LATER_BYTES = 12 * 1_000;
 
 /** The charts that pages draw: a delivery's stands beside its attempts, where only the tall one fits. */
 function shownOf(charts: Charts): Charts {

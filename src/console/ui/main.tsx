@@ -4,12 +4,10 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { Me } from '../shapes.ts';
 import { ApiError, me as readMe, signIn, signOut } from './api.ts';
 import { pageOf, takeLinks, usePlace } from './router.ts';
-import { Accounts } from './screens/accounts.tsx';
 import { LaterPage } from './screens/later.tsx';
 import { Nothing } from './screens/nothing.tsx';
 import { SignIn } from './screens/sign-in.tsx';
 import { Transaction } from './screens/transaction/transaction.tsx';
-import { Transactions } from './screens/transactions.tsx';
 import { Shell } from './shell/shell.tsx';
 import {
   fill,
@@ -62,6 +60,8 @@ function useStanding() {
 }
 
 /** Who opens the console looks for a transaction: scripts of other pages are loaded when somebody opens those. */
+const loadTransactions = () => import('./screens/transactions.tsx').then(({ Transactions }) => Transactions);
+const loadAccounts = () => import('./screens/accounts.tsx').then(({ Accounts }) => Accounts);
 const loadAccount = () => import('./screens/account/account.tsx').then(({ Account }) => Account);
 const loadDeliveries = () =>
   import('./screens/deliveries/deliveries.tsx').then(({ Deliveries }) => Deliveries);
@@ -74,13 +74,13 @@ function CurrentPage() {
     case 'now':
       return <LaterPage load={loadNow} />;
     case 'transactions':
-      return <Transactions />;
+      return <LaterPage load={loadTransactions} />;
     case 'transaction':
       return <Transaction key={page.id} id={page.id} />;
     case 'deliveries':
       return <LaterPage load={loadDeliveries} />;
     case 'accounts':
-      return <Accounts />;
+      return <LaterPage load={loadAccounts} />;
     case 'account':
       return <LaterPage key={page.id} load={loadAccount} id={page.id} />;
     case 'reference':
