@@ -9,6 +9,8 @@ import { batchText, parseRow } from './log/rows.ts';
 
 /** Rows that are read in one turn of the event loop. */
 const MOST_ROWS = 2_000;
+/** After so many characters no more rows are read in it, either. */
+const MOST_CHARACTERS = 8_388_608;
 /** With more rows to come than these the oldest are passed over. */
 const MOST_BEHIND = 20_000;
 
@@ -33,11 +35,13 @@ export class LmdbTail implements Tail {
     log.renew();
     const news: News = { batches: [], deliveries: [], passed: this.#passOver(log.end()) };
     let rows = 0;
+    let characters = 0;
     for (const { number, text } of log.after(this.#mark)) {
       this.#mark = number;
       this.#add(news, text, watched);
       rows += 1;
-      if (rows === MOST_ROWS) break;
+      characters += text.length;
+      if (rows === MOST_ROWS || characters > MOST_CHARACTERS) break;
     }
     return news;
   }

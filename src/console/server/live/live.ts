@@ -71,6 +71,8 @@ export class Live {
       return;
     }
     ctx.respond = false;
+    // Whoever has left meanwhile is heard of no more.
+    if (ctx.req.socket.destroyed) return;
     ctx.res.writeHead(200, { 'Content-Type': 'application/x-ndjson', 'X-Accel-Buffering': 'no' });
     ctx.res.flushHeaders();
     const stream = new Stream({ account, transaction: transaction?.toLowerCase() ?? null }, ctx.res);

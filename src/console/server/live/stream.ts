@@ -131,8 +131,11 @@ export class Stream {
 
   end(why: Farewell): void {
     // Behind what a full socket holds there is no room for a word.
-    if (this.#fullSince === null) this.#write({ event: 'bye', why });
-    this.#response.end();
+    if (this.#fullSince !== null) this.cut();
+    else {
+      this.#write({ event: 'bye', why });
+      this.#response.end();
+    }
   }
 
   /** Ends it without a word. */
