@@ -12,8 +12,8 @@ function addressOf(id: string): string {
   return `/transactions/${id}`;
 }
 
-/** Reads nothing by itself before a test is over, so that what is seen came by the stream. */
-const LATE_MS = 1_500;
+/** No page that is live reads by itself so soon: what is seen by then came by the stream. */
+const LATE_MS = 8_000;
 
 async function live(page: Page): Promise<void> {
   await page.locator('.freshness .live').waitFor();
@@ -102,7 +102,7 @@ browserSuite('a browser hears what comes', (test) => {
     const { page } = watched;
     await live(page);
     const first = text(await charge(stage.shop, 7_100), 'id');
-    await leads(page, first, 3_000);
+    await leads(page, first);
     assert.ok((await page.locator('.list tr.arrived').count()) > 0, 'it slides in');
     await page.evaluate('scrollTo(0, 600)');
     await page.waitForTimeout(300);
@@ -148,7 +148,7 @@ browserSuite('a browser hears what comes', (test) => {
     await page.getByRole('button', { name: '1 new' }).waitFor({ timeout: LATE_MS });
     assert.not.ok((await listed(page)).includes(id));
     await page.keyboard.press('p');
-    await leads(page, id, 3_000);
+    await leads(page, id);
     await live(page);
     await watched.close();
   });
@@ -160,7 +160,7 @@ browserSuite('a browser hears what comes', (test) => {
     await live(page);
     await page.locator('.list.statement').waitFor();
     await told(stage.shop, id, 'PAY');
-    await page.locator(`.list.statement tr:first-child [href$="${id}"]`).waitFor({ timeout: 3_000 });
+    await page.locator(`.list.statement tr:first-child [href$="${id}"]`).waitFor({ timeout: LATE_MS });
     await watched.close();
   });
 
@@ -175,7 +175,7 @@ browserSuite('a browser hears what comes', (test) => {
     };
     await Promise.all(Array.from({ length: 20 }, flood));
     const last = text(await charge(stage.shop, 9_900), 'id');
-    await leads(page, last, 5_000);
+    await leads(page, last);
     const seconds = (Date.now() - started) / 1_000;
     assert.ok(asked() <= seconds + 2, `${asked()} readings in ${seconds} s`);
     assert.is((await listed(page)).length, 50);
@@ -235,7 +235,7 @@ browserSuite('a browser before a server that restarts', (test) => {
       await page.locator('.trouble').waitFor({ state: 'detached' });
     }
     const last = text(await charge(shop, 7_800), 'id');
-    await leads(list.page, last, 3_000);
+    await leads(list.page, last);
     for (const each of [watched, list]) {
       forgiveAway(each);
       await each.close();

@@ -1,20 +1,24 @@
 /** Rows that come in at the top of a list: those that wait, and those that have just come. */
 import { useRef } from 'preact/hooks';
+import type { LiveRow } from '../../shapes/live.ts';
 import type { News } from '../state/news.ts';
 import { fill, useWords } from '../state/preferences.ts';
 
 interface WaitingProps {
   news: News;
+  /** Whether the list has a row by now. */
+  isShown(row: LiveRow): boolean;
   /** Shows them. */
   show(): void;
 }
 
 /** How many new rows wait, where a list holds still. */
-export function Waiting({ news: { waiting, pause }, show }: WaitingProps) {
+export function Waiting({ news: { waiting, pause }, isShown, show }: WaitingProps) {
   const words = useWords();
-  const { rows, isMore } = waiting;
-  if (rows === 0 && !isMore) return null;
-  const sentence = rows === 1 && !isMore ? words.newRows.one : words.newRows.other;
+  const { isMore } = waiting;
+  const count = waiting.rows.filter((row) => !isShown(row)).length;
+  if (count === 0 && !isMore) return null;
+  const sentence = count === 1 && !isMore ? words.newRows.one : words.newRows.other;
   const all = () => {
     pause(false);
     scrollTo(0, 0);
@@ -22,7 +26,7 @@ export function Waiting({ news: { waiting, pause }, show }: WaitingProps) {
   };
   return (
     <button type="button" class="waiting" onClick={all}>
-      <span aria-hidden="true">↑</span> {fill(sentence, { n: isMore ? `${rows}+` : rows })}
+      <span aria-hidden="true">↑</span> {fill(sentence, { n: isMore ? `${count}+` : count })}
     </button>
   );
 }

@@ -167,7 +167,13 @@ export function Transactions() {
         <Freshness reading={reading} everyMs={everyMs} news={news} />
       </div>
       <FilterBar filters={filters} name={rows[0]?.accountName ?? null} />
-      {everyMs === null ? <Waiting news={news} show={restart} /> : null}
+      {everyMs === null ? (
+        <Waiting
+          news={news}
+          isShown={({ transaction }) => rows.some(({ id }) => id === transaction)}
+          show={restart}
+        />
+      ) : null}
       <section class="panel" aria-label={words.transactions}>
         {last === undefined ? (
           <p class="empty">{reading.error === null ? words.loading : ''}</p>

@@ -40,9 +40,9 @@ export function useStream(query: Values | null, hear: (event: LiveEvent) => void
   return state;
 }
 
-/** New rows that a page doesn't show yet; `isMore`: besides others that were not told. */
+/** New rows that a page may not show yet; `isMore`: besides others. */
 interface Waiting {
-  rows: number;
+  rows: readonly LiveRow[];
   isMore: boolean;
 }
 
@@ -69,7 +69,9 @@ export interface NewsOptions {
   isList: boolean;
 }
 
-const NOTHING: Waiting = { rows: 0, isMore: false };
+const NOTHING: Waiting = { rows: [], isMore: false };
+/** So many are counted. */
+const MOST_WAITING = 1_000;
 /** Whoever has scrolled less is at the top. */
 const TOP_PX = 60;
 
@@ -91,8 +93,11 @@ export function useNews({ key, query, counts, isList }: NewsOptions): News {
   const ring = () => setRings((count) => count + 1);
   const state = useStream(query, (event) => {
     if (event.event === 'entries') {
-      const count = event.rows.filter(counts).length;
-      setWaiting(({ rows, isMore }) => ({ rows: rows + count, isMore: isMore || event.missed > 0 }));
+      const own = event.rows.filter(counts);
+      setWaiting(({ rows, isMore }) => ({
+        rows: [...rows, ...own].slice(0, MOST_WAITING),
+        isMore: isMore || event.missed > 0 || rows.length + own.length > MOST_WAITING,
+      }));
     }
     if (event.event !== 'beat' && event.event !== 'bye') ring();
   });

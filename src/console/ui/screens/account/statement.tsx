@@ -147,7 +147,9 @@ export function Statement({ rows: { pages, reading, everyMs, load, restart }, ne
   const last = pages.at(-1);
   return (
     <Panel title={words.statement} aside={<Doors door={door} />}>
-      {news === null || everyMs !== null ? null : <Waiting news={news} show={restart} />}
+      {news === null || everyMs !== null ? null : (
+        <Waiting news={news} isShown={({ seq }) => seq <= (rows[0]?.seq ?? 0)} show={restart} />
+      )}
       {last === undefined ? (
         <p class="empty">{reading.error === null ? words.loading : ''}</p>
       ) : rows.length === 0 ? (
