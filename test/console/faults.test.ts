@@ -12,11 +12,12 @@ const test = suite('faults');
 class Scene {
   readonly noted: AttentionItem[] = [];
   readonly troubles: unknown[] = [];
-  mark: string | null = null;
+  mark: string | null;
   failures = 0;
   readonly follower: JournalFollower;
 
-  constructor(rows: number) {
+  constructor(rows: number, mark: string | null = null) {
+    this.mark = mark;
     const page = (from: number): LogPage => ({
       batches: [],
       unreadable: Array.from({ length: rows - from }, (_, nth) => ({
@@ -58,6 +59,22 @@ test('what could not be told is told later, once', async () => {
   );
   assert.is(scene.troubles.length, 2);
   assert.is(scene.follower.progress?.lag, 0);
+});
+
+test('it goes on where a former run stood, unless the log ends before that', async () => {
+  const goneOn = new Scene(3, '{"row":2,"waiting":5}');
+  await until(() => goneOn.follower.progress !== null, 10_000, 'all was read');
+  await goneOn.follower.close();
+  assert.equal(
+    goneOn.noted.map(({ id }) => id),
+    ['row_3'],
+  );
+  assert.is(goneOn.follower.progress?.waiting, 5);
+  const another = new Scene(3, '{"row":9,"waiting":5}');
+  await until(() => another.follower.progress !== null, 10_000, 'all was read');
+  await another.follower.close();
+  assert.is(another.noted.length, 3);
+  assert.is(another.follower.progress?.waiting, 0);
 });
 
 test('of thousands the first hundred are told', async () => {

@@ -109,6 +109,23 @@ test('of two operators at two servers one decides, and a refund is ordered once'
   assert.is(list((await shop.get(`/pix-in/${paid}/refunds`)).body, 'data').length, 1);
 });
 
+test('both tell the same of what is now, and that figures are one server alone', async ({ a, b }) => {
+  const shop = await merchant(a, ['--name', 'Loja Azul']);
+  const id = text(await charge(shop, 5_000), 'id');
+  const { headers } = await visitor(a, ['--url', origin(a)]);
+  for (const server of [a, b]) {
+    const now = async (): Promise<Json> => (await call(server, 'GET', '/now', headers)).body;
+    await until(async () => at(await now(), 'figures.waiting.n') === 1, 10_000, 'a charge waits');
+    const body = await now();
+    assert.equal(
+      [at(body, 'figures.shared'), at(body, 'figures.verified'), list(body, 'causes')],
+      [true, null, []],
+    );
+    const { body: journal } = await call(server, 'GET', '/journal?limit=1', headers);
+    assert.is(text(list(journal, 'rows')[0] ?? null, 'transaction'), id);
+  }
+});
+
 test('a link leads to the newest server that answers, and to none where none does', async ({ a, b }) => {
   assert.ok((await link(a)).url.startsWith(`${origin(b)}/#k=`));
   await b.kill();
