@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CausesPass, causesOf, listedBehind } from '../../src/console/server/now/causes.ts';
+import { Kept } from '../../src/console/server/now/kept.ts';
 import { Pass } from '../../src/console/server/now/pass.ts';
 import { Rates } from '../../src/console/server/now/rates.ts';
 import { itemFor } from '../../src/engine/attention/item.ts';
@@ -143,6 +144,22 @@ test('what an item tells is masked', async () => {
   const { causes } = await causesOf(reads, await whole(reads));
   assert.is(causes.length, 1);
   assert.not.match(JSON.stringify(causes), '123.456.789-09');
+});
+
+test('an answer is made once for all who ask within a moment, and a failure is not kept', async () => {
+  let time = 0;
+  let made = 0;
+  const kept = new Kept<number>(1_000, () => time);
+  const make = async (): Promise<number> => ++made;
+  assert.equal(await Promise.all([kept.get('a', make), kept.get('a', make)]), [1, 1]);
+  time = 999;
+  assert.is(await kept.get('a', make), 1);
+  assert.is(await kept.get('b', make), 2);
+  time = 2_000;
+  assert.is(await kept.get('b', make), 3);
+  time = 4_000;
+  await kept.get('b', () => Promise.reject(new Error('away'))).catch(() => {});
+  assert.is(await kept.get('b', make), 4);
 });
 
 test('messages are counted by the minute, from where the counting began', () => {

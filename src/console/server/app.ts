@@ -24,7 +24,6 @@ import { find } from './finding.ts';
 import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
 import { type ListWish, listTransactions } from './listing.ts';
 import type { Live } from './live/live.ts';
-import { newestEntries } from './now/journal.ts';
 import type { Now } from './now/now.ts';
 import type { SignInProxy } from './proxy.ts';
 import { limitOf, MOST_LIMIT, oneOf, textOf, timeOf, wholeOf } from './query.ts';
@@ -61,7 +60,7 @@ export interface AppOptions {
   sandbox: boolean;
   /** Other processes work on the same store. */
   shared: boolean;
-  now: Pick<Now, 'read' | 'verified'>;
+  now: Pick<Now, 'read' | 'entries' | 'verified'>;
   signIn: SignIn;
   /** What signs people in; null: links do. */
   proxy: SignInProxy | null;
@@ -167,7 +166,7 @@ function endpoints(options: AppOptions): Endpoint[] {
     ...accountEndpoints(options),
     ...deliveryEndpoints(options),
     ['get', '/now', ({ reads }) => options.now.read(reads)],
-    ['get', '/journal', ({ ctx, reads }) => newestEntries(reads, limitOf(ctx))],
+    ['get', '/journal', ({ ctx, reads }) => options.now.entries(reads, limitOf(ctx))],
     ['get', '/transactions', ({ ctx, reads }) => listTransactions(reads, listWish(ctx))],
     [
       'get',

@@ -1,5 +1,6 @@
 /** The newest entries of all accounts: the journal's end, read backwards. */
-import type { Entry } from '../../../engine/journal.ts';
+import type { Batch, Entry } from '../../../engine/journal.ts';
+import type { NewestPage } from '../../../engine/store/log.ts';
 import type { StoreReads } from '../../../engine/store.ts';
 import type { JournalRow, NewestEntries } from '../../shapes/now.ts';
 import { accountNames } from '../account/list.ts';
@@ -26,16 +27,28 @@ async function amountsOf({ journal }: StoreReads, rows: readonly Row[]): Promise
   );
 }
 
+/** Under load a batch has hundreds of entries, and a few of them are enough. */
+const FIRST_BATCHES = 3;
+
+/** A batch's entries, the newest first, at most so many. */
+function rowsOf({ account, seq, entries }: Batch, most: number): Row[] {
+  const first = Math.max(0, entries.length - most);
+  return entries
+    .slice(first)
+    .map((entry, index) => rowOf(account, `${account} ${seq} ${first + index}`, entry))
+    .reverse();
+}
+
 /** At most so many entries; no more batches than that are read. */
 export async function newestEntries(reads: StoreReads, limit: number): Promise<NewestEntries> {
-  const { batches } = await reads.journal.newest(null, limit);
   const rows: Row[] = [];
-  for (const { batch } of batches) {
-    const { account, seq, entries } = batch;
-    for (let index = entries.length - 1; index >= 0 && rows.length < limit; index--) {
-      const entry = entries[index];
-      if (entry !== undefined) rows.push(rowOf(account, `${account} ${seq} ${index}`, entry));
-    }
+  let from: string | null = null;
+  for (const batches of [Math.min(FIRST_BATCHES, limit), limit - FIRST_BATCHES]) {
+    if (batches <= 0 || rows.length >= limit) break;
+    const page: NewestPage = await reads.journal.newest(from, batches);
+    for (const { batch } of page.batches) rows.push(...rowsOf(batch, limit - rows.length));
+    if (page.next === null) break;
+    from = page.next;
   }
   const [names, amounts] = await Promise.all([
     accountNames(

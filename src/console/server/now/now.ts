@@ -6,9 +6,11 @@ import type { TransactionRecord } from '../../../engine/journal.ts';
 import type { ChangePlace, StoreReads } from '../../../engine/store.ts';
 import { within } from '../../../waiting.ts';
 import type { Tally } from '../../protocol.ts';
-import type { Counted, Figures, Following, NowDocument } from '../../shapes/now.ts';
+import type { Counted, Figures, Following, NewestEntries, NowDocument } from '../../shapes/now.ts';
 import type { Progress } from '../following/journal-follower.ts';
 import { CausesPass, causesOf, listedBehind } from './causes.ts';
+import { newestEntries } from './journal.ts';
+import { Kept } from './kept.ts';
 import { type CountedPage, type Outcome, Pass } from './pass.ts';
 import { EVERY_MS, Rates } from './rates.ts';
 
@@ -25,8 +27,8 @@ export interface NowOptions {
   elapsed(): number;
 }
 
-/** So long an answer is everybody's. */
-const KEPT_MS = 1_500;
+const DOCUMENT_MS = 1_500;
+const ENTRIES_MS = 500;
 /** For so long an answer waits for the engine's thread; the count before does else. */
 const TALLY_MS = 300;
 /** With more rows to read, what was counted on the way is not what is. */
@@ -66,11 +68,14 @@ export class Now {
     first: null,
     ...{ mostItems: 2_000, mostMs: 40 },
   });
-  #kept: { document: Promise<NowDocument>; until: number } | null = null;
+  readonly #document: Kept<NowDocument>;
+  readonly #entries: Kept<NewestEntries>;
   readonly #ticking: NodeJS.Timeout;
 
   constructor(options: NowOptions) {
     this.#options = options;
+    this.#document = new Kept(DOCUMENT_MS, options.elapsed);
+    this.#entries = new Kept(ENTRIES_MS, options.elapsed);
     const tick = (): void => void this.#tick().catch(() => {});
     tick();
     this.#ticking = setInterval(tick, EVERY_MS);
@@ -87,20 +92,12 @@ export class Now {
   }
 
   read(reads: StoreReads): Promise<NowDocument> {
-    const { elapsed } = this.#options;
-    if (this.#kept !== null && elapsed() < this.#kept.until) return this.#kept.document;
-    const document = this.#read(reads);
-    const kept = { document, until: Number.POSITIVE_INFINITY };
-    this.#kept = kept;
-    document.then(
-      () => {
-        kept.until = elapsed() + KEPT_MS;
-      },
-      () => {
-        if (this.#kept === kept) this.#kept = null;
-      },
-    );
-    return document;
+    return this.#document.get('', () => this.#read(reads));
+  }
+
+  /** The newest entries of all accounts, at most so many. */
+  entries(reads: StoreReads, limit: number): Promise<NewestEntries> {
+    return this.#entries.get(String(limit), () => newestEntries(reads, limit));
   }
 
   async #read(reads: StoreReads): Promise<NowDocument> {
