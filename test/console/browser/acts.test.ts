@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { merchant } from '../../support/client.ts';
 import { charge, told, transfer } from '../../support/flows.ts';
 import { at, type Json, list, text, whole } from '../../support/json.ts';
-import { startReceiver } from '../../support/receiver.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { origin, visitor } from '../visitor.ts';
 import { check, LOOKS } from './looks.ts';
 import { browserSuite, forgive, type Stage } from './stage.ts';
@@ -33,7 +33,13 @@ async function shown(page: Page): Promise<void> {
   await page.locator('.acts button').first().waitFor();
 }
 
+const receivers: Receiver[] = [];
+
 browserSuite("a browser's acts", (test) => {
+  test.after(async () => {
+    for (const receiver of receivers) await receiver.close();
+  });
+
   test('a click on a dashed arrow opens the dialog with its message; what was typed is the reason', async (stage) => {
     const id = await paid(stage);
     const watched = await stage.enter(`/transactions/${id}`);
@@ -184,7 +190,7 @@ browserSuite("a browser's acts", (test) => {
       .first()
       .fill('http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b, pix-in.paid');
     await page.getByRole('button', { name: 'Change', exact: true }).last().click();
-    await page.locator('dialog.act .result', { hasText: 'whsec_' }).waitFor();
+    await page.locator('dialog.act .outcome', { hasText: 'whsec_' }).waitFor();
     await page.getByRole('button', { name: 'Done', exact: true }).click();
     await closed(page);
     assert.is(await page.locator('.urls li').count(), 2);
@@ -192,7 +198,7 @@ browserSuite("a browser's acts", (test) => {
     await opened(page);
     await page.keyboard.type('a laptop was lost');
     await page.keyboard.press('Enter');
-    const secret = page.locator('dialog.act .result', { hasText: 'sk_' });
+    const secret = page.locator('dialog.act .outcome', { hasText: 'sk_' });
     await secret.waitFor();
     await page.keyboard.press('Escape');
     await closed(page);
@@ -202,6 +208,7 @@ browserSuite("a browser's acts", (test) => {
 
   test('a dead delivery is sent again, and a URL is asked before all the rest is', async (stage) => {
     const receiver = await startReceiver();
+    receivers.push(receiver);
     let isUp = false;
     receiver.answer('/erp', () => ({ status: isUp ? 200 : 400 }));
     const url = receiver.url('/erp');
@@ -219,9 +226,9 @@ browserSuite("a browser's acts", (test) => {
       await page.keyboard.press('Enter');
     };
     await ask();
-    await page.locator('dialog.act .result', { hasText: 'answered 400' }).waitFor();
+    await page.locator('dialog.act .outcome', { hasText: 'answered 400' }).waitFor();
     await page.getByRole('button', { name: 'Send the rest' }).click();
-    await page.locator('dialog.act .result', { hasText: 'stopped by itself' }).waitFor();
+    await page.locator('dialog.act .outcome', { hasText: 'stopped by itself' }).waitFor();
     await page.getByRole('button', { name: 'Done', exact: true }).click();
     await closed(page);
     isUp = true;
@@ -235,14 +242,13 @@ browserSuite("a browser's acts", (test) => {
     await closed(page);
     await receiver.waitForCount('/erp', before + 1, 10_000);
     await ask();
-    await page.locator('dialog.act .result', { hasText: 'answered 200' }).waitFor();
+    await page.locator('dialog.act .outcome', { hasText: 'answered 200' }).waitFor();
     await page.getByRole('button', { name: 'Send the rest' }).click();
-    await page.locator('dialog.act .result', { hasText: 'It is over' }).waitFor();
+    await page.locator('dialog.act .outcome', { hasText: 'It is over' }).waitFor();
     await check(watched, 'act run over a URL');
     await page.keyboard.press('Escape');
     await page.locator('.deliveries .empty').waitFor();
     await watched.close();
-    await receiver.close();
   });
 
   test('axe finds nothing in the dialog, and nothing runs over', async (stage) => {

@@ -29,7 +29,7 @@ export function Secrets({ situation: { language }, answer, close }: ResultProps)
   const ofUrls = url === undefined || secret === undefined ? issued : [{ url, secret }];
   const isShown = ofUrls.length > 0 || clientSecret !== undefined;
   return (
-    <div class="result">
+    <div class="outcome">
       <p role="status">{isShown ? words.once : words.changed}</p>
       <dl class="facts">
         {clientId === undefined ? null : <Secret name={words.clientId} text={clientId} />}

@@ -111,15 +111,15 @@ function Progress({ first, words }: { first: RetryRun; words: ActWords['retryUrl
   );
 }
 
-function Rest({
-  situation,
-  left,
-  begin,
-}: {
+interface RestProps {
   situation: Situation;
   left: number;
+  /** The URL has taken the one that was sent first. */
+  isUp: boolean;
   begin(perSecond: number): void;
-}) {
+}
+
+function Rest({ situation, left, isUp, begin }: RestProps) {
   const words = wordsOf(situation.language).retryUrl;
   const given = Number(textOf(situation.values, 'rate') || PER_SECOND);
   const isRight = Number.isInteger(given) && given >= 1 && given <= MOST_PER_SECOND;
@@ -127,7 +127,12 @@ function Rest({
     <>
       <p>{left === 1 ? words.left.one : fill(words.left.other, { n: left })}</p>
       <Field situation={situation} name="rate" label={words.rate} usual={String(PER_SECOND)} />
-      <button type="button" class="strong" aria-disabled={!isRight} onClick={() => isRight && begin(given)}>
+      <button
+        type="button"
+        class={isUp ? 'strong' : ''}
+        aria-disabled={!isRight}
+        onClick={() => isRight && begin(given)}
+      >
         {words.rest}
       </button>
     </>
@@ -141,7 +146,7 @@ export function Asked({ situation, answer, close }: ResultProps) {
   const [trouble, setTrouble] = useState<string | null>(null);
   const [id, setId] = useState(newId);
   const act = situation.act as UrlAct;
-  const left = run.asked - run.retried;
+  const left = run.asked - run.delivered;
   const begin = (perSecond: number) => {
     const body = { id, ...wishOf(situation, act), perSecond, reason: situation.reason };
     send('POST', '/deliveries/retry', body).then(
@@ -154,10 +159,10 @@ export function Asked({ situation, answer, close }: ResultProps) {
     );
   };
   return (
-    <div class="result">
+    <div class="outcome">
       <p role="status">{answerText(words.retryUrl, run)}</p>
       {run.state !== 'running' && left > 0 && rest === null ? (
-        <Rest situation={situation} left={left} begin={begin} />
+        <Rest situation={situation} left={left} isUp={run.delivered > 0} begin={begin} />
       ) : null}
       {rest === null ? null : <Progress first={rest} words={words.retryUrl} />}
       <p class="bad-text" role="alert">

@@ -60,14 +60,10 @@ function Url({ document, url: known, again }: Props & { url: AccountUrl }) {
         )}
       </p>
       <div class="acts over">
-        <ActButton class="quiet" act={{ kind: 'rotate', account: document, url }} done={again}>
+        <ActButton act={{ kind: 'rotate', account: document, url }} done={again}>
           {words.actRotate}
         </ActButton>
-        <ActButton
-          class="quiet"
-          act={{ kind: 'retryUrl', account: document.id, url, since: null }}
-          done={again}
-        >
+        <ActButton act={{ kind: 'retryUrl', account: document.id, url, since: null }} done={again}>
           {words.actRetryAll}
         </ActButton>
       </div>

@@ -2,6 +2,7 @@
 import type { UrlList } from '../../../shapes/deliveries.ts';
 import { ActButton } from '../../acts/button.tsx';
 import { Beads, UrlFigures } from '../../parts/beads.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Age, timeText } from '../../parts/time.tsx';
 import { listAddress } from '../../router.ts';
@@ -37,7 +38,8 @@ function Row({ health, isChosen, again }: RowProps) {
         <Beads recent={recent} />
         <UrlFigures health={health} />
         <span class="over">
-          <ActButton class="quiet" act={{ kind: 'retryUrl', account, url, since: null }} done={again}>
+          <ActButton act={{ kind: 'retryUrl', account, url, since: null }} done={again}>
+            <Icon name="again" />
             {words.actRetryAll}
           </ActButton>
         </span>
