@@ -1,0 +1,104 @@
+/** What operators do in the console of a server with a real bank: the bank is asked first, and has words of its own. */
+import { randomUUID } from 'node:crypto';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { call, type Visitor, visitor } from '../../console/visitor.ts';
+import { expectVerified } from '../../faults/scene.ts';
+import { charge, reaches, transfer } from '../../support/flows.ts';
+import { at, type JsonObject, list, text } from '../../support/json.ts';
+import { until } from '../../support/wait.ts';
+import { bare, hintPayment, payAt, type Served, withServed } from './scene.ts';
+
+const test = suite('a real bank: the console');
+const ON = { env: { CONSOLE: 'on' } };
+let serial = 0;
+
+async function operator({ server }: Served): Promise<Visitor> {
+  await until(
+    async () => (await call(server, 'GET', '/me').catch(() => null))?.status === 401,
+    15_000,
+    'the console is served',
+  );
+  return visitor(server, ['--role', 'operator', '--by', 'Eva']);
+}
+
+function wish(more: JsonObject = {}): JsonObject {
+  serial += 1;
+  return { id: `act ${serial}`, reason: 'a test', ...more };
+}
+
+test('a charge is canceled at the bank first; one that was paid meanwhile is paid', async () => {
+  await withServed(ON, async (served) => {
+    const { bank, client, server } = served;
+    const eva = await operator(served);
+    const [one, two] = [await charge(client, 5_000), await charge(client, 6_000)];
+    const canceled = await eva.act('POST', `/transactions/${text(one, 'id')}/cancel`, wish());
+    assert.is(text(canceled.body, 'status'), 'canceled', canceled.text);
+    assert.is(bank.state.charges.get(bare(text(one, 'id')))?.status, 'REMOVIDA_PELO_USUARIO_RECEBEDOR');
+    payAt(served, two);
+    const late = await eva.act('POST', `/transactions/${text(two, 'id')}/cancel`, wish());
+    assert.is(late.status, 409, late.text);
+    assert.is(text(late.body, 'status'), 'paid');
+    await reaches(client, 'pix-in', text(two, 'id'), 'paid');
+    const entries = list((await eva.get(`/transactions/${text(two, 'id')}`)).body, 'entries');
+    assert.equal(
+      entries.filter((entry) => at(entry, 'refusal') !== null),
+      [],
+      'what came too late left nothing',
+    );
+    await expectVerified(server);
+  });
+});
+
+test('a refund that an operator orders goes to the bank once, under its id', async () => {
+  await withServed(ON, async (served) => {
+    const { bank, client, server } = served;
+    const eva = await operator(served);
+    const created = await charge(client, 5_000);
+    const id = text(created, 'id');
+    const payment = payAt(served, created);
+    await hintPayment(served, payment);
+    await reaches(client, 'pix-in', id, 'paid');
+    const order = wish({ id: randomUUID(), amount: 2_000 });
+    for (const applied of [true, false]) {
+      const reply = await eva.act('POST', `/transactions/${id}/refunds`, order);
+      assert.is(at(reply.body, 'applied'), applied, reply.text);
+    }
+    await until(() => payment.returns.length === 1, 10_000, 'the return is at the bank');
+    for (const each of payment.returns) each.status = 'DEVOLVIDO';
+    await until(
+      async () => {
+        const [refund = null] = list((await client.get(`/pix-in/${id}/refunds`)).body, 'data');
+        return text(refund, 'status') === 'completed';
+      },
+      20_000,
+      'the refund is done',
+    );
+    assert.is(bank.calls('PUT devolucao').length, 1);
+    await expectVerified(server);
+  });
+});
+
+test("what is the bank's alone is not offered, and not taken", async () => {
+  await withServed({ ...ON, profile: 'efi', balance: 50_000 }, async (served) => {
+    const { bank, client } = served;
+    const eva = await operator(served);
+    // The order is under way, and nobody knows how it ended.
+    bank.fault('PUT envio', { kind: 'cut-after' }, 50);
+    bank.fault('GET envio', { kind: 'cut-before' }, 500);
+    const id = text(await transfer(client, 1_234), 'id');
+    const takesCancel = async () =>
+      list((await eva.get(`/transactions/${id}`)).body, 'allowed').includes('CANCEL');
+    await until(async () => !(await takesCancel()), 10_000, 'the payout is submitted');
+    assert.is(text((await eva.get(`/transactions/${id}`)).body, 'status'), 'pending');
+    for (const type of ['CANCEL', 'REJECT']) {
+      const reply = await eva.act('POST', `/transactions/${id}/messages`, wish({ type }));
+      assert.is(reply.status, 409, reply.text);
+      assert.is(text(reply.body, 'error'), 'MESSAGE_NOT_ACCEPTED');
+    }
+    const entries = list((await eva.get(`/transactions/${id}`)).body, 'entries');
+    assert.is(entries.filter((entry) => text(entry, 'door') === 'ops').length, 0);
+  });
+});
+
+test.run();
