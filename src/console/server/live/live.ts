@@ -18,6 +18,9 @@ import { Stream } from './stream.ts';
 const MOST_STREAMS = 50;
 /** A session that has ended keeps its streams no longer. */
 const CHECK_MS = 5_000;
+const LONGEST_MS = 3_600_000;
+/** What signs people in before the console is asked again by a new stream alone. */
+const LONGEST_BY_PROXY_MS = 60_000;
 
 export interface LiveOptions {
   follower: Pick<Follower, 'look' | 'now' | 'tail'>;
@@ -75,7 +78,9 @@ export class Live {
     if (ctx.req.socket.destroyed) return;
     ctx.res.writeHead(200, { 'Content-Type': 'application/x-ndjson', 'X-Accel-Buffering': 'no' });
     ctx.res.flushHeaders();
-    const stream = new Stream({ account, transaction: transaction?.toLowerCase() ?? null }, ctx.res);
+    const longestMs = session === null ? LONGEST_BY_PROXY_MS : LONGEST_MS;
+    const wish = { account, transaction: transaction?.toLowerCase() ?? null, longestMs };
+    const stream = new Stream(wish, ctx.res);
     const opened = { stream, ctx, session: session?.name ?? null };
     this.#opened.add(opened);
     ctx.res.on('close', () => this.#opened.delete(opened));

@@ -16,13 +16,12 @@ const FLUSH_MS = 250;
 const BEAT_MS = 15_000;
 /** Whoever hasn't read for so long is gone. */
 const FULL_MS = 60_000;
-/** A page opens another stream then: what signs people in before the console is asked again. */
-const LONGEST_MS = 10 * 60_000;
-
 export interface StreamWish {
   /** Null: any. */
   account: string | null;
   transaction: string | null;
+  /** A page opens another stream then. */
+  longestMs: number;
 }
 
 function shown({ id, status, nextAttemptAt, attempts }: DeliveryRecord): LiveDelivery {
@@ -100,7 +99,7 @@ export class Stream {
   flush(): Farewell | 'gone' | null {
     const now = performance.now();
     if (this.#fullSince !== null) return now - this.#fullSince > FULL_MS ? 'gone' : null;
-    if (now - this.#begunAt > LONGEST_MS) return 'again';
+    if (now - this.#begunAt > this.wish.longestMs) return 'again';
     if (!this.#isReady) return null;
     const texts: string[] = [];
     if (this.#rows.length + this.#missed > 0) {

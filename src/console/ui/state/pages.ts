@@ -10,7 +10,7 @@ import { useSession } from './session.ts';
 
 const EVERY_MS = 5_000;
 /** What isn't told by the stream is seen by then. */
-export const LIVE_EVERY_MS = 15_000;
+export const LIVE_EVERY_MS = 10_000;
 /** Under load the list is read so often. */
 const REST_MS = 1_000;
 

@@ -10,6 +10,7 @@ import { usePlace } from '../../router.ts';
 import { useShortcuts } from '../../shell/shortcuts.ts';
 import { now } from '../../state/clock.ts';
 import { useBell, useNews } from '../../state/news.ts';
+import { LIVE_EVERY_MS } from '../../state/pages.ts';
 import { fill, useWords } from '../../state/preferences.ts';
 import { useReading } from '../../state/reading.ts';
 import { useSession } from '../../state/session.ts';
@@ -25,8 +26,6 @@ import { Statechart } from './statechart.tsx';
 const OPEN_MS = 2_000;
 /** One that rests may be refunded or protested at any time. */
 const RESTING_MS = 15_000;
-/** Where news come by the stream: what isn't told by it is seen by then. */
-const LIVE_MS = 30_000;
 /** News come at most so often. */
 const REST_MS = 250;
 /** A timer that has run out is heard of this much later. */
@@ -41,7 +40,7 @@ function everyMs({ status, deliveries }: TransactionDocument): number {
 /** ms until the page is read again: sooner where a timer runs out before. */
 function restsFor(document: TransactionDocument, isLive: boolean): number {
   const due = document.timers.map(({ at }) => Date.parse(at) - now() + AFTER_A_TIMER_MS);
-  return Math.min(isLive ? LIVE_MS : everyMs(document), ...due.filter((ms) => ms > 0));
+  return Math.min(isLive ? LIVE_EVERY_MS : everyMs(document), ...due.filter((ms) => ms > 0));
 }
 
 /** Entries that were asked for page by page, below those that the page reads again and again. */
