@@ -132,6 +132,50 @@ browserSuite(
       await page.waitForURL('**/transactions/*');
       await watched.close();
     });
+
+    test("a card's button opens the dialog; what was done leaves the list", async (stage) => {
+      const { own, receiver } = await prepare(stage);
+      const watched = await stage.enter('/');
+      const { page } = watched;
+      const dialog = page.locator('dialog.act[open]');
+      const paidTwice = page.locator('.cause', { hasText: 'bbbbbbbbbbb' });
+      await paidTwice.getByRole('button', { name: 'Done with it' }).click();
+      await page.keyboard.type('the payer was called');
+      await dialog.locator('button[type=submit]').click();
+      await paidTwice.waitFor({ state: 'detached' });
+      // The URL is up again: one delivery goes first, then the rest.
+      receiver.answer('/erp', () => ({ status: 200 }));
+      const dead = page.locator('.cause', { hasText: receiver.url('/erp') });
+      await dead.getByRole('button', { name: 'Send all again' }).click();
+      await page.keyboard.type('the receiver was mended');
+      await dialog.locator('button[type=submit]').click();
+      await page.getByRole('button', { name: 'Send the rest' }).click();
+      const eva = await visitor(stage.server);
+      await until(
+        async () => {
+          const { body } = await eva.get(`/deliveries?status=dead&account=${own.accountId}`);
+          return list(body, 'rows').length === 0;
+        },
+        20_000,
+        'nothing is dead any more',
+      );
+      await page.keyboard.press('Escape');
+      await dead.waitFor({ state: 'detached' });
+      await watched.close();
+    });
+
+    test('who only reads sees the buttons, and why they do nothing', async (stage) => {
+      await prepare(stage);
+      const watched = await stage.enter('/', {}, 'viewer');
+      const { page } = watched;
+      const button = page.locator('.cause button.strong').first();
+      await button.waitFor();
+      assert.is(await button.getAttribute('aria-disabled'), 'true');
+      assert.match((await button.getAttribute('title')) ?? '', /perators/);
+      await button.click({ force: true });
+      assert.is(await page.locator('dialog.act').count(), 0);
+      await watched.close();
+    });
   },
   { STUCK_AFTER_S: '1' },
 );

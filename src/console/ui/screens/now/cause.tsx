@@ -1,6 +1,8 @@
 /** One cause that needs somebody: what it is, since when, how much is at stake, and the one step that helps. */
 import { itemIn } from '../../../../domain/sentences/items.ts';
 import type { Cause } from '../../../shapes/now.ts';
+import { ActButton } from '../../acts/button.tsx';
+import type { Act } from '../../acts/shape.ts';
 import { CopiedText } from '../../parts/copied.tsx';
 import { FAMILY_ICONS, type Family } from '../../parts/families.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -8,7 +10,7 @@ import { reais } from '../../parts/money.tsx';
 import { addressOf } from '../../router.ts';
 import { useNow } from '../../state/clock.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
-import { type Step, step } from './step.ts';
+import { actOn, type Step, step } from './step.ts';
 import { causeWords, useNowWords } from './words.ts';
 
 const FAMILIES: Readonly<Record<string, Family>> = {
@@ -119,19 +121,43 @@ function Samples({ cause, but }: { cause: Cause; but: string }) {
   );
 }
 
-function StepButton({ next }: { next: Step }) {
+function StepButton({ next, isStrong }: { next: Step; isStrong: boolean }) {
   const words = useNowWords();
-  if (next.kind === 'command') return <CopiedText text={next.command} what={words.step.command} />;
+  if (next.kind === 'command')
+    return isStrong ? <CopiedText text={next.command} what={words.step.command} /> : null;
   return (
-    <a class="strong" href={next.href} data-row>
+    <a class={isStrong ? 'strong' : undefined} href={next.href} data-row>
       {words.step[next.kind]}
     </a>
   );
 }
 
-export function CauseCard({ cause, isWhole }: { cause: Cause; isWhole: boolean }) {
+function Doing({ act, again }: { act: Act; again(): void }) {
+  const words = useWords();
+  const own = useNowWords();
+  const names: Readonly<Record<string, string>> = {
+    retryUrl: words.actRetryAll,
+    message: words.actSend,
+    done: own.step.done,
+  };
+  return (
+    <ActButton act={act} done={again} class="strong">
+      {names[act.kind]}
+    </ActButton>
+  );
+}
+
+interface CauseCardProps {
+  cause: Cause;
+  isWhole: boolean;
+  /** Reads the page afresh. */
+  again(): void;
+}
+
+export function CauseCard({ cause, isWhole, again }: CauseCardProps) {
   const family = FAMILIES[cause.kind] ?? 'care';
   const next = step(cause);
+  const act = actOn(cause);
   return (
     <li class={`panel cause ${family}`}>
       <Icon name={FAMILY_ICONS[family]} />
@@ -141,7 +167,8 @@ export function CauseCard({ cause, isWhole }: { cause: Cause; isWhole: boolean }
         <Meaning cause={cause} />
       </div>
       <p class="cause-step">
-        <StepButton next={next} />
+        {act === null ? null : <Doing act={act} again={again} />}
+        <StepButton next={next} isStrong={act === null} />
         <Samples cause={cause} but={'href' in next ? next.href : ''} />
       </p>
     </li>

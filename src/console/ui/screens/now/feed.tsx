@@ -1,5 +1,4 @@
-/** The journal's newest entries, read again and again until somebody pauses. */
-import { useState } from 'preact/hooks';
+/** The journal's newest entries, read again as they come, until somebody pauses. */
 import type { JournalRow } from '../../../shapes/now.ts';
 import { newestEntries } from '../../api.ts';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
@@ -7,12 +6,16 @@ import { Money } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
 import { accountAddress, addressOf } from '../../router.ts';
-import { useShortcuts } from '../../shell/shortcuts.ts';
+import { useBell, useNews } from '../../state/news.ts';
 import { fill, useWords } from '../../state/preferences.ts';
 import { useReading } from '../../state/reading.ts';
 import { useNowWords } from './words.ts';
 
 const EVERY_MS = 2_000;
+/** Where news come by themselves: whether somebody signed out elsewhere is seen by reading. */
+const LIVE_EVERY_MS = 10_000;
+/** Under load it is read so often. */
+const REST_MS = 500;
 const ROWS = 14;
 
 function Row({ row }: { row: JournalRow }) {
@@ -40,22 +43,20 @@ function Row({ row }: { row: JournalRow }) {
 
 export function Feed() {
   const words = useNowWords();
-  const { unreachable } = useWords();
-  /** What somebody holds still, to read it. */
-  const [held, setHeld] = useState<readonly JournalRow[] | null>(null);
-  const isPaused = held !== null;
+  const { unreachable, live } = useWords();
+  const news = useNews({ key: '', query: {}, counts: () => false, isList: false });
+  const { isPaused, pause, state } = news;
+  const isLive = state === 'open';
   const reading = useReading({
     key: '',
     read: (signal) => newestEntries(ROWS, signal),
-    restsFor: () => (isPaused ? null : EVERY_MS),
+    restsFor: () => (isLive ? LIVE_EVERY_MS : EVERY_MS),
+    isHeld: isPaused,
   });
+  useBell(news, reading, { isHeld: isPaused, restMs: REST_MS });
   const { error } = reading;
-  const rows = held ?? reading.value?.rows ?? [];
-  const toggle = () => {
-    if (isPaused) reading.again();
-    setHeld(isPaused ? null : rows);
-  };
-  useShortcuts({ p: toggle });
+  const rows = reading.value?.rows ?? [];
+  const toggle = () => pause(!isPaused);
   return (
     <Panel
       title={words.journal}
@@ -67,7 +68,9 @@ export function Feed() {
             ? words.paused
             : error !== null
               ? error.message || unreachable
-              : fill(words.everySeconds, { seconds: EVERY_MS / 1_000 })}{' '}
+              : isLive
+                ? live
+                : fill(words.everySeconds, { seconds: EVERY_MS / 1_000 })}{' '}
           <button type="button" class="quiet" onClick={toggle}>
             {isPaused ? words.goOn : words.pause} <kbd>p</kbd>
           </button>

@@ -30,7 +30,7 @@ function CountNote({ document: { counted, others } }: { document: NowDocument })
   return notes.length === 0 ? null : <p class="weak">{notes.join(' ')}</p>;
 }
 
-function Causes({ document }: { document: NowDocument }) {
+function Causes({ document, again }: { document: NowDocument; again(): void }) {
   const words = useNowWords();
   const { causes, counted } = document;
   if (causes.length === 0)
@@ -50,6 +50,7 @@ function Causes({ document }: { document: NowDocument }) {
             key={`${cause.kind} ${cause.code} ${cause.about.account} ${cause.about.url}`}
             cause={cause}
             isWhole={counted.complete}
+            again={again}
           />
         ))}
       </ul>
@@ -82,7 +83,7 @@ export function Now() {
           <Strip figures={document.figures} />
           <div class="now">
             <div>
-              <Causes document={document} />
+              <Causes document={document} again={reading.again} />
             </div>
             <Feed />
           </div>

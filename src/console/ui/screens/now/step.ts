@@ -1,5 +1,6 @@
-/** What a cause's one button does. */
+/** What a cause's one button does, and where the cause is seen. */
 import type { Cause } from '../../../shapes/now.ts';
+import type { Act } from '../../acts/shape.ts';
 import { accountAddress, addressOf, listAddress } from '../../router.ts';
 
 /** A page where the cause is seen, or the command that tells of it. */
@@ -10,6 +11,15 @@ export type Step =
 function stateOf({ sample }: Cause): string {
   const { state } = (sample[0]?.data ?? {}) as { state?: unknown };
   return typeof state === 'string' ? state : '';
+}
+
+/** What is to be done about it, in the dialog; null where it is to be looked at first, or where it is too much for that. */
+export function actOn({ action, about, count, sample }: Cause): Act | null {
+  const { account, url, transaction } = about;
+  if (action === 'retry' && url !== null) return { kind: 'retryUrl', account, url, since: null };
+  if (action === 'answer' && transaction !== null)
+    return { kind: 'message', transaction, document: null, message: null };
+  return action === 'done' && count === sample.length ? { kind: 'done', items: sample } : null;
 }
 
 export function step(cause: Cause): Step {

@@ -49,6 +49,7 @@ const pt = {
     transaction: 'Ver transação',
     account: 'Ver conta',
     command: 'Comando',
+    done: 'Está resolvido',
   },
 };
 
@@ -86,6 +87,7 @@ const en: Words = {
     transaction: 'See the transaction',
     account: 'See the account',
     command: 'Command',
+    done: 'Done with it',
   },
 };
 
