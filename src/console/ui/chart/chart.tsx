@@ -16,8 +16,8 @@ export interface ChartProps {
   scale?: number;
   /** A step that a reader points at. */
   pointed: Step | null;
-  /** What a press on a possible message does; absent where there is nothing to be done. */
-  send?: (message: string) => void;
+  /** What a press on a possible message does, or on the arrow of several (null); absent where nothing can be done. */
+  send?: (message: string | null) => void;
 }
 
 /** Names of the conditions that hold. */
@@ -34,7 +34,7 @@ interface TextProps {
   class: string;
   isRunning: boolean;
   /** A press sends the message: what keys do by a button beside the chart, whose parts no reader can reach. */
-  send: ((message: string) => void) | undefined;
+  send: ((message: string | null) => void) | undefined;
 }
 
 function Text({ label, class: name, isRunning, send }: TextProps) {
@@ -61,14 +61,17 @@ function EdgeLine({ edge, index, chart }: { edge: Edge; index: number; chart: Ch
   const { walked, allowed, state, pointed, timers } = chart;
   const isNext = (message: string) => edge.from === state && allowed.includes(message);
   const isWalked = walked.edges.has(index);
-  const next = edge.labels.find(({ message }) => isNext(message));
+  const [next, another] = edge.labels.filter(({ message }) => isNext(message));
   const { send } = chart;
-  const press = next === undefined || send === undefined ? {} : { onClick: () => send(next.message) };
+  const press =
+    next === undefined || send === undefined
+      ? {}
+      : { onClick: () => send(another === undefined ? next.message : null) };
   const name = classes(
     'edge',
     isWalked && 'walked',
     walked.last?.edges.includes(index) === true && 'last',
-    !isWalked && edge.labels.some(({ message }) => isNext(message)) && 'next',
+    !isWalked && next !== undefined && 'next',
     pointed?.edges.includes(index) === true && 'pointed',
   );
   return (

@@ -37,13 +37,13 @@ function Row({ health, isChosen, again }: RowProps) {
       <span class="line">
         <Beads recent={recent} />
         <UrlFigures health={health} />
-        <span class="over">
-          <ActButton act={{ kind: 'retryUrl', account, url, since: null }} done={again}>
-            <Icon name="again" />
-            {words.actRetryAll}
-          </ActButton>
-        </span>
       </span>
+      <div class="acts over">
+        <ActButton act={{ kind: 'retryUrl', account, url, since: null }} done={again}>
+          <Icon name="again" />
+          {words.actRetryAll}
+        </ActButton>
+      </div>
     </li>
   );
 }

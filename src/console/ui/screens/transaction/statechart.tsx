@@ -118,7 +118,7 @@ interface StatechartProps {
   entries: readonly KeyedEntry[];
   scrubbed: Scrubbed;
   /** What a press on a possible message does; undefined for who only reads. */
-  send: ((message: string) => void) | undefined;
+  send: ((message: string | null) => void) | undefined;
 }
 
 function Drawn({ document, entries, scrubbed, drawing, send }: StatechartProps & { drawing: Drawing }) {
