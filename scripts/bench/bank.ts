@@ -15,6 +15,7 @@ import { at, text, whole } from '../../test/support/json.ts';
 import { endWithin, spawnNode } from '../../test/support/process.ts';
 import type { Server } from '../../test/support/server.ts';
 import { sleep } from '../../test/support/wait.ts';
+import { nodeFlags } from './server.ts';
 import { printTable } from './table.ts';
 import { cpuOf, memoryMb } from './usage.ts';
 
@@ -178,7 +179,7 @@ function expectBounds(measured: typeof BOUNDS): void {
 
 const bank = await FakeBank.start({});
 try {
-  const server = await serve(bank);
+  const server = await serve(bank, {}, { entry: [...nodeFlags(), 'dist/src/main.js'] });
   try {
     await measure(bank, server);
   } finally {

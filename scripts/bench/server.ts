@@ -48,7 +48,7 @@ export async function accounts(env: StoreEnv, count: number, more: string[] = []
 }
 
 /** What `npm start` gives node. */
-function nodeFlags(): string[] {
+export function nodeFlags(): string[] {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
   const [, flags = ''] = /exec node (.*?)\s*dist\/src\/main\.js/.exec(scripts.start) ?? [];
   return flags.split(' ').filter((flag) => flag !== '');

@@ -9,7 +9,7 @@ import { cliJson } from '../../support/cli.ts';
 import { type Merchant, merchant } from '../../support/client.ts';
 import { at, type Json, list, text } from '../../support/json.ts';
 import type { Env } from '../../support/process.ts';
-import { type Server, startServer } from '../../support/server.ts';
+import { type Server, type ServerOptions, startServer } from '../../support/server.ts';
 
 /** Waits between tries, questions and probes are a hundredth of what they are. */
 export const SCALE = '0.01';
@@ -32,10 +32,13 @@ export async function doorEnv(bank: FakeBank): Promise<Env> {
   };
 }
 
-export async function serve(bank: FakeBank, env: Env = {}, dataDir?: string): Promise<Server> {
+export async function serve(
+  bank: FakeBank,
+  env: Env = {},
+  options: Pick<ServerOptions, 'dataDir' | 'entry'> = {},
+): Promise<Server> {
   const own = { ...bank.env, ...(await doorEnv(bank)), BANK_RETRY_SCALE: SCALE, BANK_EXPIRY_GRACE_S: '1' };
-  const folder = dataDir === undefined ? {} : { dataDir };
-  return startServer({ env: { ALLOW_PRIVATE_WEBHOOKS: 'true', ...own, ...env }, ...folder });
+  return startServer({ env: { ALLOW_PRIVATE_WEBHOOKS: 'true', ...own, ...env }, ...options });
 }
 
 /** One bank, one server, one merchant; all of it ends with `body`. */
