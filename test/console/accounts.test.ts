@@ -155,6 +155,26 @@ test('a statement begins at a time, with what each leg was then', async ({ shop,
   assert.equal(first, rows.slice(0, first.length));
 });
 
+test('a statement as CSV is what the merchant gets, in parts that fit together', async ({ shop, eva }) => {
+  const day = `from=${encodeURIComponent(new Date(Date.now() - 3_600_000).toISOString())}&to=${encodeURIComponent(new Date().toISOString())}`;
+  const address = `/accounts/${shop.accountId}/statement/csv`;
+  const own = list((await shop.get(`/statement?${day}&limit=1000`)).body, 'data');
+  assert.ok(own.length > CHARGES / 2);
+  const whole = await read(eva, `${address}?${day}`);
+  const [names = '', ...lines] = text(whole, 'csv').trimEnd().split('\r\n');
+  const columns = names.split(',');
+  assert.ok(['at', 'type', 'transactionId', 'amount', 'balance'].every((name) => columns.includes(name)));
+  const line = (row: Json): string => columns.map((name) => String(at(row, name) ?? '')).join(',');
+  assert.equal(lines, own.map(line));
+  assert.is(at(whole, 'next'), null);
+  const first = (await shop.get(`/statement?${day}&limit=5`)).body;
+  const rest = await read(eva, `${address}?cursor=${text(first, 'nextCursor')}`);
+  assert.equal(text(rest, 'csv').trimEnd().split('\r\n'), own.slice(5).map(line));
+  for (const wrong of ['from=yesterday', 'cursor=abc', 'from=2026-02-01&to=2026-01-01'])
+    assert.is((await eva.get(`${address}?${wrong}`)).status, 400, wrong);
+  assert.is((await eva.get('/accounts/acc_nobody/statement/csv')).status, 404);
+});
+
 test('what people did by hand is listed, whether it moved money or not', async ({ server, eva }) => {
   const own = await merchant(server, ['--balance', '5000']);
   const id = text(await charge(own), 'id');

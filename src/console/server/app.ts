@@ -13,6 +13,7 @@ import type { MetricsText, SeenUrls } from '../protocol.ts';
 import type { AccountDocument, DoorName } from '../shapes/account.ts';
 import type { UrlHealth } from '../shapes/deliveries.ts';
 import type { Kind } from '../shapes.ts';
+import { statementCsv } from './account/csv.ts';
 import { balanceCurve } from './account/curve.ts';
 import { accountDocument, accountOf } from './account/document.ts';
 import { listAccounts } from './account/list.ts';
@@ -147,6 +148,11 @@ function accountEndpoints({ urls, now: start }: AppOptions): Endpoint[] {
     ['get', '/accounts', ({ ctx, reads }) => accounts(ctx, reads)],
     ['get', '/accounts/:id', document],
     ['get', '/accounts/:id/statement', statement],
+    [
+      'get',
+      '/accounts/:id/statement/csv',
+      (call) => statementCsv(call.ctx, call.reads, param(call, 'id'), call.now),
+    ],
     ['get', '/accounts/:id/curve', curve],
   ];
 }

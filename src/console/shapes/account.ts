@@ -87,6 +87,16 @@ export interface StatementPage {
   before: string | null;
 }
 
+/**
+ * `GET /console/api/accounts/:id/statement/csv?from&to&cursor`: a part of the statement as merchants have it, oldest
+ * first, the last 24 hours where nothing is said. Parts are put together as they are.
+ */
+export interface StatementCsv {
+  csv: string;
+  /** The next part's `cursor`; null after the last one. */
+  next: string | null;
+}
+
 /** `GET /console/api/accounts/:id/curve?from&to&points`: at most 100 points; the last 7 days where nothing is said. */
 export interface Curve {
   /** The time, and what was available then, evenly from `from` to `to`. */

@@ -1,7 +1,7 @@
 /** The console's endpoints, as a page calls them: with both halves of the session, and errors by their codes. */
 
 import type { ApiReference, Tried, TryWish } from '../api-shapes.ts';
-import type { AccountDocument, Curve, StatementPage } from '../shapes/account.ts';
+import type { AccountDocument, Curve, StatementCsv, StatementPage } from '../shapes/account.ts';
 import type { RetryRun } from '../shapes/acts.ts';
 import type { DeliveryPage, UrlList } from '../shapes/deliveries.ts';
 import type { NewestEntries, NowDocument } from '../shapes/now.ts';
@@ -180,6 +180,11 @@ export function account(id: string, signal?: AbortSignal): Promise<AccountDocume
 
 export function statement(id: string, query: Values, signal?: AbortSignal): Promise<StatementPage> {
   return call('GET', `/accounts/${encodeURIComponent(id)}/statement${queryOf(query)}`, undefined, signal);
+}
+
+/** A part of the statement as CSV. */
+export function statementCsv(id: string, query: Values, signal?: AbortSignal): Promise<StatementCsv> {
+  return call('GET', `/accounts/${encodeURIComponent(id)}/statement/csv${queryOf(query)}`, undefined, signal);
 }
 
 export function curve(id: string, query: Values, signal?: AbortSignal): Promise<Curve> {

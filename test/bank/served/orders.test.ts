@@ -5,6 +5,7 @@ import { openOn } from '../../audit/scene.ts';
 import { expectVerified } from '../../faults/scene.ts';
 import { FakeBank } from '../../support/bank/bank.ts';
 import { cli, cliJson } from '../../support/cli.ts';
+import { merchants } from '../../support/client.ts';
 import { expectStatus } from '../../support/expect.ts';
 import { charge, reaches, transfer } from '../../support/flows.ts';
 import { list, text } from '../../support/json.ts';
@@ -128,6 +129,29 @@ test('transfers that the bank takes long for hold up no charge', async () => {
     bank.clearFaults();
     bank.release();
     await until(() => bank.state.sendings.size === sent.length, 40_000, 'all orders at the bank');
+  });
+});
+
+test('a bank that takes long for each call: 200 merchants order, are listed and read meanwhile', async () => {
+  await withServed(EFI, async ({ bank, server }) => {
+    const all = await merchants(server, 200, ['--balance', '100000']);
+    for (const call of ['PUT envio', 'GET envio', 'PUT cob', 'GET cob', 'LIST cob', 'LIST pix', 'LIST envio'])
+      bank.fault(call, { kind: 'held' }, 1_000);
+    const charges = all.slice(0, 20).map((own) => own.post('/pix-in', { amount: 1_000 }));
+    const sent = await Promise.all(all.map((own) => transfer(own, 1_000)));
+    await until(() => bank.held >= 100, 20_000, 'calls that wait at the bank');
+    const balances = await Promise.all(all.map((own) => own.balance()));
+    assert.ok(
+      balances.every((balance) => balance < 99_000),
+      'all are debited',
+    );
+    assert.is(bank.state.sendings.size, 0, 'the bank has done none of it');
+    for (const { status } of await Promise.all(charges))
+      assert.is(status, 502, 'a charge is given up in time');
+    bank.clearFaults();
+    bank.release();
+    await until(() => bank.state.sendings.size === sent.length, 60_000, 'all orders at the bank');
+    await expectVerified(server);
   });
 });
 

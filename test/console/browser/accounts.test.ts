@@ -1,4 +1,5 @@
 /** Accounts and deliveries in a browser: found, looked at as they were, filtered, opened in place; by keys as well. */
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { cliJson } from '../../support/cli.ts';
@@ -152,6 +153,18 @@ browserSuite("a browser's accounts", (test) => {
     await page.locator('.curve svg').click({ position: { x: 3, y: 40 } });
     await page.getByRole('button', { name: 'Back to now' }).waitFor();
     assert.ok(Date.parse(new URL(page.url()).searchParams.get('at') ?? '') < Date.parse(at));
+    await watched.close();
+  });
+
+  test('the statement of the span is saved as a file', async (stage) => {
+    const watched = await stage.enter(`/accounts/${stage.shop.accountId}?span=h24`);
+    const { page } = watched;
+    const button = page.getByRole('button', { name: /as CSV/ });
+    await button.waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+    assert.match(download.suggestedFilename(), new RegExp(`^${stage.shop.accountId} .*\\.csv$`));
+    const saved = readFileSync(await download.path(), 'utf8');
+    assert.match(saved, /^at,type,transactionId,.*\r\n\d{4}-/);
     await watched.close();
   });
 

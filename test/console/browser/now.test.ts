@@ -36,7 +36,7 @@ async function made({ server, shop }: Stage): Promise<Prepared> {
   }
   await transfer(own, 125_007);
   await transfer(shop, 88_807);
-  const twice = text(await charge(shop, 18_910), 'id');
+  const twice = text(await charge(shop, 18_900), 'id');
   await told(shop, twice, 'PAY', { endToEndId: 'E99999999202611231030aaaaaaaaaaa' });
   await tell(shop, twice, 'PAY', { endToEndId: 'E99999999202611231030bbbbbbbbbbb' });
   const eva = await visitor(server);

@@ -106,7 +106,7 @@ function Overview({ document, at, rows, news, again }: OverviewProps) {
     <>
       <Balance account={document} balances={at === null ? document.balances : then} at={at} />
       <div class="columns">
-        <Statement rows={rows} news={at === null ? news : null} />
+        <Statement document={document} at={at} rows={rows} news={at === null ? news : null} />
         <div class="column">
           <Health document={document} again={again} />
           <Settings document={document} again={again} />

@@ -6,7 +6,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { timeText } from '../../parts/time.tsx';
 import { choose, usePlace } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
-import { BalanceCurve, SPANS, type Span } from './curve.tsx';
+import { BalanceCurve, SPANS, type Span, spanIn } from './curve.tsx';
 
 /** What a field for local times shows of a moment: `2026-11-22T18:00:00`. */
 function localText(at: string): string {
@@ -88,8 +88,7 @@ interface BalanceProps {
 export function Balance({ account, balances, at }: BalanceProps) {
   const words = useWords();
   const { language } = usePreferences();
-  const chosen = usePlace().query.get('span');
-  const span = SPANS.find((each) => each === chosen) ?? 'd7';
+  const span = spanIn(usePlace().query.get('span'));
   const title = at === null ? words.balance : fill(words.balanceAt, { time: timeText(language, at, 'full') });
   return (
     <Panel title={title} aside={<Moment at={at} />} class="balance">

@@ -20,6 +20,19 @@ const LENGTHS = {
 export type Span = keyof typeof LENGTHS;
 export const SPANS = Object.keys(LENGTHS) as Span[];
 
+/** The times between which a span lies that ends at a time (null: now), ISO. */
+export function windowOf(createdAt: string, span: Span, at: string | null): { from: string; to: string } {
+  const to = at === null ? now() : Date.parse(at);
+  // Nothing was before the account; a moment of width where it is asked for at its beginning.
+  const from = Math.min(to - 1, Math.max(to - LENGTHS[span], Date.parse(createdAt)));
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+}
+
+/** The span that stands in the address. */
+export function spanIn(chosen: string | null): Span {
+  return SPANS.find((each) => each === chosen) ?? 'd7';
+}
+
 const EVERY_MS = 30_000;
 const SIZE = { width: 600, height: 120, margin: 6 };
 
@@ -108,11 +121,7 @@ export function BalanceCurve({ account: { id, createdAt }, span, at }: BalanceCu
   const words = useWords();
   const read = useCallback(
     (signal: AbortSignal) => {
-      const to = at === null ? now() : Date.parse(at);
-      // Nothing was before the account; a moment of width where it is asked for at its beginning.
-      const from = Math.min(to - 1, Math.max(to - LENGTHS[span], Date.parse(createdAt)));
-      const window = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-      return curve(id, { ...window, points: 100 }, signal);
+      return curve(id, { ...windowOf(createdAt, span, at), points: 100 }, signal);
     },
     [id, createdAt, span, at],
   );

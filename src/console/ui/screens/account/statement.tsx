@@ -1,5 +1,5 @@
 /** The statement, newest first: each row with the balance after it, and the way to its transaction. */
-import type { StatementPage, StatementRow } from '../../../shapes/account.ts';
+import type { AccountDocument, StatementPage, StatementRow } from '../../../shapes/account.ts';
 import { useArrived, Waiting } from '../../parts/arrivals.tsx';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
 import { End } from '../../parts/end.tsx';
@@ -10,6 +10,7 @@ import { addressOf, choose, usePlace } from '../../router.ts';
 import type { News } from '../../state/news.ts';
 import type { Pages } from '../../state/pages.ts';
 import { useWords } from '../../state/preferences.ts';
+import { Export } from './export.tsx';
 
 function State({ row: { status, isRefused } }: { row: StatementRow }) {
   const words = useWords();
@@ -134,19 +135,34 @@ function Doors({ door }: { door: string }) {
 }
 
 interface StatementProps {
+  document: AccountDocument;
+  /** Where it begins; null: now. */
+  at: string | null;
   rows: Pages<StatementPage>;
   /** Null: of a time that is over. */
   news: News | null;
 }
 
-export function Statement({ rows: { pages, reading, everyMs, load, restart }, news }: StatementProps) {
+export function Statement({
+  document,
+  at,
+  rows: { pages, reading, everyMs, load, restart },
+  news,
+}: StatementProps) {
   const words = useWords();
   const { path, query } = usePlace();
   const door = query.get('door') ?? '';
   const rows = pages.flatMap((page) => page.rows);
   const last = pages.at(-1);
   return (
-    <Panel title={words.statement} aside={<Doors door={door} />}>
+    <Panel
+      title={words.statement}
+      aside={
+        <>
+          <Export document={document} at={at} /> <Doors door={door} />
+        </>
+      }
+    >
       {news === null || everyMs !== null ? null : (
         <Waiting news={news} isShown={({ seq }) => seq <= (rows[0]?.seq ?? 0)} show={restart} />
       )}
