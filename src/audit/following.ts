@@ -30,6 +30,7 @@ export interface FollowedTo {
 type Reads = Pick<AuditReads, 'batches'>;
 
 const NOTHING: Head = { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+const UNREADABLE = 'unreadable';
 /** Accounts in use. */
 const MOST_HEADS = 10_000;
 const WAITING = 'waiting_payment';
@@ -72,15 +73,18 @@ export class Following {
 
   async #faultIn(journal: Reads, { batch, isAsHashed, isFound }: LoggedBatch): Promise<BatchFault | null> {
     const before = await this.#before(journal, batch);
+    const unbalanced = batch.entries.some(({ postings }) => sumOfPostings(postings) !== 0);
     const { account, seq, at, balances, hash } = batch;
     // What comes next is judged by what stands here, whatever is wrong with it.
     this.#keep(account, { seq, at, balances, hash });
     if (!isFound) return 'place';
     if (!isAsHashed || Object.keys(batch).length !== BATCH_PARTS) return 'content';
+    // What is wrong with the one before has been told.
+    if (before === UNREADABLE) return unbalanced ? 'sum' : null;
     if (before === null) return 'missing';
     if (batch.previous !== before.hash) return 'chain';
     if (at < before.at) return 'time';
-    if (batch.entries.some(({ postings }) => sumOfPostings(postings) !== 0)) return 'sum';
+    if (unbalanced) return 'sum';
     const posted = batch.entries.reduce(
       (sums, { postings }) => (postings.length === 0 ? sums : applyPostings(sums, postings)),
       before.balances,
@@ -88,13 +92,18 @@ export class Following {
     return isSameJson(balances, posted) ? null : 'balances';
   }
 
-  /** The batch before in its account's journal; null where it isn't there. */
-  async #before(journal: Reads, { account, seq }: Batch): Promise<Head | null> {
+  /** The batch before in its account's journal; null where it isn't there. @throws StoreUnavailable */
+  async #before(journal: Reads, { account, seq }: Batch): Promise<Head | typeof UNREADABLE | null> {
     if (seq === 1) return NOTHING;
     const known = this.#heads.get(account);
     if (known?.seq === seq - 1) return known;
-    const [found] = await journal.batches(account, [seq - 1]);
-    return found ?? null;
+    try {
+      const [found] = await journal.batches(account, [seq - 1]);
+      return found ?? null;
+    } catch (error) {
+      faultOf(error);
+      return UNREADABLE;
+    }
   }
 
   #keep(account: string, head: Head): void {

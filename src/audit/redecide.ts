@@ -74,7 +74,9 @@ function commandOf(before: Before, entry: Entry): Command {
     return {
       ...{ kind: 'returnAgain', transaction, ...(message.data as ReturnAgain), ...signed(message.by) },
     };
-  if (message.door === 'api' || message.type === 'REFUND_ORDER') return orderOf(transaction, message);
+  // As a message of the bank's or of `pixstate send` it is refused.
+  const isOpsRefund = message.type === 'REFUND_ORDER' && message.door === 'ops' && entry.refusal === null;
+  if (message.door === 'api' || isOpsRefund) return orderOf(transaction, message);
   if (message.door !== 'clock') return sentMessage(before.record, entry);
   if (message.type === 'SUBMIT')
     return { kind: 'submit', transaction, contract: message.data as PayoutContract };

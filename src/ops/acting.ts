@@ -17,7 +17,7 @@ export interface Acting {
 
 /** What was done, for the log. */
 export interface Act extends By {
-  action: OpsAction | 'create';
+  action: OpsAction | 'create' | 'cancel';
   id: string;
   /** The first hundred of the accounts that it touches. */
   accounts: string[];

@@ -7,6 +7,7 @@
  * 3. Nothing of it is held but what is under way: failed deliveries are read page by page, and read again before each
  *    is begun. A run is this process's own, and ends with it; what it left stays failed, and waits for another run.
  */
+import { Overloaded } from '../engine/actors/host.ts';
 import { digestOf } from '../engine/journal.ts';
 import type { DeliveryAttempt, DeliveryRecord } from '../engine/store.ts';
 import { hasFailed } from '../engine/store.ts';
@@ -103,6 +104,7 @@ class Run {
       if (first.length === 0) first.push(...page.slice(0, 1));
       for (const { record } of page) counts.set(record.account, (counts.get(record.account) ?? 0) + 1);
       this.state.asked += page.length;
+      if (this.isClosing) throw new Overloaded('the server stops');
       if (this.state.asked >= MOST_COUNTED) break;
     }
     const own = first[0]?.record;
@@ -146,7 +148,10 @@ class Run {
   async #begin(): Promise<void> {
     const everyMs = 1_000 / this.#wish.perSecond;
     let next = performance.now();
+    // The one that goes first has gone before the run broke.
+    if (this.#wish.first && this.state.retried > 0) return;
     for await (const page of fitting(this.#options.store, this.#filter)) {
+      if (this.#isOver) return;
       for (const failed of page) {
         while (!this.#isOver && (this.#underWay.size >= MOST_UNDER_WAY || performance.now() < next))
           await this.#wait(next);
@@ -213,6 +218,7 @@ export class RetryRuns {
   /** By their ids, the oldest first. */
   readonly #runs = new Map<string, Run>();
   readonly #going = new Set<Promise<void>>();
+  #isClosed = false;
 
   constructor(options: RunsOptions) {
     this.#options = options;
@@ -222,6 +228,7 @@ export class RetryRuns {
    * Begins a run, and doesn't wait for it; the one that the id has already is told of, and goes on where it is broken.
    * @throws ActionRefused where the id is another act's
    * @throws TooManyRuns
+   * @throws Overloaded: the server stops
    */
   async begin(wish: RunWish, acting: Acting): Promise<RunState> {
     const known = this.#runs.get(acting.id);
@@ -229,6 +236,7 @@ export class RetryRuns {
     if (run.digest !== digestOf('RUN', wish))
       throw new ActionRefused('this id was applied with something else');
     if (known !== undefined && known.state.state !== 'broken') return { ...known.state };
+    if (this.#isClosed) throw new Overloaded('the server stops');
     if (this.#going.size >= MOST_RUNNING) throw new TooManyRuns(`${MOST_RUNNING} runs go on already`);
     // It has its place before it counts: the same id at the same time finds it.
     this.#runs.set(acting.id, run);
@@ -259,6 +267,7 @@ export class RetryRuns {
 
   /** Begins nothing more; resolves once no run does anything. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const run of this.#runs.values()) run.isClosing = true;
     await Promise.all(this.#going);
   }

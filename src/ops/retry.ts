@@ -11,6 +11,7 @@ import {
   type Store,
 } from '../engine/store.ts';
 
+import { turn } from '../waiting.ts';
 import { revived } from '../webhooks/delivery.ts';
 import { rejectedKey } from '../webhooks/rejected.ts';
 import { type Acting, isRecorded, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
@@ -129,8 +130,11 @@ export async function* fitting(store: Sources, filter: RetryFilter): AsyncGenera
     const urls = new Map<string, string>();
     // Rejected ones are counted by their URLs.
     const asked = own.filter(({ status }) => filter.url !== undefined || status === 'rejected');
-    for (const transaction of new Set(asked.map((each) => each.transaction)))
+    for (const transaction of new Set(asked.map((each) => each.transaction))) {
       for (const [id, url] of await urlsOf(store, transaction)) urls.set(id, url);
+      // The embedded store answers at once: whoever serves has its turn in between.
+      await turn();
+    }
     const failed = own.map((record) => ({ record, url: urls.get(record.id) ?? '' }));
     yield failed.filter((each) => fits(each, filter));
     if (page.length < PAGE) return;

@@ -173,7 +173,9 @@ test('deliveries that are tried again are named, in each account that they are o
   const retry = ['deliveries', 'retry', first, '--id', 'r-1', ...ANA];
   assert.equal(await folder.json(retry), { retried: [first] });
   const entries = await entriesOf(account);
-  await folder.fails(retry, 1, 'DELIVERY_NOT_DEAD');
+  // The same act again has been done; another one finds nothing dead.
+  assert.equal(await folder.json(retry), { retried: [] });
+  await folder.fails(['deliveries', 'retry', first, '--id', 'r-2', ...ANA], 1, 'DELIVERY_NOT_DEAD');
   assert.equal(await entriesOf(account), entries);
   const since = '2026-01-05T12:00:00.000Z';
   const all = list(await folder.json(['deliveries', 'retry', '--since', since]), 'retried').map((id) =>

@@ -175,14 +175,14 @@ test('every error comes with its code and with what it alone tells', async ({
   await fail(pixstate.cashout.create({ amount: 100_000_000, pix }), 'INSUFFICIENT_BALANCE', 400);
   await fail(pixstate.cashout.create({ amount: 1_010, pix }), 'PROCESSING_ERROR', 502);
   for (const call of [
-    pixstate.pixIn.get({ id: unknownId }),
-    pixstate.pixIn.get({ externalRef: 'none' }),
-    pixstate.cashout.get({ reference: 'none' }),
-    pixstate.refunds.get({ id: unknownId }),
-    pixstate.refunds.list('nothing'),
-    pixstate.webhooks(unknownId),
+    () => pixstate.pixIn.get({ id: unknownId }),
+    () => pixstate.pixIn.get({ externalRef: 'none' }),
+    () => pixstate.cashout.get({ reference: 'none' }),
+    () => pixstate.refunds.get({ id: unknownId }),
+    () => pixstate.refunds.list('nothing'),
+    () => pixstate.webhooks(unknownId),
   ])
-    await fail(call, 'TRANSACTION_NOT_FOUND', 404);
+    await fail(call(), 'TRANSACTION_NOT_FOUND', 404);
   await fail(pixstate.pixIn.get({} as { id: string }), 'INVALID_REQUEST', 400);
   await fail(new Pixstate({ ...options, clientSecret: 'wrong' }).balance(), 'INVALID_CREDENTIALS', 401);
   await fail(new Pixstate({ ...options, baseUrl: `${server.url}/deeper` }).balance(), 'NOT_FOUND', 404);

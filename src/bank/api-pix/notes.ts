@@ -129,7 +129,8 @@ export class Notes {
 
   /** The bank doesn't take the URL at which it is to call back. */
   webhookRefused(url: string, message: string): void {
-    this.#wrong('BANK_WEBHOOK', WEBHOOK_URL, { url, message });
+    // The path is a secret where no certificate is asked for.
+    this.#wrong('BANK_WEBHOOK', WEBHOOK_URL, { url: new URL(url).origin, message });
   }
 
   webhookTaken(): void {

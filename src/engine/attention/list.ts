@@ -260,6 +260,7 @@ async function stuckNow(
 
 /** Stuck refunds are few: the one with that id is looked for among them. */
 async function stuckRefunds(store: Sources, rule: StuckRule, id: string): Promise<AttentionItem[]> {
+  if (!/^[0-9a-f-]{36}$/i.test(id)) return [];
   for await (const item of allStuck(store, 'refund', rule)) if (item.id === id) return [item];
   return [];
 }

@@ -8,19 +8,19 @@ import type { Claim } from '../../engine/store/due.ts';
 import type { NewestPage } from '../../engine/store/log.ts';
 import type { Lookup, LookupName, LookupPage, LookupRow, QuotedPage } from '../../engine/store/lookups.ts';
 import type { Restoration } from '../../engine/store/restoration.ts';
-import {
-  type Append,
-  type AppendResult,
-  type BankWait,
-  type ChangePlace,
-  type DeliveryRecord,
-  hasFailed,
-  type Journal,
-  type NumberedEntry,
-  type Reads,
-  type Wants,
+import type {
+  Append,
+  AppendResult,
+  BankWait,
+  ChangePlace,
+  DeliveryRecord,
+  Journal,
+  NumberedEntry,
+  Reads,
+  Wants,
 } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
+import { failedBehind } from './failed-deliveries.ts';
 import { batchValue, parseBatch, parseEntriesOf, parseHead } from './log/batch-value.ts';
 import type { LogGroup } from './log/group.ts';
 import { batchIn, batchRow } from './log/rows.ts';
@@ -284,15 +284,6 @@ export class LmdbJournal implements Journal {
   }
 
   async failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]> {
-    const { deliveries } = this.#environment.opened.projections;
-    const failed: DeliveryRecord[] = [];
-    for (const [transaction, records] of deliveries.range(after?.transaction ?? '', END)) {
-      for (const record of records) {
-        const isBefore = after !== null && transaction === after.transaction && record.id <= after.id;
-        if (!isBefore && hasFailed(record)) failed.push(record);
-        if (failed.length === limit) return failed;
-      }
-    }
-    return failed;
+    return failedBehind(() => this.#environment.opened.projections, after, limit);
   }
 }

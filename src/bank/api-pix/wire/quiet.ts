@@ -3,6 +3,8 @@
 /** A bank that asks to be left alone for longer is tried again all the same. */
 const LONGEST_MS = 600_000;
 const WITHOUT_WORD_MS = 1_000;
+/** What the bank asks for so long after the last time is over is no part of it. */
+const APART_MS = 60_000;
 
 export class Quiet {
   readonly #elapsed: () => number;
@@ -19,20 +21,22 @@ export class Quiet {
     return Math.max(0, this.#until - this.#elapsed());
   }
 
-  /** How long it is, from the first time that the bank asked for it to the end of the last; 0 where it is over. */
+  /** How long it is, from the first time that the bank asked for it to the end of the last; 0 where that is over. */
   get wholeMs(): number {
-    return this.#since === null ? 0 : this.#until - this.#since;
+    return this.#since === null || this.leftMs === 0 ? 0 : this.#until - this.#since;
   }
 
   /** The bank asks for so long; null: it doesn't say for how long. */
   begin(waitMs: number | null): void {
     const now = this.#elapsed();
+    // What was asked for long ago is another quiet.
+    if (now - this.#until > APART_MS) this.#since = null;
     this.#since ??= now;
     this.#until = now + Math.min(waitMs ?? WITHOUT_WORD_MS, LONGEST_MS);
   }
 
-  /** The bank has answered. */
+  /** The bank has answered; an answer to a call that was under way before ends nothing. */
   end(): void {
-    this.#since = null;
+    if (this.leftMs === 0) this.#since = null;
   }
 }

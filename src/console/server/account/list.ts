@@ -3,6 +3,7 @@ import type { Account } from '../../../domain/account.ts';
 import type { StoreReads } from '../../../engine/store.ts';
 import { turn } from '../../../waiting.ts';
 import type { AccountPage, AccountRow } from '../../shapes.ts';
+import { mask } from '../masking.ts';
 
 const MOST_MS = 50;
 /** Accounts that are read together. */
@@ -12,13 +13,13 @@ function fits({ id, name, clientId }: Account, part: string): boolean {
   return id.startsWith(part) || clientId.startsWith(part) || name.toLowerCase().includes(part.toLowerCase());
 }
 
-/** The names of accounts, by their ids. */
+/** The names of accounts, by their ids, without the documents that may stand in them. */
 export async function accountNames(
   { accounts }: StoreReads,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   const found = await Promise.all([...new Set(ids)].map((id) => accounts.get(id)));
-  return new Map(found.flatMap((account) => (account === null ? [] : [[account.id, account.name]])));
+  return new Map(found.flatMap((account) => (account === null ? [] : [[account.id, mask(account.name)]])));
 }
 
 async function rowOf({ journal }: StoreReads, account: Account): Promise<AccountRow> {

@@ -143,6 +143,8 @@ export class JournalFollower {
   /** Nothing is written where no batch was read, since that is a row of the log by itself, nor before all is told. */
   async #write(): Promise<void> {
     if (this.#following === null || !this.#isNews || this.#found.length > 0) return;
+    // What is too much to be told by this run is found again by the next one.
+    if (this.#noted > MOST_NOTED) return;
     this.#writtenAt = performance.now();
     const text = JSON.stringify(this.#following.to satisfies FollowedTo);
     const isOurs = await this.#options.swapMark(MARK, this.#mark, text);

@@ -131,7 +131,9 @@ export class Live {
   #give(opened: readonly Opened[], { batches, deliveries, passed }: News): void {
     for (const batch of batches) this.#known.note(batch);
     const rows = batches.flatMap(rowsOf);
-    for (const { stream } of opened) {
+    for (const each of opened) {
+      if (!this.#opened.has(each)) continue;
+      const { stream } = each;
       // What came before it was greeted is there to be read.
       if (!stream.isGreeted) {
         stream.greet();

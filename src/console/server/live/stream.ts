@@ -100,7 +100,8 @@ export class Stream {
     const now = performance.now();
     if (this.#fullSince !== null) return now - this.#fullSince > FULL_MS ? 'gone' : null;
     if (now - this.#begunAt > this.wish.longestMs) return 'again';
-    if (!this.#isReady) return null;
+    // It was ready too late for its rows to get their texts: they go with the next look.
+    if (!this.#isReady || this.#rows.some(({ text }) => text === null)) return null;
     const texts: string[] = [];
     if (this.#rows.length + this.#missed > 0) {
       const rows = this.#rows.map(({ text }) => text).join(',');

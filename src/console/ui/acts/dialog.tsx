@@ -37,9 +37,11 @@ function useActing({ dialog, reason: field }: Parts) {
   const [reason, setReason] = useState('');
   const [id, setId] = useState('');
   const [standing, setStanding] = useState<Standing>(ASKING);
+  const busy = useRef(false);
   useEffect(() => {
     setOpener((act, done) => {
       setOpened({ act, done });
+      setStanding(ASKING);
       setValues({});
       setReason('');
       setId(newId());
@@ -49,7 +51,7 @@ function useActing({ dialog, reason: field }: Parts) {
     });
     return () => setOpener(null);
   }, [dialog, field]);
-  return { opened, values, set, reason, setReason, id, setId, standing, setStanding };
+  return { opened, values, set, reason, setReason, id, setId, standing, setStanding, busy };
 }
 
 /** What an answer that is none of success says, and whether it is known that nothing was done. */
@@ -110,15 +112,19 @@ function Head({ title, isBusy, close }: { title: string; isBusy: boolean; close(
 function useSubmit(acting: ReturnType<typeof useActing>, close: () => void) {
   const session = useSession();
   const troubleOf = useTroubles();
-  const { opened, setStanding, setId } = acting;
+  const { opened, setStanding, setId, busy } = acting;
   return async (plan: Plan) => {
-    if (opened === null || plan.request === null || acting.standing.kind === 'busy') return;
+    if (opened === null || plan.request === null || busy.current) return;
+    busy.current = true;
     setStanding({ kind: 'busy' });
     try {
       const { method, path, body } = plan.request;
-      setStanding({ kind: 'answered', answer: await send(method, path, body) });
+      const answer = await send(method, path, body);
+      busy.current = false;
+      setStanding({ kind: 'answered', answer });
       if (forms.resultOf(opened.act) === null) close();
     } catch (error) {
+      busy.current = false;
       if (error instanceof ApiError && error.status === 401) session.ended();
       const { text, isKnown } = troubleOf(error);
       // Where nobody knows whether it was done, the same id is asked for again: it is done once.
@@ -150,6 +156,11 @@ export function ActDialog() {
       aria-labelledby="act-title"
       onCancel={(event) => isBusy && event.preventDefault()}
       onClose={() => {
+        // A browser closes it at the second Escape whatever is said: what is under way has its answer shown.
+        if (acting.busy.current) {
+          dialog.current?.showModal();
+          return;
+        }
         // The field is there again before the dialog is opened next.
         acting.setStanding(ASKING);
         if (isAnswered) opened?.done();

@@ -111,11 +111,14 @@ export function useNews({ key, query, counts, isList }: NewsOptions): News {
   return { state, isPaused, isHeld: isPaused || (isList && !isAtTop), rings, waiting, pause, taken };
 }
 
-/** Reads again when there is news: never while it is being read, and not more often than each `restMs`. */
+/**
+ * Reads again when there is news: never while it is being read, and not more often than each `restMs`. `takes`: what
+ * waits is shown by it.
+ */
 export function useBell(
   news: News | null,
   { isBusy, again }: Pick<Reading<unknown>, 'isBusy' | 'again'>,
-  { isHeld, restMs }: { isHeld: boolean; restMs: number },
+  { isHeld, restMs, takes = true }: { isHeld: boolean; restMs: number; takes?: boolean },
 ): void {
   const heard = useRef(0);
   const readAt = useRef(0);
@@ -127,7 +130,7 @@ export function useBell(
       () => {
         heard.current = rings;
         readAt.current = performance.now();
-        news?.taken();
+        if (takes) news?.taken();
         again();
       },
       Math.max(0, rest),

@@ -155,7 +155,7 @@ export function Account({ id }: { id: string }) {
     (before, signal) => statement(id, { before: before ?? at, door }, signal),
     at === null ? news : null,
   );
-  useBell(news, reading, { isHeld, restMs: REST_MS });
+  useBell(news, reading, { isHeld, restMs: REST_MS, takes: false });
   const document = reading.value;
   const again = () => {
     reading.again();
