@@ -73,6 +73,24 @@ test('all kinds of entries add up, in whatever pages they come', async ({ core, 
   assert.equal([whole.faults, whole.following.to], [[], following.to]);
 });
 
+test('a batch that can not be read is told by its own row, not by the one after it', async ({
+  core,
+  pages,
+  account,
+}) => {
+  const { pages: without, seq } = changed(pages, account, () => []);
+  const broken = {
+    batches: async (id: string, seqs: readonly number[]): Promise<Batch[]> => {
+      if (id === account && seqs.includes(seq)) throw new Error('no JSON');
+      return core.store.journal.batches(id, seqs);
+    },
+  };
+  const following = new Following(START);
+  const faults: Fault[] = [];
+  for (const page of without) faults.push(...(await following.judge(broken, page)));
+  assert.equal(faults, []);
+});
+
 test('it goes on where another one stood, without what that one held', async ({ core, pages, account }) => {
   const half = Math.floor(pages.length / 2);
   const { following } = await judged(core, pages.slice(0, half));
