@@ -161,6 +161,16 @@ browserSuite('a browser hears what comes', (test) => {
     await page.locator('.list.statement').waitFor();
     await told(stage.shop, id, 'PAY');
     await page.locator(`.list.statement tr:first-child [href$="${id}"]`).waitFor({ timeout: LATE_MS });
+    // Whoever reads further down is told what waits, though the account itself is read again.
+    await page.setViewportSize({ width: 1280, height: 400 });
+    await page.evaluate('scrollTo(0, 300)');
+    const next = text(await charge(stage.shop, 20_000), 'id');
+    await told(stage.shop, next, 'PAY');
+    const waiting = page.getByRole('button', { name: '1 new' });
+    await waiting.waitFor({ timeout: LATE_MS });
+    await page.waitForTimeout(2_500);
+    await waiting.click();
+    await page.locator(`.list.statement tr:first-child [href$="${next}"]`).waitFor({ timeout: LATE_MS });
     await watched.close();
   });
 
