@@ -1,4 +1,5 @@
 /** The statement, newest first: each row with the balance after it, and the way to its transaction. */
+import type { ComponentChildren } from 'preact';
 import type { AccountDocument, StatementPage, StatementRow } from '../../../shapes/account.ts';
 import { useArrived, Waiting } from '../../parts/arrivals.tsx';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
@@ -114,7 +115,7 @@ function Table({ list, rows, isOfDoor }: RowsProps) {
 }
 
 /** All that moved the balance, or what people did by hand. */
-function Doors({ door }: { door: string }) {
+function Doors({ door, children }: { door: string; children: ComponentChildren }) {
   const words = useWords();
   return (
     <fieldset class="spans">
@@ -130,6 +131,7 @@ function Doors({ door }: { door: string }) {
           {each === '' ? words.allMovements : words.byHand}
         </button>
       ))}
+      {children}
     </fieldset>
   );
 }
@@ -158,9 +160,9 @@ export function Statement({
     <Panel
       title={words.statement}
       aside={
-        <>
-          <Export document={document} at={at} /> <Doors door={door} />
-        </>
+        <Doors door={door}>
+          <Export document={document} at={at} />
+        </Doors>
       }
     >
       {news === null || everyMs !== null ? null : (
