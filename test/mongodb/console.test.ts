@@ -113,17 +113,17 @@ test('both tell the same of what is now, and that figures are one server alone',
   const shop = await merchant(a, ['--name', 'Loja Azul']);
   const id = text(await charge(shop, 5_000), 'id');
   const { headers } = await visitor(a, ['--url', origin(a)]);
+  const causes: Json[][] = [];
   for (const server of [a, b]) {
     const now = async (): Promise<Json> => (await call(server, 'GET', '/now', headers)).body;
     await until(async () => at(await now(), 'figures.waiting.n') === 1, 10_000, 'a charge waits');
     const body = await now();
-    assert.equal(
-      [at(body, 'figures.shared'), at(body, 'figures.verified'), list(body, 'causes')],
-      [true, null, []],
-    );
-    const { body: journal } = await call(server, 'GET', '/journal?limit=1', headers);
-    assert.is(text(list(journal, 'rows')[0] ?? null, 'transaction'), id);
+    assert.equal([at(body, 'figures.shared'), at(body, 'figures.verified')], [true, null]);
+    causes.push(list(body, 'causes'));
+    const { body: journal } = await call(server, 'GET', '/journal?limit=20', headers);
+    assert.ok(list(journal, 'rows').some((row) => at(row, 'transaction') === id));
   }
+  assert.equal(causes[0], causes[1]);
 });
 
 test('a link leads to the newest server that answers, and to none where none does', async ({ a, b }) => {
