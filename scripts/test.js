@@ -1,7 +1,7 @@
 /**
  * Runs the test files, each in a process of its own, a few at a time, and prints `N passed, N failed` last.
  *
- *   node scripts/test.js [--only PATTERN] [--jobs N] [--coverage] [--mongodb] [--again]
+ *   node scripts/test.js [--only PATTERN] [--but PATTERN] [--jobs N] [--coverage] [--mongodb] [--again]
  *
  * With `--again` files that failed beside others run once more by themselves, and count by that: tests that kill
  * servers under load share two cores with each other.
@@ -135,6 +135,8 @@ function run({ file, threads }) {
 }
 
 const pattern = new RegExp(option('--only', '.'));
+// No path has what this one asks for.
+const but = new RegExp(option('--but', '^$'));
 // The longest first, so that none of them is left over at the end.
 const first = [
   'console/browser',
@@ -152,7 +154,10 @@ const rank = (file) => {
   return index < 0 ? first.length : index;
 };
 const files = filesBelow(join(root, 'test'))
-  .filter((file) => belongs(relative(root, file)) && pattern.test(relative(root, file)))
+  .filter((file) => {
+    const path = relative(root, file);
+    return belongs(path) && pattern.test(path) && !but.test(path);
+  })
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
   .flatMap((file) => {
     const once = { file, threads: false };
