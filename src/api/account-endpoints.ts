@@ -1,6 +1,8 @@
 /** GET /balance and GET /webhooks. */
+
+import { isUuidV4 } from '../domain/text.ts';
 import { deliveryList } from '../engine/history.ts';
-import { type ApiServices, type Context, isUuidV4, queryValue } from './context.ts';
+import { type ApiServices, type Context, queryValue } from './context.ts';
 import { invalidRequest, validationError } from './errors.ts';
 import { ownTransaction } from './transactions.ts';
 

@@ -1,12 +1,13 @@
 /** POST and GET of /pix-in and /cashout. */
 
+import { isUuidV4 } from '../domain/text.ts';
 import type { Metadata, TransactionType } from '../domain/transactions.ts';
 import type { Answer } from '../engine/commands.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { findTransaction } from '../engine/lookups.ts';
 import type { LookupName } from '../engine/store/lookups.ts';
 import { objectOf } from './body.ts';
-import { type ApiServices, type Context, isUuidV4, queryValue, sendOptions } from './context.ts';
+import { type ApiServices, type Context, queryValue, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, notFound, unavailable, validationError } from './errors.ts';
 import { represent } from './representation.ts';
 import { ChargeSchema, check, TransferSchema, toCustomer } from './schemas.ts';

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { EVENT_FILTERS } from '../domain/events.ts';
 import { type FeePolicy, parseFeePolicy } from '../domain/fees.ts';
 import { type FieldError, normalizeTime } from '../domain/message-data.ts';
-import { detectPixKeyType, normalizePixKey } from '../domain/pix-key.ts';
+import { anyPixKey } from '../domain/pix-key.ts';
 import type { Language } from '../domain/sentences/refusals.ts';
 import { codePoints, isPrintable } from '../domain/text.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';
@@ -86,9 +86,8 @@ export class Values {
   }
 
   pixKey(field: string, text: string): string {
-    const type = detectPixKeyType(text);
-    const normalized = type === null ? null : normalizePixKey(type, text);
-    if (normalized?.ok) return normalized.key;
+    const key = anyPixKey(text);
+    if (key !== null) return key;
     this.wrong(
       field,
       'must be a Pix key: a CPF, a CNPJ, an e-mail address, a phone (+55...) or a random key (a UUID)',

@@ -1,8 +1,9 @@
 /** Checks a message's `data` (design, "Messages"; decisions, "`data`"). Unknown parts are never refused. */
+
 import { isEndToEndId } from './end-to-end-id.ts';
 import type { MessageData } from './messages.ts';
 import { MAX_AMOUNT } from './money.ts';
-import { codePoints, isPrintable } from './text.ts';
+import { codePoints, isPrintable, isUuidV4 } from './text.ts';
 import type { TransactionType } from './transactions.ts';
 
 export interface FieldError {
@@ -26,7 +27,6 @@ export function normalizeTime(value: unknown): string | null {
 }
 
 const NO_TIME = 'must be a time in ISO 8601 with a zone';
-const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const RETURN_ID = /^D[A-Za-z0-9]{1,31}$/;
 
 type Check = (value: unknown) => string | null;
@@ -42,7 +42,7 @@ const CHECKS: Record<string, Check> = {
       : `must be whole cents from 1 to ${MAX_AMOUNT}`,
   paidAt: (value) => (normalizeTime(value) === null ? NO_TIME : null),
   completedAt: (value) => (normalizeTime(value) === null ? NO_TIME : null),
-  refundId: (value) => (typeof value === 'string' && UUID_V4.test(value) ? null : 'must be a UUID v4'),
+  refundId: (value) => (typeof value === 'string' && isUuidV4(value) ? null : 'must be a UUID v4'),
   returnId: (value) =>
     typeof value === 'string' && RETURN_ID.test(value)
       ? null

@@ -58,6 +58,13 @@ export function detectPixKeyType(value: string): PixKeyType | null {
   return PIX_KEY_TYPES.find((type) => normalizePixKey(type, value).ok) ?? null;
 }
 
+/** A key given without its type, in its one form; null where it is none. */
+export function anyPixKey(value: string): string | null {
+  const type = detectPixKeyType(value);
+  const normalized = type === null ? null : normalizePixKey(type, value);
+  return normalized?.ok === true ? normalized.key : null;
+}
+
 function normalizeCnpj(value: string): string | null {
   if (!ASCII_ALPHANUMERIC.test(value)) return null;
   const key = value.toUpperCase();

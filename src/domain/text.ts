@@ -18,3 +18,9 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 export function isPrintable(text: string): boolean {
   return !UNPRINTABLE.test(text);
 }
+
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+export function isUuidV4(text: string): boolean {
+  return UUID_V4.test(text);
+}

@@ -5,7 +5,7 @@ import type { Activity } from '../domain/account.ts';
 import { EVENT_FILTERS } from '../domain/events.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
-import { detectPixKeyType, normalizePixKey } from '../domain/pix-key.ts';
+import { anyPixKey } from '../domain/pix-key.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';
 
 const MOST_ADDRESSES = 100;
@@ -86,9 +86,8 @@ function maxAmount(value: unknown, mistakes: Mistakes): number | null {
 
 function pixKey(value: unknown, mistakes: Mistakes): string | null {
   if (value === null) return null;
-  const type = typeof value === 'string' ? detectPixKeyType(value) : null;
-  const normalized = type === null ? null : normalizePixKey(type, String(value));
-  if (normalized?.ok) return normalized.key;
+  const key = typeof value === 'string' ? anyPixKey(value) : null;
+  if (key !== null) return key;
   mistakes.add(
     'pixKey',
     'must be a CPF, a CNPJ, an e-mail address, a phone (+55...) or a random key (a UUID), or null',

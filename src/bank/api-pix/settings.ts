@@ -1,6 +1,6 @@
 /** The configuration of a bank with an API Pix: every variable that begins with BANK_, and its mistakes. */
 import { readFileSync } from 'node:fs';
-import { detectPixKeyType, normalizePixKey } from '../../domain/pix-key.ts';
+import { anyPixKey } from '../../domain/pix-key.ts';
 import { codeOf } from '../../errors.ts';
 import type { Credentials, ProfileName } from './profile.ts';
 import {
@@ -160,9 +160,8 @@ function identityOf(reader: EnvironmentReader, bank: BankReader): ClientIdentity
 function pixKeyOf(reader: EnvironmentReader, bank: BankReader): string | null {
   const text = reader.text('BANK_PIX_KEY');
   if (text === null) return null;
-  const type = detectPixKeyType(text);
-  const normalized = type === null ? null : normalizePixKey(type, text);
-  if (normalized?.ok === true) return normalized.key;
+  const key = anyPixKey(text);
+  if (key !== null) return key;
   bank.wrong('BANK_PIX_KEY', 'must be a Pix key');
   return null;
 }

@@ -1,5 +1,6 @@
 /** Operators send messages to transactions, refund and cancel charges: by the doors of the command line and of merchants. */
 import { ApiError, notFound, unavailable, validationError } from '../../api/errors.ts';
+import { refundRefusal } from '../../api/refunds.ts';
 import type { Account } from '../../domain/account.ts';
 import { MESSAGE_TYPES } from '../../domain/messages.ts';
 import type { Answer } from '../../engine/commands.ts';
@@ -82,20 +83,11 @@ export const sendMessage: Doing<DeedOf<'message'>> = async (
 
 /** @throws ConsoleError, ApiError */
 function refundOutcome(answer: Answer): Sent {
-  switch (answer.kind) {
-    case 'refused':
-      throw new ConsoleError('ID_REUSED', 'This id was used for something else: nothing was changed.');
-    case 'notRefundable': {
-      const { value: status } = answer.record.snapshot;
-      throw new ApiError('REFUND_NOT_POSSIBLE', answer.reason, { status });
-    }
-    case 'refundTooLarge':
-      throw validationError([{ field: 'amount', message: `must be at most ${answer.most} cents` }]);
-    case 'insufficientBalance':
-      throw new ApiError('INSUFFICIENT_BALANCE', 'The balance is not enough for the refund.');
-    default:
-      return outcome(answer);
-  }
+  if (answer.kind === 'refused')
+    throw new ConsoleError('ID_REUSED', 'This id was used for something else: nothing was changed.');
+  const refusal = refundRefusal(answer);
+  if (refusal !== null) throw refusal;
+  return outcome(answer);
 }
 
 /** The reason is the operator's, for the journal: what is told to merchant and payer has none. */

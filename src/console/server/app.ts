@@ -27,7 +27,7 @@ import { type ListWish, listTransactions } from './listing.ts';
 import type { Live } from './live/live.ts';
 import type { Now } from './now/now.ts';
 import type { SignInProxy } from './proxy.ts';
-import { limitOf, MOST_LIMIT, oneOf, textOf, timeOf, wholeOf } from './query.ts';
+import { limitOf, MOST_LIMIT, oneOf, partOf, textOf, timeOf, wholeOf } from './query.ts';
 import type { Reference } from './reference.ts';
 import type { Entrant, SignIn } from './sign-in.ts';
 import { type StaticFiles, serveStatic } from './static.ts';
@@ -114,7 +114,7 @@ function accounts(ctx: Context, reads: StoreReads): Promise<object> {
 /** @throws ConsoleError */
 async function statement(call: Call): Promise<object> {
   const { ctx, reads } = call;
-  const { id } = await accountOf(reads, param(call, 'id'));
+  const { id } = await accountOf(reads, partOf(call.ctx, 'id'));
   const [before, door] = [textOf(ctx, 'before'), oneOf(ctx, 'door', DOORS)];
   return statementPage(reads, { account: id, before, door, limit: limitOf(ctx) });
 }
@@ -122,7 +122,7 @@ async function statement(call: Call): Promise<object> {
 /** @throws ConsoleError */
 async function curve(call: Call): Promise<object> {
   const { ctx, reads, now } = call;
-  const { id } = await accountOf(reads, param(call, 'id'));
+  const { id } = await accountOf(reads, partOf(call.ctx, 'id'));
   const to = timeOf(ctx, 'to') ?? now;
   const from = timeOf(ctx, 'from') ?? to - CURVE_MS;
   if (from > to) throw new ConsoleError('INVALID_REQUEST', 'from must not be after to.');
@@ -131,16 +131,12 @@ async function curve(call: Call): Promise<object> {
   return balanceCurve(reads, { account: id, from, to, points });
 }
 
-function param({ ctx }: Call, name: string): string {
-  return String((ctx.params as Record<string, string | undefined>)[name] ?? '');
-}
-
 type Endpoint = [method: 'get' | 'delete', path: string, answer: Answer];
 
 function accountEndpoints({ urls, now: start }: AppOptions): Endpoint[] {
   const healthOf = async (account: string): Promise<readonly UrlHealth[]> => (await urls(account)).urls;
   const document: Answer = async (call) => {
-    const id = param(call, 'id');
+    const id = partOf(call.ctx, 'id');
     const own = await accountDocument(call.reads, id, healthOf, call.now);
     return { ...own, verified: await start.verified(call.reads, id) } satisfies AccountDocument;
   };
@@ -151,7 +147,7 @@ function accountEndpoints({ urls, now: start }: AppOptions): Endpoint[] {
     [
       'get',
       '/accounts/:id/statement/csv',
-      (call) => statementCsv(call.ctx, call.reads, param(call, 'id'), call.now),
+      (call) => statementCsv(call.ctx, call.reads, partOf(call.ctx, 'id'), call.now),
     ],
     ['get', '/accounts/:id/curve', curve],
   ];
@@ -180,13 +176,14 @@ function endpoints(options: AppOptions): Endpoint[] {
       (call) => {
         const { ctx, now } = call;
         const wish = { before: wholeOf(ctx, 'before'), reveal: reveals(call, log), now, everyDoorSpeaks };
-        return transactionDocument(call.reads, param(call, 'id'), wish);
+        return transactionDocument(call.reads, partOf(call.ctx, 'id'), wish);
       },
     ],
     [
       'get',
       '/transactions/:id/payload/:event',
-      (call) => sentPayload(call.reads, param(call, 'id'), param(call, 'event'), reveals(call, log)),
+      (call) =>
+        sentPayload(call.reads, partOf(call.ctx, 'id'), partOf(call.ctx, 'event'), reveals(call, log)),
     ],
     [
       'delete',

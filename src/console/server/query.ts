@@ -8,6 +8,11 @@ export const MOST_LIMIT = 100;
 /** RFC 3339, the zone named. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
+/** A part of the path, by its name in the route. */
+export function partOf(ctx: Context, name: string): string {
+  return String((ctx.params as Record<string, string | undefined>)[name] ?? '');
+}
+
 /** A parameter of the query that may stand once. @throws ConsoleError */
 export function textOf(ctx: Context, name: string): string | null {
   const value = ctx.query[name];

@@ -3,6 +3,7 @@
  * whoever asks, since a command may have a rule of its own. Both are read in pages.
  */
 import { parseEventOrDeliveryId } from '../../domain/events.ts';
+import { isUuidV4 } from '../../domain/text.ts';
 import { upToDate } from '../chart.ts';
 import type { TransactionRecord } from '../journal.ts';
 import type {
@@ -260,7 +261,7 @@ async function stuckNow(
 
 /** Stuck refunds are few: the one with that id is looked for among them. */
 async function stuckRefunds(store: Sources, rule: StuckRule, id: string): Promise<AttentionItem[]> {
-  if (!/^[0-9a-f-]{36}$/i.test(id)) return [];
+  if (!isUuidV4(id)) return [];
   for await (const item of allStuck(store, 'refund', rule)) if (item.id === id) return [item];
   return [];
 }

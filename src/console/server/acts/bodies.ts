@@ -1,7 +1,7 @@
 /** The bodies of what operators do, checked: a field that isn't known is refused, a null counts as left out. */
 import { z } from 'zod';
 import { MAX_AMOUNT } from '../../../domain/money.ts';
-import { codePoints, isPrintable } from '../../../domain/text.ts';
+import { codePoints, isPrintable, isUuidV4 } from '../../../domain/text.ts';
 import { timeIn } from '../query.ts';
 
 export const MOST_IDS = 100;
@@ -11,7 +11,6 @@ const MOST_NAME = 400;
 const MOST_REASON = 500;
 const MOST_TEXT = 2_048;
 const MOST_PER_SECOND = 50;
-const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
 function text(most: number) {
   const message = `must be text of 1 to ${most} printable characters`;
@@ -48,7 +47,7 @@ const data = optional(
 export const messageBody = z.strictObject({ ...parts, type: text(40), data });
 export const refundBody = z.strictObject({
   ...parts,
-  id: z.string({ error: 'must be a UUID v4' }).regex(UUID_V4, 'must be a UUID v4'),
+  id: z.string({ error: 'must be a UUID v4' }).refine(isUuidV4, 'must be a UUID v4'),
   amount: optional(whole(1, MAX_AMOUNT)),
 });
 export const cancelBody = z.strictObject(parts);

@@ -10,6 +10,7 @@ import { check } from '../../../api/schemas.ts';
 import type { Acted, ActWish, Deed } from '../../acts/wishes.ts';
 import type { RetryRun } from '../../shapes/acts.ts';
 import { ConsoleError } from '../errors.ts';
+import { partOf } from '../query.ts';
 import type { Entrant } from '../sign-in.ts';
 import {
   adjustBody,
@@ -95,8 +96,7 @@ export async function answerAct(
   line: Pick<ActLine, 'act'>,
 ): Promise<void> {
   if (role !== 'operator') throw new ConsoleError('OPERATORS_ONLY', 'Only operators change anything.');
-  const of = String((ctx.params as Record<string, string | undefined>).id ?? '');
-  const { id, reason, deed } = read(objectOf(ctx), of);
+  const { id, reason, deed } = read(objectOf(ctx), partOf(ctx, 'id'));
   const { status, headers, body } = await line.act({ id, by: { name, reason, role }, deed });
   ctx.status = status;
   ctx.set(headers);
@@ -105,7 +105,7 @@ export async function answerAct(
 
 /** How a run goes. @throws ConsoleError */
 export async function answerRun(ctx: Context, line: Pick<ActLine, 'run'>): Promise<void> {
-  const run = await line.run(String((ctx.params as Record<string, string | undefined>).id ?? ''));
+  const run = await line.run(partOf(ctx, 'id'));
   if (run === null) throw new ConsoleError('RUN_NOT_FOUND', 'This server has no such run.');
   ctx.body = run;
 }

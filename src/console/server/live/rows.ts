@@ -3,7 +3,7 @@ import type { Batch, Entry } from '../../../engine/journal.ts';
 import { changeOf } from '../../../engine/statement/rows.ts';
 import type { StoreReads } from '../../../engine/store.ts';
 import type { LiveRow } from '../../shapes/live.ts';
-import { mask } from '../masking.ts';
+import { accountNames } from '../account/list.ts';
 
 /** A row before it is known what its account is called and what its transaction is about; all streams share it. */
 export interface Row {
@@ -84,16 +84,15 @@ export class Known {
   }
 
   async #learn(
-    { accounts, journal }: StoreReads,
+    reads: StoreReads,
     accountIds: readonly string[],
     transactionIds: readonly string[],
   ): Promise<void> {
-    const [settings, records] = await Promise.all([
-      Promise.all(accountIds.map((id) => accounts.get(id))),
-      Promise.all(transactionIds.map((id) => journal.transaction(id))),
+    const [names, records] = await Promise.all([
+      accountNames(reads, accountIds),
+      Promise.all(transactionIds.map((id) => reads.journal.transaction(id))),
     ]);
-    for (const [index, id] of accountIds.entries())
-      keep(this.#names, id, mask(settings[index]?.name ?? ''), MOST_NAMES);
+    for (const id of accountIds) keep(this.#names, id, names.get(id) ?? '', MOST_NAMES);
     for (const record of records)
       if (record !== null) keep(this.#amounts, record.id, record.snapshot.context.amount, MOST_AMOUNTS);
   }

@@ -24,6 +24,13 @@ export function timeText(language: Language, at: number | string, form: Form): s
   return format.format(new Date(at)).replace(', ', ' ');
 }
 
+/** What a field for local times shows of a moment: `2026-11-22T18:00:00`; nothing of what is none. */
+export function localText(at: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
 export function Time({ at, form = 'full' }: { at: string; form?: Form }) {
   const { language } = usePreferences();
   return (

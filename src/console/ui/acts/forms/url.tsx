@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { RetryRun } from '../../../shapes/acts.ts';
 import { ApiError, retryRun, act as send } from '../../api.ts';
+import { localText } from '../../parts/time.tsx';
 import { fill } from '../../state/preferences.ts';
 import { newId } from '../id.ts';
 import type { ActOf, Plan, ResultProps, Situation } from '../shape.ts';
@@ -14,13 +15,6 @@ const PER_SECOND = 10;
 const MOST_PER_SECOND = 50;
 
 type UrlAct = ActOf<'retryUrl'>;
-
-/** A moment as a field for local times has it. */
-function localText(at: string | null): string {
-  const date = new Date(at ?? '');
-  if (Number.isNaN(date.getTime())) return '';
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-}
 
 /** Since when; null: ever. Undefined where the field has no time. */
 function sinceOf({ values }: Situation, { since }: UrlAct): string | null | undefined {
@@ -57,7 +51,13 @@ export const urlForm: Form<'retryUrl'> = {
         <p>
           <code>{act.url}</code> {act.account === null ? null : fill(words.account, { account: act.account })}
         </p>
-        <Field situation={situation} name="since" label={words.since} isTime usual={localText(act.since)} />
+        <Field
+          situation={situation}
+          name="since"
+          label={words.since}
+          isTime
+          usual={localText(act.since ?? '')}
+        />
       </>
     );
   },

@@ -3,17 +3,10 @@ import type { AccountDocument, LegSums } from '../../../shapes/account.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Money, reais } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { timeText } from '../../parts/time.tsx';
+import { localText, timeText } from '../../parts/time.tsx';
 import { choose, usePlace } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { BalanceCurve, SPANS, type Span, spanIn } from './curve.tsx';
-
-/** What a field for local times shows of a moment: `2026-11-22T18:00:00`. */
-function localText(at: string): string {
-  const date = new Date(at);
-  if (Number.isNaN(date.getTime())) return '';
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-}
 
 /** The time at which the balance is looked at: it stands in the address. */
 function Moment({ at }: { at: string | null }) {

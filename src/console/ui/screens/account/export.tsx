@@ -1,6 +1,6 @@
 /** The statement of the span that the curve shows, as a file. */
 import { useState } from 'preact/hooks';
-import type { AccountDocument } from '../../../shapes/account.ts';
+import type { AccountDocument, StatementCsv } from '../../../shapes/account.ts';
 import type { Language } from '../../../shapes.ts';
 import { ApiError, statementCsv } from '../../api.ts';
 import { usePlace } from '../../router.ts';
@@ -10,7 +10,7 @@ import { spanIn, windowOf } from './curve.tsx';
 /** A file has so many parts at the most, of 1,000 rows each. */
 const MOST_PARTS = 100;
 
-export const exportWords: Record<Language, { save: string; cut: string }> = {
+const exportWords: Record<Language, { save: string; cut: string }> = {
   pt: {
     save: 'Salvar o extrato como CSV: {span}',
     cut: 'O arquivo tem as primeiras 100.000 linhas do período; escolha um período menor para as demais.',
@@ -48,7 +48,7 @@ export function Export({
     const parts: string[] = [];
     let cursor: string | null = null;
     do {
-      const { csv, next }: { csv: string; next: string | null } = await statementCsv(id, {
+      const { csv, next }: StatementCsv = await statementCsv(id, {
         from,
         to,
         cursor,
