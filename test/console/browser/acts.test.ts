@@ -66,8 +66,8 @@ browserSuite("a browser's acts", (test) => {
     await page.keyboard.press('s');
     // Not a letter is lost, however soon it comes.
     await page.keyboard.type('it was asked for');
-    assert.is(await page.locator('dialog.act .field input').last().inputValue(), 'it was asked for');
     await opened(page);
+    assert.is(await page.locator('dialog.act .field input').last().inputValue(), 'it was asked for');
     // No message is taken for granted.
     await page.keyboard.press('Enter');
     assert.is(await page.locator('dialog.act[open]').count(), 1);
@@ -84,6 +84,39 @@ browserSuite("a browser's acts", (test) => {
     await page.keyboard.press('Escape');
     await closed(page);
     assert.match(String(await page.evaluate('document.activeElement.textContent')), /Send a message/);
+    await watched.close();
+  });
+
+  test('what is typed before the dialog is there is in it when it comes; Escape takes it back', async (stage) => {
+    const watched = await stage.enter(`/transactions/${await paid(stage)}`);
+    const { page } = watched;
+    // The dialog's script comes when it is let through.
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let asked = 0;
+    await page.route('**/dialog*.js', async (route) => {
+      asked += 1;
+      await held;
+      await route.continue();
+    });
+    await page.reload();
+    await shown(page);
+    await page.keyboard.press('s');
+    await page.keyboard.type('no');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('s');
+    // None of these letters is a key of the page's.
+    await page.keyboard.type('pedido no balcão, g t');
+    assert.is(await page.locator('dialog.act').count(), 0);
+    release();
+    await opened(page);
+    assert.is(asked, 1);
+    assert.is(await page.locator('dialog.act .field input').last().inputValue(), 'pedido no balcão, g t');
+    await page.keyboard.type(' n');
+    await page.locator('dialog.act input[value=PROTEST]').check();
+    await page.locator('dialog.act', { hasText: 'pedido no balcão, g t n' }).waitFor();
     await watched.close();
   });
 

@@ -17,8 +17,8 @@ const ARGUMENTS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
-/** A wait that takes longer has failed. */
-const PATIENCE_MS = 15_000;
+/** A wait that takes longer has failed; browsers share two cores with other tests. */
+const PATIENCE_MS = 60_000;
 
 export type Theme = 'light' | 'dark';
 

@@ -39,13 +39,13 @@ function useActing({ dialog, reason: field }: Parts) {
   const [standing, setStanding] = useState<Standing>(ASKING);
   const busy = useRef(false);
   useEffect(() => {
-    setOpener((act, done) => {
+    setOpener((act, done, typed) => {
       setOpened({ act, done });
       setStanding(ASKING);
       setValues({});
-      setReason('');
+      setReason(typed);
       setId(newId());
-      if (field.current !== null) field.current.value = '';
+      if (field.current !== null) field.current.value = typed;
       dialog.current?.showModal();
       field.current?.focus();
     });
