@@ -25,7 +25,8 @@ function gauge(
     registers,
     async collect() {
       const value = await read();
-      if (value === null) this.reset();
+      // `reset` would say 0, as if it were just now.
+      if (value === null) this.remove();
       else this.set(value);
     },
   });
