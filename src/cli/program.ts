@@ -6,6 +6,7 @@ import { addAttentionCommands } from './attention.ts';
 import { addAuditCommands } from './audit.ts';
 import { addBankCommands } from './bank.ts';
 import { addConsoleCommand } from './console.ts';
+import { addDeliveryCommands } from './deliveries.ts';
 import { wrongUsage } from './failure.ts';
 import type { Shell } from './running/shell.ts';
 import { addTransactionCommands } from './transactions.ts';
@@ -38,6 +39,7 @@ function programOf(shell: Shell, addOwn: (program: Command) => void): Command {
   addOwn(program);
   addAccountCommands(program, shell);
   addTransactionCommands(program, shell);
+  addDeliveryCommands(program, shell);
   addAttentionCommands(program, shell);
   addAuditCommands(program, shell);
   addBankCommands(program, shell);

@@ -1,5 +1,4 @@
-/** `inspect`, `send`, `deliveries retry`: one transaction. */
-
+/** `inspect`, `send`: one transaction. */
 import type { Command } from 'commander';
 import { represent } from '../api/representation.ts';
 import { now } from '../clock.ts';
@@ -10,16 +9,14 @@ import { type Language, refusalIn } from '../domain/sentences/refusals.ts';
 import { deliveryList, type HistoryEntry, historyOf, refusalOf } from '../engine/history.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
-import { type Retried, type RetryFilter, retry } from '../ops/retry.ts';
-import { type ActingOptions, actingOf, addActing, addByAndReason, type ByOptions, byOf } from './by.ts';
-import { Failure, invalidValues, transactionNotFound, wrongUsage } from './failure.ts';
+import { addByAndReason, type ByOptions, byOf } from './by.ts';
+import { Failure, invalidValues, transactionNotFound } from './failure.ts';
 import { findById, findTransaction } from './find.ts';
 import { LANGUAGE_OPTION, Values } from './options.ts';
 import { labelled, type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
 
 const MAX_MESSAGE_ID = 255;
-const MAX_TEXT = 2_048;
 const ALL_TYPES: readonly string[] = [...new Set([...MESSAGE_TYPES['pix-in'], ...MESSAGE_TYPES.cashout])];
 
 interface SendOptions extends ByOptions {
@@ -165,56 +162,7 @@ function send(user: string, given: string, type: string, options: SendOptions): 
   };
 }
 
-interface RetryOptions extends ActingOptions {
-  account?: string;
-  url?: string;
-  since?: string;
-}
-
-function retryFilter({ account, url, since }: RetryOptions, values: Values): RetryFilter {
-  const filter: RetryFilter = {};
-  if (account !== undefined) filter.account = values.text('--account', account, MAX_TEXT);
-  if (url !== undefined) filter.url = values.text('--url', url, MAX_TEXT);
-  if (since !== undefined) filter.since = values.time('--since', since);
-  return filter;
-}
-
-/** The deliveries that start anew. @throws Failure where an id is nothing; nothing is changed then */
-function retriedOf(outcome: Retried): string[] {
-  switch (outcome.kind) {
-    case 'noTransaction':
-      throw transactionNotFound(outcome.id);
-    case 'noDelivery':
-      throw new Failure('DELIVERY_NOT_FOUND', `no delivery ${outcome.id}`);
-    case 'noEvent':
-      throw new Failure('EVENT_NOT_FOUND', `no event ${outcome.id}`);
-    case 'notDead': {
-      const { id, status } = outcome;
-      const message = `delivery ${id} is ${status}: only a dead or rejected one is tried again`;
-      throw new Failure('DELIVERY_NOT_DEAD', message, { status });
-    }
-    case 'retried':
-      return outcome.deliveries;
-  }
-}
-
-function tryAgain(user: string, ids: readonly string[], options: RetryOptions): Work {
-  const values = new Values();
-  const filter = retryFilter(options, values);
-  const acting = actingOf(options, user, values);
-  values.check();
-  if (ids.length === 0 && Object.keys(filter).length === 0)
-    throw wrongUsage('name deliveries by ids, or by --account, --url or --since');
-  return async (core) => {
-    const retried = retriedOf(await retry(core, ids, filter, acting));
-    const what = ids.length === 0 ? 'that fits' : `of ${ids.join(', ')}`;
-    const text =
-      retried.length === 0 ? `nothing ${what} is dead or rejected` : `tried again: ${retried.join(', ')}`;
-    return { document: { retried }, text };
-  };
-}
-
-/** Adds `inspect`, `send` and `deliveries`. */
+/** Adds `inspect` and `send`. */
 export function addTransactionCommands(program: Command, shell: Shell): void {
   program
     .command('inspect <id>')
@@ -233,18 +181,5 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
     .option('--data <json>', "the message's data, a JSON object");
   addByAndReason(sending).action(async (id: string, type: string, options: SendOptions) =>
     shell.run('writes', send(shell.user, id, type, options)),
-  );
-  const retrying = program
-    .command('deliveries')
-    .description('webhook deliveries')
-    .command('retry [ids...]')
-    .description(
-      'dead or rejected deliveries again: a delivery (dlv_...), or all such of an event (evt_...), a transaction (UUID)',
-    )
-    .option('--account <id>', 'all such of this account')
-    .option('--url <url>', 'all such to this URL')
-    .option('--since <time>', 'all such whose last attempt was at this time or later (RFC 3339)');
-  addActing(retrying).action(async (ids: string[], options: RetryOptions) =>
-    shell.run('writes', tryAgain(shell.user, ids, options)),
   );
 }

@@ -3,7 +3,8 @@ import type { KeptRefusal } from '../domain/sentences/refusals.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Entry, TransactionRecord } from './journal.ts';
 import { project } from './project.ts';
-import type { DeliveryRecord, JournalReads, NumberedEntry } from './store.ts';
+import type { DeliveryRecord } from './store/deliveries.ts';
+import type { JournalReads, NumberedEntry } from './store.ts';
 
 export interface HistoryEntry extends NumberedEntry {
   record: TransactionRecord;

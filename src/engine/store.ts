@@ -18,6 +18,7 @@ import type { About } from '../domain/sentences/item-codes.ts';
 import type { Soon } from '../waiting.ts';
 import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecord } from './journal.ts';
 import type { Backlog } from './store/backlog.ts';
+import type { DeliveryRecord, FailedFilter, FailedPage } from './store/deliveries.ts';
 import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
 import type { LogReads, NewestPage } from './store/log.ts';
 import type { Lookup, LookupPage, LookupRow, QuotedPage } from './store/lookups.ts';
@@ -26,33 +27,6 @@ import type { Restoration } from './store/restoration.ts';
 
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
-
-export interface DeliveryAttempt {
-  at: string;
-  statusCode: number | null;
-  error: string | null;
-  durationMs: number;
-}
-
-export type DeliveryStatus = 'pending' | 'delivered' | 'retrying' | 'dead' | 'rejected';
-
-/** Whether a delivery is at an end without having been delivered: ops may have it tried again. */
-export function hasFailed({ status }: DeliveryRecord): boolean {
-  return status === 'dead' || status === 'rejected';
-}
-
-/** The progress of a delivery, outside the journal: a rebuild never resends. */
-export interface DeliveryRecord {
-  id: string;
-  account: string;
-  transaction: string;
-  status: DeliveryStatus;
-  /** Failed attempts of the present round. */
-  failures: number;
-  attempts: DeliveryAttempt[];
-  nextAttemptAt: string | null;
-  deliveredAt: string | null;
-}
 
 export interface AttentionItem extends AttentionNote {
   code: string | null;
@@ -176,8 +150,8 @@ export interface JournalReads {
   ): Promise<TransactionRecord[]>;
   /** Where that costs little: how many charges wait for their payment, at most so many. */
   waitingCharges?(most: number): Promise<number>;
-  /** Dead and rejected deliveries of all accounts, behind one of them (null: from the first), in an order of the store's. */
-  failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]>;
+  /** Dead and rejected deliveries, behind a place (null: from the first); costs what the page does. */
+  failedDeliveries(filter: FailedFilter, after: string | null, limit: number): Promise<FailedPage>;
 }
 
 export interface Journal extends JournalReads {

@@ -10,7 +10,7 @@
 import { type Batch, contentOf, type TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
-import type { DeliveryRecord } from '../engine/store.ts';
+import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { MigrationRefused } from './refused.ts';
 import { chunks, journalOf, type Stores } from './stores.ts';
 

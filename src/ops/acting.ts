@@ -86,6 +86,17 @@ export async function record(
   throw new Error(`an action was answered ${answer.kind}`);
 }
 
+/** What an action touches of an account: how many things, and which, where they are few enough to be named. */
+export interface TouchedOf {
+  count: number;
+  ids: readonly string[] | null;
+}
+
+/** All of an account's, by their ids. */
+export function touchedOf(ids: readonly string[]): TouchedOf {
+  return { count: ids.length, ids: ids.length <= MOST_NAMED ? ids : null };
+}
+
 /**
  * Writes an action's entries into the journals of all accounts that it touches; `touched` has what it touches of each.
  * @throws ActionRefused: nothing is to be done, though some entries may be there
@@ -93,7 +104,7 @@ export async function record(
 export async function recordAll(
   parts: OpsParts,
   intent: Intent & { filter: object },
-  touched: ReadonlyMap<string, readonly string[]>,
+  touched: ReadonlyMap<string, TouchedOf>,
   acting: Acting,
 ): Promise<Map<string, Recorded>> {
   const recorded = new Map<string, Recorded>();
@@ -102,9 +113,8 @@ export async function recordAll(
     const some = accounts.slice(from, from + TOGETHER);
     await Promise.all(
       some.map(async (account) => {
-        const ids = touched.get(account) ?? [];
-        const named = ids.length <= MOST_NAMED ? { ids } : {};
-        const data = { ...intent.filter, ...named, count: ids.length };
+        const { ids, count } = touched.get(account) ?? { ids: [], count: 0 };
+        const data = { ...intent.filter, ...(ids === null ? {} : { ids }), count };
         recorded.set(account, await record(parts, account, intent, data, acting));
       }),
     );

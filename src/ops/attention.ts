@@ -8,7 +8,15 @@ import {
 } from '../engine/attention/list.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import type { AttentionFilter, AttentionItem, AttentionPlace, DoneBy } from '../engine/store.ts';
-import { type Acting, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
+import {
+  type Acting,
+  type OpsParts,
+  type Recorded,
+  recordAll,
+  type TouchedOf,
+  tell,
+  touchedOf,
+} from './acting.ts';
 
 /** No item has a longer id, and the store's keys are bounded. */
 const MAX_ID = 400;
@@ -83,6 +91,10 @@ class Touched {
     if (known !== undefined) known.push(item.id);
     else if (account !== null) this.accounts.set(account, [item.id]);
   }
+
+  byAccount(): Map<string, TouchedOf> {
+    return new Map([...this.accounts].map(([account, ids]) => [account, touchedOf(ids)]));
+  }
 }
 
 /**
@@ -111,7 +123,7 @@ export async function finish(
   for await (const page of pages()) for (const item of page) touched.add(item);
   const { account: _account, ...own } = filter;
   const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
-  const recorded = await recordAll(parts, intent, touched.accounts, acting);
+  const recorded = await recordAll(parts, intent, touched.byAccount(), acting);
   const by = { ...acting.by, at: new Date(now()).toISOString() };
   const done = new Set<string>();
   for await (const page of pages()) {

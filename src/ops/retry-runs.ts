@@ -9,11 +9,11 @@
  */
 import { Overloaded } from '../engine/actors/host.ts';
 import { digestOf } from '../engine/journal.ts';
-import type { DeliveryAttempt, DeliveryRecord } from '../engine/store.ts';
-import { hasFailed } from '../engine/store.ts';
+import { type DeliveryAttempt, type DeliveryRecord, hasFailed } from '../engine/store/deliveries.ts';
 import { pause } from '../waiting.ts';
 import { type Acting, ActionRefused, type OpsParts, record, tell } from './acting.ts';
-import { type Failed, fitting, type RetryFilter, revive } from './retry.ts';
+import { type Failed, fitting, type RetryFilter } from './failed.ts';
+import { revive } from './retry.ts';
 
 /** What a run is to try: a URL's, of one account or of whoever has it (null), failed since a time (ISO) or ever (null). */
 export interface RunWish {

@@ -3,55 +3,37 @@ import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { transactionId } from '../engine/finding/find.ts';
 import { deliveriesOf, takenBy } from '../engine/history.ts';
 import {
-  type AttentionKey,
   type DeliveryRecord,
   type DeliveryStatus,
+  fitsFailed,
   hasFailed,
-  type Settlement,
-  type Store,
-} from '../engine/store.ts';
-
-import { turn } from '../waiting.ts';
+} from '../engine/store/deliveries.ts';
+import type { AttentionKey, Settlement, Store } from '../engine/store.ts';
 import { revived } from '../webhooks/delivery.ts';
 import { rejectedKey } from '../webhooks/rejected.ts';
-import { type Acting, isRecorded, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
+import {
+  type Acting,
+  isRecorded,
+  MOST_NAMED,
+  type OpsParts,
+  type Recorded,
+  recordAll,
+  tell,
+} from './acting.ts';
+import { type Failed, type FailedSources, fitting, type RetryFilter } from './failed.ts';
+import { Touched } from './touched.ts';
 
-/** Which deliveries are meant; an option that is left out fits all. */
-export interface RetryFilter {
-  account?: string;
-  url?: string;
-  /** The last attempt was at this time (ISO) or later. */
-  since?: string;
-}
-
-/** The outcome: the deliveries that start anew, perhaps none, or why nothing was changed at all. */
+/** The outcome: how many deliveries start anew, perhaps none, or why nothing was changed at all. */
 export type Retried =
-  | { kind: 'retried'; deliveries: string[] }
+  /** `deliveries`: those that were named by ids, else the first `MOST_NAMED`. */
+  | { kind: 'retried'; count: number; deliveries: string[] }
   | { kind: 'noTransaction'; id: string }
   | { kind: 'noDelivery'; id: string }
   | { kind: 'noEvent'; id: string }
   /** The one delivery that was named is neither dead nor rejected. */
   | { kind: 'notDead'; id: string; account: string; status: DeliveryStatus };
 
-type Sources = Pick<Store, 'journal' | 'due' | 'attention'>;
-
-/** A delivery that has failed, and where it was to go. */
-export interface Failed {
-  record: DeliveryRecord;
-  url: string;
-}
-
-/** Failed deliveries that are read, and started anew, together. */
-const PAGE = 200;
-
-function fits({ record, url }: Failed, filter: RetryFilter): boolean {
-  const last = record.attempts.at(-1)?.at ?? '';
-  return (
-    (filter.account === undefined || record.account === filter.account) &&
-    (filter.url === undefined || url === filter.url) &&
-    (filter.since === undefined || last >= filter.since)
-  );
-}
+type Sources = FailedSources & Pick<Store, 'due' | 'attention'>;
 
 /** The deliveries start a new round, due now: the server's next sweep takes them up. */
 export async function revive(
@@ -113,39 +95,10 @@ async function failedOf(
   return { kind: 'failed', failed };
 }
 
-/** The URLs of a transaction's deliveries, by their ids. */
-async function urlsOf({ journal }: Sources, transaction: string): Promise<Map<string, string>> {
-  const record = await journal.transaction(transaction);
-  const named = record === null ? [] : deliveriesOf(await takenBy(journal, record));
-  return new Map(named.map(({ id, url }) => [id, url]));
-}
-
-/** All failed deliveries that fit, page by page. */
-export async function* fitting(store: Sources, filter: RetryFilter): AsyncGenerator<Failed[]> {
-  let after: DeliveryRecord | null = null;
-  for (;;) {
-    const page: DeliveryRecord[] = await store.journal.failedDeliveries(after, PAGE);
-    const { url: _url, ...others } = filter;
-    const own = page.filter((record) => fits({ record, url: '' }, others));
-    const urls = new Map<string, string>();
-    // Rejected ones are counted by their URLs.
-    const asked = own.filter(({ status }) => filter.url !== undefined || status === 'rejected');
-    for (const transaction of new Set(asked.map((each) => each.transaction))) {
-      for (const [id, url] of await urlsOf(store, transaction)) urls.set(id, url);
-      // The embedded store answers at once: whoever serves has its turn in between.
-      await turn();
-    }
-    const failed = own.map((record) => ({ record, url: urls.get(record.id) ?? '' }));
-    yield failed.filter((each) => fits(each, filter));
-    if (page.length < PAGE) return;
-    after = page.at(-1) ?? null;
-  }
-}
-
 /** The failed deliveries that ids name, as far as they fit, in one page. */
 async function* named(failed: readonly Failed[], filter: RetryFilter): AsyncGenerator<Failed[]> {
   const all = new Map<string, Failed>();
-  for (const each of failed) if (fits(each, filter)) all.set(each.record.id, each);
+  for (const each of failed) if (fitsFailed(each, filter)) all.set(each.record.id, each);
   yield [...all.values()];
 }
 
@@ -179,26 +132,21 @@ export async function retry(
   }
   const pages = (): AsyncGenerator<Failed[]> =>
     ids.length === 0 ? fitting(store, filter) : named(failed, filter);
-  const touched = new Map<string, string[]>();
-  for await (const page of pages()) {
-    for (const { record } of page) {
-      const { id, account } = record;
-      const known = touched.get(account);
-      if (known === undefined) touched.set(account, [id]);
-      else known.push(id);
-    }
-  }
-  const recorded = await recordAll(parts, intent, touched, acting);
-  const told = new Set([...touched.values()].flat());
+  const touched = new Touched();
+  for await (const page of pages()) for (const { record } of page) touched.add(record.account, record.id);
+  const recorded = await recordAll(parts, intent, touched.accounts, acting);
   const retried: string[] = [];
+  let count = 0;
   for await (const page of pages()) {
     const owed = page.filter(({ record }) => {
       const entry = recorded.get(record.account);
-      return told.has(record.id) && entry !== undefined && isOwed(record, entry);
+      return entry !== undefined && isOwed(record, entry) && touched.take(record.account, record.id);
     });
     await revive(store, owed, now());
-    retried.push(...owed.map(({ record }) => record.id));
+    count += owed.length;
+    const room = ids.length > 0 ? owed.length : MOST_NAMED - retried.length;
+    retried.push(...owed.slice(0, Math.max(0, room)).map(({ record }) => record.id));
   }
-  if (touched.size > 0) tell(parts, 'retry', touched.keys(), acting);
-  return { kind: 'retried', deliveries: retried };
+  if (touched.accounts.size > 0) tell(parts, 'retry', touched.accounts.keys(), acting);
+  return { kind: 'retried', count, deliveries: retried };
 }

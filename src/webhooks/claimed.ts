@@ -1,7 +1,8 @@
 /** What claimed deliveries are about, read from the journal, and where they stand. */
 import { deliveriesOf, type NamedDelivery, takenBy } from '../engine/history.ts';
+import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
-import type { DeliveryRecord, JournalReads } from '../engine/store.ts';
+import type { JournalReads } from '../engine/store.ts';
 import { newDelivery } from './delivery.ts';
 
 export interface Claimed {

@@ -1,10 +1,9 @@
 /**
  * A delivery's progress as its statechart has it: pure functions from record and outcome to the next record.
  */
-
 import type { Snapshot } from '../../machines/index.ts';
 import { allowedTypes, begin, type Step, take, versionOf } from '../engine/chart.ts';
-import type { DeliveryAttempt, DeliveryRecord, DeliveryStatus } from '../engine/store.ts';
+import type { DeliveryAttempt, DeliveryRecord, DeliveryStatus } from '../engine/store/deliveries.ts';
 
 const MACHINE = 'webhook-delivery';
 

@@ -1,8 +1,9 @@
 /** A delivery in hand: between its claim and the record of its attempt. */
 import { itemFor } from '../engine/attention/item.ts';
 import type { NamedDelivery } from '../engine/history.ts';
+import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
-import type { AttentionItem, DeliveryRecord, Settlement } from '../engine/store.ts';
+import type { AttentionItem, Settlement } from '../engine/store.ts';
 import { rejectedItem } from './rejected.ts';
 import type { Send } from './sender/port.ts';
 import type { TargetState } from './targets.ts';

@@ -4,7 +4,8 @@
  */
 import { itemFor } from '../engine/attention/item.ts';
 import { type Target, targetId } from '../engine/store/backlog.ts';
-import type { AttentionItem, AttentionKey, DeliveryRecord } from '../engine/store.ts';
+import type { DeliveryRecord } from '../engine/store/deliveries.ts';
+import type { AttentionItem, AttentionKey } from '../engine/store.ts';
 
 /** The item that a rejected delivery is counted in, by its last attempt. */
 export function rejectedKey(target: Target, { attempts }: DeliveryRecord): AttentionKey {

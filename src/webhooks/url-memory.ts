@@ -3,7 +3,7 @@
  * An attempt costs a few numbers; the URL that was left alone longest is forgotten first.
  */
 import type { Target } from '../engine/store/backlog.ts';
-import type { DeliveryRecord } from '../engine/store.ts';
+import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 
 /** How one URL does. Times in ms but for `lastAt`, which is ISO. */
 export interface UrlHealth extends Target {

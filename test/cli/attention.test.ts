@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { itemFor } from '../../src/engine/attention/item.ts';
-import { type AttentionItem, type DeliveryRecord, itemOf } from '../../src/engine/store.ts';
+import type { DeliveryRecord } from '../../src/engine/store/deliveries.ts';
+import { type AttentionItem, itemOf } from '../../src/engine/store.ts';
 import { at, type Json, list, text, whole } from '../support/json.ts';
 import { Folder } from './support.ts';
 
@@ -154,6 +155,23 @@ test('many deliveries are tried again at once: by ids, account, URL or time', as
   const [[a1 = '', a2 = ''] = [], [b1 = '', b2 = ''] = [], [c1 = '', c2 = ''] = []] = dead;
   const retried = async (...args: string[]): Promise<string[]> =>
     list(await folder.json(['deliveries', 'retry', ...args]), 'retried').map((id) => text(id));
+  const listed = async (...args: string[]) => {
+    const page = await folder.json(['deliveries', 'list', ...args]);
+    return { ids: list(page, 'deliveries').map((each) => text(each, 'id')), after: at(page, 'after') };
+  };
+  const page = await listed('--limit', '4');
+  const rest = await listed('--after', String(page.after), '--status', 'dead');
+  assert.equal([page.ids.length, rest.after], [4, null]);
+  assert.equal([...page.ids, ...rest.ids].sort(), dead.flat().sort(), 'each once');
+  assert.equal(await listed('--url', URLS[1] ?? '', '--since', iso(2)), { ids: [c2], after: null });
+  assert.equal(await listed('--status', 'rejected'), { ids: [], after: null });
+  for (const wrong of [
+    ['--limit', '201'],
+    ['--status', 'delivered'],
+    ['--since', 'now'],
+    ['--after', ''],
+  ])
+    await folder.fails(['deliveries', 'list', ...wrong], 2, 'VALIDATION_ERROR');
   await folder.fails(['deliveries', 'retry', a1, charges[1] ?? '', `${b1}z`], 1, 'DELIVERY_NOT_FOUND');
   assert.equal(
     ids(await folder.json(['attention', '--kind', 'dead'])).sort(),

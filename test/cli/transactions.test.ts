@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type DeliveryRecord, itemOf } from '../../src/engine/store.ts';
+import type { DeliveryRecord } from '../../src/engine/store/deliveries.ts';
+import { itemOf } from '../../src/engine/store.ts';
 import { at, keys, list, text, whole } from '../support/json.ts';
 import { Folder } from './support.ts';
 
@@ -105,7 +106,7 @@ test('deliveries retry starts dead and rejected ones anew, and takes them off th
   const id = await folder.charge(account);
   const [delivery = ''] = await end(id, 'dead');
   assert.is(await listed(delivery), true);
-  assert.equal(await folder.json(['deliveries', 'retry', delivery]), { retried: [delivery] });
+  assert.equal(await folder.json(['deliveries', 'retry', delivery]), { retried: [delivery], count: 1 });
   assert.is(await listed(delivery), false);
   const shown = list(await folder.json(['inspect', id]), 'deliveries')[0] ?? null;
   assert.is(text(shown, 'status'), 'pending');
@@ -114,12 +115,12 @@ test('deliveries retry starts dead and rejected ones anew, and takes them off th
 
   await folder.fails(['deliveries', 'retry', delivery], 1, 'DELIVERY_NOT_DEAD');
   const event = text(shown, 'eventId');
-  assert.equal(await folder.json(['deliveries', 'retry', event]), { retried: [] });
+  assert.equal(await folder.json(['deliveries', 'retry', event]), { retried: [], count: 0 });
   await end(id, 'rejected');
-  assert.equal(await folder.json(['deliveries', 'retry', event]), { retried: [delivery] });
+  assert.equal(await folder.json(['deliveries', 'retry', event]), { retried: [delivery], count: 1 });
   await end(id, 'dead');
   assert.is(await listed(delivery), true, 'a delivery that died again is not listed');
-  assert.equal(await folder.json(['deliveries', 'retry', id]), { retried: [delivery] });
+  assert.equal(await folder.json(['deliveries', 'retry', id]), { retried: [delivery], count: 1 });
 
   const stranger = randomUUID();
   for (const nothing of [stranger, `evt_${stranger.replaceAll('-', '')}00`, 'nothing']) {

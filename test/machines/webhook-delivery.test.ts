@@ -5,7 +5,7 @@ import type { AnyMachineSnapshot, EventObject } from 'xstate';
 import { type DeliveryContext, webhookDelivery } from '../../machines/webhook-delivery.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { allowedTypes, begin, isEnded, type Step, take } from '../../src/engine/chart.ts';
-import type { DeliveryAttempt, DeliveryRecord } from '../../src/engine/store.ts';
+import type { DeliveryAttempt, DeliveryRecord } from '../../src/engine/store/deliveries.ts';
 import { attempted, newDelivery, revived, urlRemoved, wantsAttempt } from '../../src/webhooks/delivery.ts';
 import { frozen, START } from '../engine/support.ts';
 import {

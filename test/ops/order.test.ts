@@ -3,7 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Core } from '../../src/core.ts';
 import type { JournalMessage } from '../../src/engine/journal.ts';
-import { type DeliveryRecord, itemOf, type Store } from '../../src/engine/store.ts';
+import type { DeliveryRecord } from '../../src/engine/store/deliveries.ts';
+import { itemOf, type Store } from '../../src/engine/store.ts';
 import { type Acting, ActionRefused } from '../../src/ops/acting.ts';
 import { finish } from '../../src/ops/attention.ts';
 import { retry } from '../../src/ops/retry.ts';
@@ -114,10 +115,10 @@ test('deliveries start anew after the entry, and what failed since waits for ano
       },
       status,
     );
-    assert.equal(retried, { kind: 'retried', deliveries: [id] });
+    assert.equal(retried, { kind: 'retried', count: 1, deliveries: [id] });
     await failed(core, second, new Date(Date.now() + 60_000).toISOString());
     if (used === null) throw new Error('nothing was done');
-    assert.equal(await retry(core, [], { account }, used), { kind: 'retried', deliveries: [] });
+    assert.equal(await retry(core, [], { account }, used), { kind: 'retried', count: 0, deliveries: [] });
     await retry(core, [second], {}, used).then(
       () => assert.unreachable('the id is another act'),
       (error: unknown) => assert.instance(error, ActionRefused),

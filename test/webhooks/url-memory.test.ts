@@ -1,7 +1,7 @@
 /** What a process remembers of URLs: their last attempts, the worst first, and no more than it may. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { DeliveryStatus } from '../../src/engine/store.ts';
+import type { DeliveryStatus } from '../../src/engine/store/deliveries.ts';
 import { newDelivery } from '../../src/webhooks/delivery.ts';
 import { UrlMemory } from '../../src/webhooks/url-memory.ts';
 

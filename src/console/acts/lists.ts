@@ -7,7 +7,7 @@ import type { DeedOf } from './wishes.ts';
 
 const PER_SECOND = 10;
 
-/** The deliveries that start anew. @throws ConsoleError where an id is nothing; nothing is changed then */
+/** The deliveries that start anew, as ids have named them. @throws ConsoleError where an id is nothing; nothing is changed then */
 function retriedOf(outcome: Retried): string[] {
   switch (outcome.kind) {
     case 'noTransaction':

@@ -1,6 +1,7 @@
 /** Lists of deliveries, those of the newest events first: the entries that named them, and how far each has come. */
 import type { Batch, Entry as JournalEntry } from '../../engine/journal.ts';
-import type { DeliveryRecord, DeliveryStatus, StoreReads } from '../../engine/store.ts';
+import type { DeliveryRecord, DeliveryStatus } from '../../engine/store/deliveries.ts';
+import type { StoreReads } from '../../engine/store.ts';
 import type { DeliveryPage, DeliveryRow } from '../shapes/deliveries.ts';
 import type { Delivery } from '../shapes.ts';
 import { accountNames } from './account/list.ts';

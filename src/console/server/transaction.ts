@@ -7,7 +7,8 @@ import { deliveriesOf, refusalOf, refusalsOf, takenBy } from '../../engine/histo
 import type { Batch, Entry as JournalEntry, TransactionRecord } from '../../engine/journal.ts';
 import { allowedToOps } from '../../engine/refunds/later-words.ts';
 import { balanceBefore, changeOf } from '../../engine/statement/rows.ts';
-import type { DeliveryRecord, JournalReads, StoreReads } from '../../engine/store.ts';
+import type { DeliveryRecord } from '../../engine/store/deliveries.ts';
+import type { JournalReads, StoreReads } from '../../engine/store.ts';
 import { turn } from '../../waiting.ts';
 import type { Delivery, Entry, Posting, SentPayload, TransactionDocument } from '../shapes.ts';
 import { deliveriesIn } from './deliveries.ts';

@@ -1,6 +1,6 @@
 /** What comes to a store from now on: the part of it that those who watch read, beside those who write. */
 import type { Batch } from '../journal.ts';
-import type { DeliveryRecord } from '../store.ts';
+import type { DeliveryRecord } from './deliveries.ts';
 
 /** What somebody wants to hear of. */
 export interface Watched {

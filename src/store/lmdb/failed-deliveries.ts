@@ -1,38 +1,31 @@
-/** Looks through all deliveries for those that have failed. */
-import { type DeliveryRecord, hasFailed } from '../../engine/store.ts';
-import { turn } from '../../waiting.ts';
-import { ALL } from './projections/keys.ts';
+/** Pages of deliveries that have failed. */
+import {
+  type FailedFilter,
+  type FailedPage,
+  fitsFailed,
+  hasFailed,
+  MOST_LOOKED_AT,
+} from '../../engine/store/deliveries.ts';
 import type { Projections } from './projections/projections.ts';
 
-const [, END] = ALL;
-/** Transactions whose deliveries are read in one turn of the event loop: most have none that failed. */
-const READ_TOGETHER = 500;
-
-/** At most so many, those behind one. `open`: the projections, while they are open. */
-export async function failedBehind(
-  open: () => Pick<Projections, 'deliveries'>,
-  after: DeliveryRecord | null,
+/** At most so many, behind a place. */
+export function failedBehind(
+  { failed, deliveries }: Projections,
+  filter: FailedFilter,
+  after: string | null,
   limit: number,
-): Promise<DeliveryRecord[]> {
-  const failed: DeliveryRecord[] = [];
-  let from = after?.transaction ?? '';
-  let isFirst = true;
-  for (;;) {
-    let read = 0;
-    for (const [transaction, records] of open().deliveries.range(from, END)) {
-      // Each slice begins with the last one of the slice before.
-      if (!isFirst && transaction === from) continue;
-      if (read === READ_TOGETHER) break;
-      read += 1;
-      for (const record of records) {
-        const isBefore = after !== null && transaction === after.transaction && record.id <= after.id;
-        if (!isBefore && hasFailed(record)) failed.push(record);
-        if (failed.length === limit) return failed;
-      }
-      from = transaction;
-      isFirst = false;
-    }
-    if (read < READ_TOGETHER) return failed;
-    await turn();
+): FailedPage {
+  const page: FailedPage = { found: [], next: after };
+  let lookedAt = 0;
+  for (const [place, { id, transaction, status, url }] of failed.behind(filter, after)) {
+    if (lookedAt === MOST_LOOKED_AT || page.found.length === limit) return page;
+    lookedAt += 1;
+    page.next = place;
+    if (filter.status !== undefined && status !== filter.status) continue;
+    if (filter.url !== undefined && url !== null && url !== filter.url) continue;
+    const record = deliveries.get(transaction)?.find((each) => each.id === id);
+    if (record !== undefined && hasFailed(record) && fitsFailed({ record, url }, filter))
+      page.found.push({ record, url });
   }
+  return { ...page, next: null };
 }

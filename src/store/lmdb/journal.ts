@@ -4,6 +4,7 @@
  */
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
+import type { DeliveryRecord, FailedFilter, FailedPage } from '../../engine/store/deliveries.ts';
 import type { Claim } from '../../engine/store/due.ts';
 import type { NewestPage } from '../../engine/store/log.ts';
 import type { Lookup, LookupName, LookupPage, LookupRow, QuotedPage } from '../../engine/store/lookups.ts';
@@ -13,7 +14,6 @@ import type {
   AppendResult,
   BankWait,
   ChangePlace,
-  DeliveryRecord,
   Journal,
   NumberedEntry,
   Reads,
@@ -283,7 +283,7 @@ export class LmdbJournal implements Journal {
     return found;
   }
 
-  async failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]> {
-    return failedBehind(() => this.#environment.opened.projections, after, limit);
+  async failedDeliveries(filter: FailedFilter, after: string | null, limit: number): Promise<FailedPage> {
+    return failedBehind(this.#environment.opened.projections, filter, after, limit);
   }
 }

@@ -9,6 +9,7 @@ import {
   type Head,
   type TransactionRecord,
 } from '../../engine/journal.ts';
+import type { DeliveryRecord, FailedFilter, FailedPage } from '../../engine/store/deliveries.ts';
 import type { NewestPage } from '../../engine/store/log.ts';
 import type { Lookup, LookupPage, QuotedPage } from '../../engine/store/lookups.ts';
 import type { Restoration } from '../../engine/store/restoration.ts';
@@ -17,7 +18,6 @@ import type {
   AppendResult,
   BankWait,
   ChangePlace,
-  DeliveryRecord,
   Journal,
   NumberedEntry,
   Reads,
@@ -38,6 +38,7 @@ import {
   toDate,
 } from './documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
+import { failedBehind } from './due/failed-deliveries.ts';
 import type { Gathered } from './gathering.ts';
 import { MongoLookups } from './lookups.ts';
 import { WAITS } from './projection.ts';
@@ -52,8 +53,6 @@ export interface MongoJournalParts {
   processes: MongoProcesses;
 }
 
-/** At an end without having been delivered, in this order. */
-const FAILED = ['dead', 'rejected'] as const;
 const HEAD_MS = 5_000;
 /** How long `close` waits for appends that are under way where the database is away. */
 const CLOSE_MS = 2_000;
@@ -247,22 +246,9 @@ export class MongoJournal implements Journal {
     return found?.n ?? 0;
   }
 
-  async failedDeliveries(after: DeliveryRecord | null, limit: number): Promise<DeliveryRecord[]> {
+  async failedDeliveries(filter: FailedFilter, after: string | null, limit: number): Promise<FailedPage> {
     this.#check();
-    const failed: DeliveryRecord[] = [];
-    // An index over a condition of its own serves a query with that very condition only.
-    for (const status of FAILED) {
-      if (failed.length >= limit || (after !== null && status < after.status)) continue;
-      const behind = after?.status === status ? { _id: { $gt: after.id } } : {};
-      const options = { sort: { _id: 1 }, limit: limit - failed.length };
-      const found = await this.#parts.reads.find<DeliveryDocument>(
-        'deliveries',
-        { status, ...behind },
-        options,
-      );
-      failed.push(...found.map(deliveryFromDocument));
-    }
-    return failed;
+    return failedBehind(this.#parts.reads, filter, after, limit);
   }
 
   async #findRecords(filter: object, options: object): Promise<TransactionRecord[]> {

@@ -30,10 +30,11 @@ function waitIndex(name: string, mark: string): Index {
   ];
 }
 
+/** An index over what has failed for good, by account: only that pays for it. */
 function failedIndex(status: string): Index {
   return [
-    { status: 1, _id: 1 },
-    { name: status, partialFilterExpression: { status } },
+    { status: 1, account: 1, _id: 1 },
+    { name: `${status}_account`, partialFilterExpression: { status } },
   ];
 }
 

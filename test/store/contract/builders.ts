@@ -18,7 +18,8 @@ import {
 } from '../../../src/engine/journal.ts';
 import { lookupsOf } from '../../../src/engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../../src/engine/project.ts';
-import type { Append, AttentionKey, DeliveryRecord, Store } from '../../../src/engine/store.ts';
+import type { DeliveryRecord } from '../../../src/engine/store/deliveries.ts';
+import type { Append, AttentionKey, Store } from '../../../src/engine/store.ts';
 
 /** ISO 8601 with milliseconds. */
 export function iso(ms: number): string {

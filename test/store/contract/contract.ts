@@ -9,6 +9,7 @@ import type { StoreHarness } from './harness.ts';
 import { appendContract } from './journal/append.ts';
 import { bytesContract } from './journal/bytes.ts';
 import { entriesContract } from './journal/entries.ts';
+import { failedContract } from './journal/failed.ts';
 import { newestContract } from './journal/newest.ts';
 import { quotedContract } from './journal/quoted.ts';
 import { readsContract } from './journal/reads.ts';
@@ -40,6 +41,7 @@ export function storeContract(
   quotedContract(context);
   bytesContract(context);
   unfinishedContract(context);
+  failedContract(context);
   scheduleContract(context);
   claimsContract(context);
   if (silentAfterMs !== null) takeoversContract(context);

@@ -116,7 +116,7 @@ export function lifeContract(context: ContractContext): void {
         find: () => store.attention.find('x'),
         discount: () => store.attention.discount({ kind: 'rejected', id: 'x' }, 1),
         withdraw: () => store.attention.withdraw([{ kind: 'stuck', id: 'x' }]),
-        failedDeliveries: () => store.journal.failedDeliveries(null, 1),
+        failedDeliveries: () => store.journal.failedDeliveries({}, null, 1),
         note: () => store.attention.note([attention(now())]),
         dismiss: () => store.attention.dismiss([{ kind: 'stuck', id: 'x' }]),
         doneBy: () => store.attention.doneBy('x'),

@@ -11,6 +11,7 @@ import { itemFor } from '../../../src/engine/attention/item.ts';
 import type { TransactionRecord } from '../../../src/engine/journal.ts';
 import { type ClaimOf, DUE_KINDS, type Due } from '../../../src/engine/store/due.ts';
 import { itemOf, type Store } from '../../../src/engine/store.ts';
+import { openRoot } from '../../../src/store/lmdb/lmdb.ts';
 import { Log, logIn } from '../../../src/store/lmdb/log/log.ts';
 import { type LmdbStoreOptions, openLmdbStore, openLmdbToRead } from '../../../src/store/lmdb/store.ts';
 import { withFolder } from '../../faults/scene.ts';
@@ -90,7 +91,26 @@ async function work(store: Store, accounts: readonly string[]): Promise<void> {
     await store.attention.withdraw([{ kind: 'dead', id: `${item.id}-3` }]);
     await store.accounts.put({ ...settings(), id: account });
     await store.marks.putMark(account, item.id);
+    await fail(store, account);
   }
+}
+
+/** Deliveries that fail for good, of which one has another round. */
+async function fail(store: Store, account: string): Promise<void> {
+  const charges = [1, 2].map(() => chargeCreated(AT, { urls: URLS }));
+  const { claims } = await grow(store, account, charges, { claimUntil: AT });
+  const failed = claims.filter((claim): claim is ClaimOf<'delivery'> => claim.due.kind === 'delivery');
+  const records = failed.map(({ due: { transaction, delivery } }, nth) => {
+    const status = nth === 0 ? ('rejected' as const) : ('dead' as const);
+    return { ...deliveryRecord(account, transaction, AT + nth, delivery), status, nextAttemptAt: null };
+  });
+  await store.due.settle(
+    failed.map((claim, nth) => ({ claim, next: null, record: first(records.slice(nth)) })),
+  );
+  const [again] = failed;
+  if (again === undefined) throw new Error('deliveries are due at once');
+  const record = { ...first(records), status: 'retrying' as const };
+  await store.due.settle([{ claim: null, next: { ...again.due, at: AT + 30_000, tries: 1 }, record }]);
 }
 
 /** All that a store says; what is due is taken out of it. */
@@ -118,7 +138,8 @@ async function said(store: Store, accounts: readonly string[]): Promise<string> 
     store.attention.page({}, null, 1_000),
     store.attention.counts(),
     store.journal.waiting('cashout', null, iso(AT + 1_000), 1_000),
-    store.journal.failedDeliveries(null, 1_000),
+    store.journal.failedDeliveries({}, null, 1_000),
+    ...accounts.map((account) => store.journal.failedDeliveries({ account }, null, 1_000)),
   ]);
   return canonicalJson([records, toCome.map(canonicalJson).sort(), rest]);
 }
@@ -299,6 +320,44 @@ test('what a clock brings near before it is written, and what it does not, both 
     } finally {
       await store.close();
     }
+  });
+});
+
+/** Makes of projections what a build left that knew no failed deliveries and no versions. */
+async function makeOlder(path: string): Promise<void> {
+  const root = openRoot({ path, readOnly: false, maxDbs: 32 });
+  await root.openDB({ name: 'failed', encoding: 'string' }).drop();
+  const state = root.openDB<string, string>({ name: 'state', encoding: 'string' });
+  const { version, ...known } = JSON.parse(state.get('state') ?? '{}');
+  assert.type(version, 'number');
+  await state.put('state', JSON.stringify(known));
+  await root.close();
+}
+
+/** Names the projections that belong to a folder's log. */
+async function generationIn(folder: string): Promise<string | undefined> {
+  const log = new Log(logIn(folder), { readOnly: true });
+  const generation = log.state()?.generation;
+  await log.close();
+  return generation;
+}
+
+test('those of another version are made anew, and who only reads makes its own', async () => {
+  await withWork(async (folder, accounts, store) => {
+    await withRemains(folder, async (remains) => {
+      const path = `${remains}/pixstate.projections`;
+      await makeOlder(path);
+      const expected = await said(store, accounts);
+      const reader = await openLmdbToRead(optionsFor(remains));
+      const { found } = await reader.journal.failedDeliveries({ url: first(URLS) }, null, 1_000);
+      await reader.close();
+      // Of four that failed in each account's part of the work one goes on.
+      assert.is(found.length, 8);
+      sameText(await saidBy(optionsFor(remains), accounts), expected);
+      const made = await generationIn(remains);
+      await (await openLmdbStore(optionsFor(remains))).close();
+      assert.is(await generationIn(remains), made, 'once');
+    });
   });
 });
 

@@ -14,25 +14,30 @@ import {
   ZERO_HASH,
 } from '../../../src/engine/journal.ts';
 import { lookupsOf } from '../../../src/engine/lookups.ts';
+import {
+  type DeliveryRecord,
+  type FailedFilter,
+  type FailedPage,
+  fitsFailed,
+  hasFailed,
+} from '../../../src/engine/store/deliveries.ts';
 import type { NewestPage } from '../../../src/engine/store/log.ts';
 import type { Lookup, LookupPage, LookupRow, QuotedPage } from '../../../src/engine/store/lookups.ts';
 import type { Restoration } from '../../../src/engine/store/restoration.ts';
-import {
-  type Append,
-  type AppendResult,
-  type AttentionFilter,
-  type AttentionItem,
-  type AttentionKey,
-  type AttentionPlace,
-  type BankWait,
-  type ChangePlace,
-  type DeliveryRecord,
-  type DoneBy,
-  hasFailed,
-  type NumberedEntry,
-  type Reads,
-  type Settlement,
-  type Wants,
+import type {
+  Append,
+  AppendResult,
+  AttentionFilter,
+  AttentionItem,
+  AttentionKey,
+  AttentionPlace,
+  BankWait,
+  ChangePlace,
+  DoneBy,
+  NumberedEntry,
+  Reads,
+  Settlement,
+  Wants,
 } from '../../../src/engine/store.ts';
 import { MemoryBacklog } from './backlog.ts';
 import { MemoryDue } from './due.ts';
@@ -291,11 +296,22 @@ export class MemoryState {
       .slice(0, limit);
   }
 
-  failedDeliveries(after: DeliveryRecord | null, limit: number): DeliveryRecord[] {
-    return [...this.#deliveries.values()]
-      .filter((record) => hasFailed(record) && (after === null || record.id > after.id))
+  failedDeliveries(filter: FailedFilter, after: string | null, limit: number): FailedPage {
+    const found = [...this.#deliveries.values()]
+      .filter((record) => hasFailed(record) && (after === null || record.id > after))
       .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .slice(0, limit);
+      .map((record) => ({ record, url: this.#urlOf(record) }))
+      .filter((each) => fitsFailed(each, filter));
+    const page = found.slice(0, limit);
+    return { found: page, next: found.length > limit ? (page.at(-1)?.record.id ?? null) : null };
+  }
+
+  #urlOf({ id, account, transaction }: DeliveryRecord): string | null {
+    const seqs = this.transaction(transaction)?.seqs ?? [];
+    const named = this.entries(account, transaction, seqs)
+      .flatMap(({ entry }) => entry.events.flatMap(({ deliveries }) => deliveries))
+      .find((delivery) => delivery.id === id);
+    return named?.url ?? null;
   }
 
   account(id: string): Account | null {

@@ -5,7 +5,7 @@
  * 2. Nothing is written while the socket is full, and at most four times a second.
  */
 import type { ServerResponse } from 'node:http';
-import type { DeliveryRecord } from '../../../engine/store.ts';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Farewell, LiveDelivery, LiveEvent } from '../../shapes/live.ts';
 import type { Row } from './rows.ts';
 

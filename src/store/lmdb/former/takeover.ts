@@ -4,8 +4,9 @@
  */
 import { mkdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { type Batch, follows, ZERO_HASH } from '../../../engine/journal.ts';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Due } from '../../../engine/store/due.ts';
-import type { AttentionKey, DeliveryRecord } from '../../../engine/store.ts';
+import type { AttentionKey } from '../../../engine/store.ts';
 import { OperatorError } from '../../../errors.ts';
 import { turn } from '../../../waiting.ts';
 import { flushToDisk } from '../lmdb.ts';

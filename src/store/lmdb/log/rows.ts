@@ -3,8 +3,9 @@
  * the journals, and no journal says. All else in the store follows from these rows.
  */
 import type { Account } from '../../../domain/account.ts';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Due } from '../../../engine/store/due.ts';
-import type { AttentionItem, AttentionKey, DeliveryRecord, DoneBy } from '../../../engine/store.ts';
+import type { AttentionItem, AttentionKey, DoneBy } from '../../../engine/store.ts';
 
 /** An item for ops; those of former builds have neither amount nor what they are about. */
 export type KeptItem = Pick<AttentionItem, 'kind' | 'id' | 'what' | 'next' | 'since'> &

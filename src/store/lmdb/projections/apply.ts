@@ -7,9 +7,10 @@ import { stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';
 import type { Batch, Entry, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Claim, Due } from '../../../engine/store/due.ts';
 import type { LookupRow } from '../../../engine/store/lookups.ts';
-import type { Append, AttentionItem, DeliveryRecord } from '../../../engine/store.ts';
+import type { Append, AttentionItem } from '../../../engine/store.ts';
 import type { FactsPlace } from '../log/group.ts';
 import type { Fact } from '../log/rows.ts';
 import { countIn, discount, dismiss, noteAnew, noteUnlessKnown, withdraw } from './attention.ts';
@@ -115,8 +116,9 @@ export function applyAgain(projections: Projections, batch: Projected, isDue: bo
   if (isDue) makeDue(projections, batch, Number.NEGATIVE_INFINITY);
 }
 
-function putDelivery({ deliveries }: Projections, record: DeliveryRecord): void {
+function putDelivery({ deliveries, failed }: Projections, record: DeliveryRecord): void {
   const known = deliveries.get(record.transaction) ?? [];
+  failed.moved(known.find(({ id }) => id === record.id) ?? null, record);
   const others = known.filter(({ id }) => id !== record.id);
   const sorted = [...others, record].sort((a, b) => (a.id < b.id ? -1 : 1));
   deliveries.put(record.transaction, sorted);

@@ -13,13 +13,19 @@ import { type Table, tableOf } from './table.ts';
 interface FileState {
   /** The log's `generation`. */
   generation: string;
+  /** Which tables there are, and what lies in them; absent: as before they were numbered. */
+  version?: number;
   /** The last row of the log that is in the tables. */
   mark: number;
 }
 
+/** Another version's tables are made again from the log. A build that knows no versions leaves none. */
+const VERSION = 2;
+
 /** All tables, by what lies in them. */
 const TABLES = [
-  ...(['records', 'lookups', 'refusals', 'places', 'deliveries', 'attention', 'listed', 'counts'] as const),
+  ...(['records', 'lookups', 'refusals', 'places', 'deliveries', 'failed'] as const),
+  ...(['attention', 'listed', 'counts'] as const),
   ...(['waits', 'accounts', 'clients', 'marks', 'parked', 'backlog', 'targets', 'due'] as const),
 ];
 
@@ -153,7 +159,8 @@ export class ProjectionsFile {
     if (known === null || sizeOf(path) === null) return null;
     const root = open(path, readOnly);
     const file = new ProjectionsFile(path, root, known.generation, readOnly);
-    if (file.#read()?.generation === known.generation) return file;
+    const state = file.#read();
+    if (state?.generation === known.generation && state.version === VERSION) return file;
     file.#pinned?.done();
     await root.close();
     file.#room?.close();
@@ -189,7 +196,7 @@ export class ProjectionsFile {
   }
 
   #keep(mark: number): Promise<unknown> {
-    const state = { generation: this.#generation, mark } satisfies FileState;
+    const state = { generation: this.#generation, version: VERSION, mark } satisfies FileState;
     return this.#state.put(STATE, JSON.stringify(state));
   }
 

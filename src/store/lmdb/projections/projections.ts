@@ -4,11 +4,13 @@
  * up the log from the mark on.
  */
 import type { Account } from '../../../domain/account.ts';
-import type { DeliveryRecord, DoneBy } from '../../../engine/store.ts';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
+import type { DoneBy } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { Schedule } from '../due/schedule.ts';
 import type { Log } from '../log/log.ts';
 import type { KeptItem } from '../log/rows.ts';
+import { FailedDeliveries } from './failed-deliveries.ts';
 import type { ProjectionsFile, TableName } from './file.ts';
 import { json, Overlay, TEXT } from './overlay.ts';
 import { Places } from './places.ts';
@@ -57,6 +59,8 @@ export class Projections {
   readonly places: Places;
   /** By transaction: the progress of its deliveries. */
   readonly deliveries: Overlay<DeliveryRecord[]>;
+  /** Those that are dead or rejected. */
+  readonly failed: FailedDeliveries;
   /** [kind, id] of items for ops that are known, on the list or done with. */
   readonly attention: Overlay<Noted>;
   /** [kind, since, id] of those on the list. */
@@ -97,6 +101,7 @@ export class Projections {
     this.refusals = texts('refusals');
     this.places = new Places(file.table('places'));
     this.deliveries = new Overlay({ table: file.table('deliveries'), coding: json<DeliveryRecord[]>() });
+    this.failed = new FailedDeliveries(file.table('failed'), this, log);
     this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
     this.listed = texts('listed');
     this.waits = texts('waits');
@@ -114,6 +119,7 @@ export class Projections {
       this.refusals,
       this.places,
       this.deliveries,
+      this.failed,
       this.attention,
       this.listed,
       this.counts,

@@ -1,5 +1,5 @@
 /** Transactions that somebody looks at: whether their documents, or their deliveries', have changed. */
-import type { DeliveryRecord } from '../../../engine/store.ts';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { JournalDocument, RefusalDocument, TransactionDocument } from '../documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from '../due/documents.ts';
 import type { MongoReads } from '../reads.ts';

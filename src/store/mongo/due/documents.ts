@@ -5,8 +5,8 @@
  * A claim is a lease: it has a token, and moves `due` to its end; since when the thing is due lies in `since` meanwhile.
  */
 import type { Document } from 'mongodb';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Claim, Due } from '../../../engine/store/due.ts';
-import type { DeliveryRecord } from '../../../engine/store.ts';
 import {
   fromBson,
   type Held,

@@ -1,7 +1,8 @@
 /** The statements that change what is due: claims, their renewals, settlements, parking. */
 import type { Document } from 'mongodb';
+import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Due } from '../../../engine/store/due.ts';
-import type { DeliveryRecord, Settlement } from '../../../engine/store.ts';
+import type { Settlement } from '../../../engine/store.ts';
 import { toBson } from '../documents.ts';
 import {
   ARRAYS,

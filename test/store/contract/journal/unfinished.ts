@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { TransactionRecord } from '../../../../src/engine/journal.ts';
-import type { DeliveryRecord } from '../../../../src/engine/store.ts';
 import {
   cashoutCreated,
   cashoutMoved,
@@ -135,28 +134,6 @@ export function unfinishedContract(context: ContractContext): void {
         known: moved.append.records,
       });
       same(await store.journal.waiting('analysis', null, iso(now() + 1), 9), []);
-    });
-
-    test('dead and rejected deliveries are read in pages', async ({ open, now }) => {
-      const store = await open('a');
-      const account = randomUUID();
-      const charges = [0, 1, 2].map(() => chargeCreated(now()));
-      await grow(store, account, charges);
-      const statuses = ['dead', 'delivered', 'rejected', 'retrying', 'dead'] as const;
-      const records = charges.flatMap(({ transaction }) =>
-        statuses.map((status) => ({ ...deliveryRecord(account, transaction, now()), status })),
-      );
-      await store.due.settle(records.map((record) => ({ claim: null, next: null, record })));
-      const paged: DeliveryRecord[] = [];
-      for (;;) {
-        const page = await store.journal.failedDeliveries(paged.at(-1) ?? null, 4);
-        paged.push(...page);
-        if (page.length < 4) break;
-      }
-      sameSet(
-        paged,
-        records.filter(({ status }) => status === 'dead' || status === 'rejected'),
-      );
     });
   });
 }

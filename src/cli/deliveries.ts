@@ -1,0 +1,140 @@
+/** `deliveries list`, `deliveries retry`: dead and rejected deliveries. */
+import type { Command } from 'commander';
+import { MOST_NAMED } from '../ops/acting.ts';
+import { type Failed, failedPage, type RetryFilter } from '../ops/failed.ts';
+import { type Retried, retry } from '../ops/retry.ts';
+import { type ActingOptions, actingOf, addActing } from './by.ts';
+import { Failure, transactionNotFound, wrongUsage } from './failure.ts';
+import { Values } from './options.ts';
+import type { Shell, Work } from './running/shell.ts';
+
+const MAX_TEXT = 2_048;
+const MAX_PLACE = 400;
+const DEFAULT_LIMIT = 50;
+/** An answer has its bound, and an attempt may tell much. */
+const MAX_LIMIT = 200;
+
+interface FilterOptions {
+  account?: string;
+  url?: string;
+  since?: string;
+  status?: string;
+}
+
+type RetryOptions = FilterOptions & ActingOptions;
+
+interface ListOptions extends FilterOptions {
+  limit?: string;
+  after?: string;
+}
+
+function filterOf({ account, url, since, status }: FilterOptions, values: Values): RetryFilter {
+  const filter: RetryFilter = {};
+  if (account !== undefined) filter.account = values.text('--account', account, MAX_TEXT);
+  if (url !== undefined) filter.url = values.text('--url', url, MAX_TEXT);
+  if (since !== undefined) filter.since = values.time('--since', since);
+  if (status !== undefined)
+    filter.status = values.choice<'dead' | 'rejected'>('--status', status, ['dead', 'rejected']);
+  return filter;
+}
+
+function shown({ record, url }: Failed): object {
+  const { id, account, transaction, status, attempts } = record;
+  return { id, account, transaction, url, status, attempts };
+}
+
+function line({ record, url }: Failed): string {
+  const { id, account, status, attempts } = record;
+  const last = attempts.at(-1);
+  const why = last === undefined ? 'no attempt' : (last.error ?? `status ${last.statusCode}`);
+  return `${last?.at ?? ' '.repeat(24)}  ${status}  ${id}\n  account ${account}, to ${url}: ${why}, after ${attempts.length} attempts`;
+}
+
+/** A page: it is full, or it is the last one. */
+function list(options: ListOptions): Work {
+  const values = new Values();
+  const filter = filterOf(options, values);
+  const limit =
+    options.limit === undefined ? DEFAULT_LIMIT : values.whole('--limit', options.limit, 1, MAX_LIMIT);
+  const given = options.after === undefined ? null : values.text('--after', options.after, MAX_PLACE);
+  values.check();
+  return async ({ store }) => {
+    const deliveries: Failed[] = [];
+    let after = given;
+    do {
+      const page = await failedPage(store, filter, after, limit - deliveries.length);
+      deliveries.push(...page.failed);
+      after = page.next;
+    } while (after !== null && deliveries.length < limit);
+    const more = after === null ? [] : [`there are more: --after '${after}' shows them`];
+    const text = deliveries.length === 0 ? 'Nothing that fits is dead or rejected.' : '';
+    return {
+      document: { deliveries: deliveries.map(shown), after },
+      text: [...(text === '' ? [] : [text]), ...deliveries.map(line), ...more].join('\n'),
+    };
+  };
+}
+
+/** @throws Failure where an id is nothing; nothing is changed then */
+function retriedOf(outcome: Retried): Retried & { kind: 'retried' } {
+  switch (outcome.kind) {
+    case 'noTransaction':
+      throw transactionNotFound(outcome.id);
+    case 'noDelivery':
+      throw new Failure('DELIVERY_NOT_FOUND', `no delivery ${outcome.id}`);
+    case 'noEvent':
+      throw new Failure('EVENT_NOT_FOUND', `no event ${outcome.id}`);
+    case 'notDead': {
+      const { id, status } = outcome;
+      const message = `delivery ${id} is ${status}: only a dead or rejected one is tried again`;
+      throw new Failure('DELIVERY_NOT_DEAD', message, { status });
+    }
+    case 'retried':
+      return outcome;
+  }
+}
+
+function tryAgain(user: string, ids: readonly string[], options: RetryOptions): Work {
+  const values = new Values();
+  const filter = filterOf(options, values);
+  const acting = actingOf(options, user, values);
+  values.check();
+  if (ids.length === 0 && Object.keys(filter).length === 0)
+    throw wrongUsage('name deliveries by ids, or by --account, --url, --since or --status');
+  return async (core) => {
+    const { count, deliveries } = retriedOf(await retry(core, ids, filter, acting));
+    const what = ids.length === 0 ? 'that fits' : `of ${ids.join(', ')}`;
+    const others = count === deliveries.length ? '' : `, and ${count - deliveries.length} more`;
+    const text =
+      count === 0 ? `nothing ${what} is dead or rejected` : `tried again: ${deliveries.join(', ')}${others}`;
+    return { document: { retried: deliveries, count }, text };
+  };
+}
+
+/** Adds the options by which deliveries are chosen. */
+function addFilter(command: Command): Command {
+  return command
+    .option('--account <id>', 'only those of this account')
+    .option('--url <url>', 'only those to this URL')
+    .option('--since <time>', 'only those whose last attempt was at this time or later (RFC 3339)')
+    .option('--status <status>', 'only those that are dead, or rejected');
+}
+
+/** Adds `deliveries`. */
+export function addDeliveryCommands(program: Command, shell: Shell): void {
+  const deliveries = program
+    .command('deliveries')
+    .description('webhook deliveries that are dead or rejected');
+  addFilter(deliveries.command('list').description('dead and rejected deliveries, a page of them'))
+    .option('--limit <number>', `how many, at most ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
+    .option('--after <place>', 'what the page before gave as `after`')
+    .action(async (options: ListOptions) => shell.run('reads', list(options)));
+  const retrying = deliveries
+    .command('retry [ids...]')
+    .description(
+      `dead or rejected deliveries again: a delivery (dlv_...), or all such of an event (evt_...), a transaction (UUID); without ids, all that fit, of which the first ${MOST_NAMED} are named`,
+    );
+  addActing(addFilter(retrying)).action(async (ids: string[], options: RetryOptions) =>
+    shell.run('writes', tryAgain(shell.user, ids, options)),
+  );
+}

@@ -1,0 +1,72 @@
+/** Dead and rejected deliveries, page by page, each with where it was to go. */
+import { deliveriesOf, takenBy } from '../engine/history.ts';
+import {
+  type DeliveryRecord,
+  type FailedDelivery,
+  type FailedFilter,
+  type FailedPage,
+  fitsFailed,
+} from '../engine/store/deliveries.ts';
+import type { StoreReads } from '../engine/store.ts';
+import { turn } from '../waiting.ts';
+
+/** Which deliveries are meant; an option that is left out fits all. */
+export type RetryFilter = FailedFilter;
+
+export type FailedSources = Pick<StoreReads, 'journal'>;
+
+/** A delivery that has failed, and where it was to go; empty where not even the journal tells. */
+export interface Failed {
+  record: DeliveryRecord;
+  url: string;
+}
+
+/** Failed deliveries that are read, and started anew, together. */
+const PAGE = 200;
+
+/** The URLs of a transaction's deliveries, by their ids. */
+async function urlsOf({ journal }: FailedSources, transaction: string): Promise<Map<string, string>> {
+  const record = await journal.transaction(transaction);
+  const named = record === null ? [] : deliveriesOf(await takenBy(journal, record));
+  return new Map(named.map(({ id, url }) => [id, url]));
+}
+
+/** With their URLs, as far as they fit then: the journal is asked for those that the store doesn't know. */
+async function withUrls(
+  store: FailedSources,
+  found: readonly FailedDelivery[],
+  filter: RetryFilter,
+): Promise<Failed[]> {
+  const urls = new Map<string, string>();
+  const unknown = found.filter(({ url }) => url === null).map(({ record }) => record.transaction);
+  for (const transaction of new Set(unknown)) {
+    for (const [id, url] of await urlsOf(store, transaction)) urls.set(id, url);
+    // The embedded store answers at once: whoever serves has its turn in between.
+    await turn();
+  }
+  return found
+    .map(({ record, url }) => ({ record, url: url ?? urls.get(record.id) ?? '' }))
+    .filter((each) => fitsFailed(each, filter));
+}
+
+/** A page of those that fit, behind a place (null: the first), in the store's order, and where the next one begins. */
+export async function failedPage(
+  store: FailedSources,
+  filter: RetryFilter,
+  after: string | null,
+  limit: number,
+): Promise<{ failed: Failed[]; next: string | null }> {
+  const { found, next }: FailedPage = await store.journal.failedDeliveries(filter, after, limit);
+  return { failed: await withUrls(store, found, filter), next };
+}
+
+/** All that fit, page by page; in a page those of a transaction are in the order of its events. */
+export async function* fitting(store: FailedSources, filter: RetryFilter): AsyncGenerator<Failed[]> {
+  for (let after: string | null = null; ; ) {
+    const { failed, next } = await failedPage(store, filter, after, PAGE);
+    if (failed.length > 0) yield failed.sort(({ record: a }, { record: b }) => (a.id < b.id ? -1 : 1));
+    if (next === null) return;
+    after = next;
+    await turn();
+  }
+}
