@@ -75,6 +75,8 @@ export interface TransactionPage {
   rows: TransactionRow[];
   /** How far back was looked; null where it was to the beginning. */
   lookedBackTo: string | null;
+  /** How many batches on the way can't be read. */
+  unreadable: number;
   /** What the next page comes after, as this answer gives it; null after the last one. */
   after: string | null;
 }

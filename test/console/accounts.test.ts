@@ -68,7 +68,9 @@ async function all(
       assert.is(at(page, 'lookedBackTo'), null);
       return { rows, pages };
     }
-    assert.ok(Date.parse(text(page, 'lookedBackTo')));
+    // What has an index isn't looked for.
+    if (/status=(dead|rejected)/.test(path)) assert.is(at(page, 'lookedBackTo'), null);
+    else assert.ok(Date.parse(text(page, 'lookedBackTo')));
     place = `&${cursor}=${encodeURIComponent(String(next))}`;
   }
 }
@@ -297,8 +299,10 @@ test('deliveries are listed by status, account and URL, the newest first, each o
       assert.is(text(row, 'accountName'), 'Loja Azul');
       assert.is(list(row, 'attempts').length, attempts);
     }
-    const { rows: byUrl } = await all(eva, `${path}&url=${encodeURIComponent(receiver.url(name))}`, 'after');
-    assert.equal(byUrl, own);
+    const toUrl = `${path}&url=${encodeURIComponent(receiver.url(name))}`;
+    const byId = (a: Json, b: Json): number => (text(a, 'id') < text(b, 'id') ? -1 : 1);
+    for (const by of [toUrl, `${toUrl}&status=${status}`])
+      assert.equal((await all(eva, by, 'after')).rows.sort(byId), own.toSorted(byId));
   }
   const other = await merchant(server);
   assert.equal((await all(eva, `/deliveries?account=${other.accountId}`, 'after')).rows, []);

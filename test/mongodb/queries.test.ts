@@ -96,7 +96,9 @@ async function traffic(server: Server, receiver: Receiver): Promise<void> {
 
 /** The commands of ops beside the server. */
 async function commands(server: Server): Promise<void> {
-  for (const args of [['account', 'list'], ['attention'], ['verify', '--heads']]) await cliJson(server, args);
+  const all = [['account', 'list'], ['attention'], ['verify', '--heads']];
+  const failed = [['list'], ['list', '--account', 'acc_1'], ['retry', '--url', 'http://127.0.0.1:9/']];
+  for (const args of [...all, ...failed.map((some) => ['deliveries', ...some])]) await cliJson(server, args);
 }
 
 function askedOf(entry: Document): Asked {

@@ -19,7 +19,8 @@ import { accountDocument, accountOf } from './account/document.ts';
 import { listAccounts } from './account/list.ts';
 import { statementPage } from './account/statement.ts';
 import { ACT_ENDPOINTS, type ActLine, answerAct, answerRun } from './acts/endpoints.ts';
-import { DELIVERY_STATUSES, type DeliveryWish, listDeliveries } from './deliveries.ts';
+import { DELIVERY_STATUSES, type DeliveryWish, listDeliveries } from './deliveries/list.ts';
+import { urlList } from './deliveries/urls.ts';
 import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
 import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
@@ -32,7 +33,6 @@ import type { Reference } from './reference.ts';
 import type { Entrant, SignIn } from './sign-in.ts';
 import { type StaticFiles, serveStatic } from './static.ts';
 import { sentPayload, transactionDocument } from './transaction.ts';
-import { urlList } from './urls.ts';
 
 const API = '/console/api';
 const MOST_BODY_BYTES = 64 * 1024;

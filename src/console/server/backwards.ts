@@ -4,7 +4,7 @@
  */
 import type { Batch } from '../../engine/journal.ts';
 import type { NewestPage } from '../../engine/store/log.ts';
-import type { StoreReads } from '../../engine/store.ts';
+import { type StoreReads, StoreUnavailable } from '../../engine/store.ts';
 import { turn } from '../../waiting.ts';
 import { ConsoleError } from './errors.ts';
 
@@ -27,6 +27,8 @@ export interface Taker {
 export interface Walked {
   /** How far back was looked; null where it was to the beginning. */
   lookedBackTo: string | null;
+  /** How many batches on the way can't be read. */
+  unreadable: number;
   /** The cursor of the next page, as a text; null after the last one. */
   next: string | null;
 }
@@ -40,6 +42,12 @@ const PLACE = /^[\x20-\x7e]{1,200}$/;
 const LONGEST_ID = 100;
 /** Behind all entries that a batch can have. */
 const BEHIND_ALL = 999_999_999;
+
+/** A place in a parameter of the query. @throws ConsoleError */
+export function placeIn(name: string, text: string): string {
+  if (PLACE.test(text)) return text;
+  throw new ConsoleError('INVALID_REQUEST', `${name} must be what the page before gave.`);
+}
 
 /** The cursor in a parameter of the query. @throws ConsoleError */
 export function cursorIn(name: string, text: string | null): Cursor {
@@ -61,15 +69,35 @@ export function seqIn(place: string): number {
   throw new ConsoleError('INVALID_REQUEST', 'The place is none of this list.');
 }
 
+/** The batches of these numbers that can be read: where one can't, each is read by itself. */
+async function readable(
+  journal: StoreReads['journal'],
+  account: string,
+  seqs: readonly number[],
+): Promise<{ batches: Batch[]; unreadable: number }> {
+  try {
+    return { batches: await journal.batches(account, seqs), unreadable: 0 };
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    if (seqs.length === 1) return { batches: [], unreadable: 1 };
+    const each = await Promise.all(seqs.map((seq) => readable(journal, account, [seq])));
+    return {
+      batches: each.flatMap(({ batches }) => batches),
+      unreadable: each.reduce((sum, { unreadable }) => sum + unreadable, 0),
+    };
+  }
+}
+
 /** An account's journal from a batch on backwards. */
 async function newestOf({ journal }: StoreReads, account: string, from: string | null): Promise<NewestPage> {
-  if (account.length > LONGEST_ID) return { batches: [], next: null };
+  if (account.length > LONGEST_ID) return { batches: [], unreadable: 0, next: null };
   const last = from === null ? (await journal.head(account)).seq : seqIn(from);
   const first = Math.max(1, last - TOGETHER + 1);
   const seqs = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
-  const batches = (await journal.batches(account, seqs)).reverse();
+  const { batches, unreadable } = await readable(journal, account, seqs);
   return {
-    batches: batches.map((batch) => ({ place: String(batch.seq), batch })),
+    batches: batches.reverse().map((batch) => ({ place: String(batch.seq), batch })),
+    unreadable,
     next: first > 1 ? String(first - 1) : null,
   };
 }
@@ -84,24 +112,26 @@ export async function walkBack(
   const endsAt = performance.now() + MOST_MS;
   let cursor = from;
   let lookedBackTo: string | null = null;
+  let unreadable = 0;
   for (let count = 0; ; ) {
     const read =
       account === null
         ? await reads.journal.newest(cursor.place, TOGETHER)
         : await newestOf(reads, account, cursor.place);
+    unreadable += read.unreadable;
     await taker.prepare?.(read.batches.map(({ batch }) => batch));
     for (const { place, batch } of read.batches) {
       const before =
         place === cursor.place || cursor.place === null ? cursor.index : Number.POSITIVE_INFINITY;
       const index = await taker.take(batch, before);
       lookedBackTo = batch.at;
-      if (index !== null) return { lookedBackTo, next: cursorText(place, index) };
+      if (index !== null) return { lookedBackTo, unreadable, next: cursorText(place, index) };
     }
-    if (read.next === null) return { lookedBackTo: null, next: null };
+    if (read.next === null) return { lookedBackTo: null, unreadable, next: null };
     cursor = { place: read.next, index: Number.POSITIVE_INFINITY };
     count += TOGETHER;
     if (count >= MOST_BATCHES || performance.now() > endsAt)
-      return { lookedBackTo, next: cursorText(read.next, BEHIND_ALL) };
+      return { lookedBackTo, unreadable, next: cursorText(read.next, BEHIND_ALL) };
     await turn();
   }
 }

@@ -73,11 +73,11 @@ class Page implements Taker {
 /** A page of transactions. @throws ConsoleError */
 export async function listTransactions(reads: StoreReads, wish: ListWish): Promise<TransactionPage> {
   const page = new Page(reads, wish);
-  const { lookedBackTo, next } = await walkBack(reads, wish.account, cursorIn('after', wish.after), page);
+  const { next, ...walked } = await walkBack(reads, wish.account, cursorIn('after', wish.after), page);
   const names = await accountNames(
     reads,
     page.records.map(({ account }) => account),
   );
   const rows = page.records.map((record) => mask(rowOf(record, names)));
-  return { rows, lookedBackTo, after: next };
+  return { rows, ...walked, after: next };
 }

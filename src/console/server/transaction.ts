@@ -11,7 +11,7 @@ import type { DeliveryRecord } from '../../engine/store/deliveries.ts';
 import type { JournalReads, StoreReads } from '../../engine/store.ts';
 import { turn } from '../../waiting.ts';
 import type { Delivery, Entry, Posting, SentPayload, TransactionDocument } from '../shapes.ts';
-import { deliveriesIn } from './deliveries.ts';
+import { deliveriesIn } from './deliveries/entries.ts';
 import { ConsoleError, noTransaction } from './errors.ts';
 import { mask } from './masking.ts';
 

@@ -83,6 +83,8 @@ export interface StatementPage {
   rows: StatementRow[];
   /** How far back was looked; null where it was to the beginning. */
   lookedBackTo: string | null;
+  /** How many batches on the way can't be read. */
+  unreadable: number;
   /** The next, older page's; null after the last one. */
   before: string | null;
 }

@@ -38,11 +38,16 @@ export interface DeliveryRow extends Delivery {
   createdAt: string;
 }
 
-/** `GET /console/api/deliveries?status&account&url&after&limit`, those of the newest events first. */
+/**
+ * `GET /console/api/deliveries?status&account&url&after&limit`, those of the newest events first; dead and rejected ones
+ * are all found, the newest failure first, or on MongoDB by account.
+ */
 export interface DeliveryPage {
   rows: DeliveryRow[];
   /** How far back was looked; null where it was to the beginning. */
   lookedBackTo: string | null;
+  /** What lay on the way and can't be read: batches, or deliveries of which the journal can't be read. */
+  unreadable: number;
   /** What the next page comes after; null after the last one. */
   after: string | null;
 }

@@ -91,4 +91,6 @@ export interface JournalRow {
 /** `GET /console/api/journal?limit`: the newest entries of all accounts, the newest first. */
 export interface NewestEntries {
   rows: JournalRow[];
+  /** How many batches between them can't be read. */
+  unreadable: number;
 }

@@ -101,6 +101,7 @@ export const en: Words = {
   lookedBack: 'Looked back to {time}.',
   more: 'Show more',
   goOn: 'Look further back',
+  unreadable: "Not shown, since it can't be read: {n}.",
   column: {
     status: 'State',
     amount: 'Amount',

@@ -99,6 +99,7 @@ export const pt = {
   lookedBack: 'Procurado até {time}.',
   more: 'Mostrar mais',
   goOn: 'Continuar procurando',
+  unreadable: 'Não mostrado, pois não pode ser lido: {n}.',
   column: {
     status: 'Estado',
     amount: 'Valor',

@@ -20,6 +20,8 @@ export interface PlacedBatch {
 
 export interface NewestPage {
   batches: PlacedBatch[];
+  /** How many batches between them can't be read. */
+  unreadable: number;
   /** The place to go on from; null at the beginning of all. */
   next: string | null;
 }

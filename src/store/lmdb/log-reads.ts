@@ -1,5 +1,5 @@
 /** The log of the embedded store, read once for all accounts. */
-import { sha256 } from '../../engine/journal.ts';
+import { type Batch, sha256 } from '../../engine/journal.ts';
 import type { LoggedBatch, LogPage, LogReads, NewestPage } from '../../engine/store/log.ts';
 import { textOf } from '../../errors.ts';
 import type { Environment } from './environment.ts';
@@ -27,6 +27,15 @@ function add({ batches, unreadable }: LogPage, number: number, value: string, pl
   } catch (error) {
     unreadable.push({ number, fault: textOf(error) });
     return 0;
+  }
+}
+
+/** Null where it can't be read. */
+function readable(value: string): Batch | null {
+  try {
+    return parseBatch(value);
+  } catch {
+    return null;
   }
 }
 
@@ -66,7 +75,7 @@ export class LmdbLogReads implements LogReads {
 
   /** Batches from a row on backwards, that one first. */
   newest(from: string | null, limit: number): NewestPage {
-    const page: NewestPage = { batches: [], next: null };
+    const page: NewestPage = { batches: [], unreadable: 0, next: null };
     if (from !== null && !/^\d{1,15}$/.test(from)) return page;
     let rows = 0;
     // Behind the mark there may be rows whose projections aren't there yet.
@@ -75,7 +84,10 @@ export class LmdbLogReads implements LogReads {
       if (rows === MOST_ROWS || page.batches.length === limit) return { ...page, next: String(number) };
       rows += 1;
       const value = batchText(text);
-      if (value !== null) page.batches.push({ place: String(number), batch: parseBatch(value) });
+      if (value === null) continue;
+      const batch = readable(value);
+      if (batch === null) page.unreadable += 1;
+      else page.batches.push({ place: String(number), batch });
     }
     return page;
   }

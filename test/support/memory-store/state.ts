@@ -182,7 +182,7 @@ export class MemoryState {
     const before = placed
       .filter(({ place }) => from === null || place <= from)
       .sort((a, b) => (a.place < b.place ? 1 : -1));
-    return { batches: before.slice(0, limit), next: before[limit]?.place ?? null };
+    return { batches: before.slice(0, limit), unreadable: 0, next: before[limit]?.place ?? null };
   }
 
   accountIds(after: string, limit: number): string[] {

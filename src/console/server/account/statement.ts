@@ -113,6 +113,6 @@ export async function statementPage(reads: StoreReads, wish: StatementWish): Pro
   const cursor = time === null ? cursorIn('before', before) : await cursorAt(reads, account, time);
   const page = new Page(wish);
   const balances = await balancesAt(reads, account, cursor);
-  const { lookedBackTo, next } = await walkBack(reads, account, cursor, page);
-  return { balances, rows: await withReferences(reads, account, page.rows), lookedBackTo, before: next };
+  const { next, ...walked } = await walkBack(reads, account, cursor, page);
+  return { balances, rows: await withReferences(reads, account, page.rows), ...walked, before: next };
 }

@@ -42,10 +42,12 @@ function rowsOf({ account, seq, entries }: Batch, most: number): Row[] {
 /** At most so many entries; no more batches than that are read. */
 export async function newestEntries(reads: StoreReads, limit: number): Promise<NewestEntries> {
   const rows: Row[] = [];
+  let unreadable = 0;
   let from: string | null = null;
   for (const batches of [Math.min(FIRST_BATCHES, limit), limit - FIRST_BATCHES]) {
     if (batches <= 0 || rows.length >= limit) break;
     const page: NewestPage = await reads.journal.newest(from, batches);
+    unreadable += page.unreadable;
     for (const { batch } of page.batches) rows.push(...rowsOf(batch, limit - rows.length));
     if (page.next === null) break;
     from = page.next;
@@ -58,6 +60,7 @@ export async function newestEntries(reads: StoreReads, limit: number): Promise<N
     amountsOf(reads, rows),
   ]);
   return {
+    unreadable,
     rows: rows.map((row) => ({
       ...row,
       accountName: names.get(row.account) ?? '',

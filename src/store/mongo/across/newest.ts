@@ -101,7 +101,7 @@ export async function newestBatches(
 ): Promise<NewestPage> {
   const start = from === null ? null : spotIn(from);
   if (start !== null && !(Number.isSafeInteger(start.at) && Number.isSafeInteger(start.seq)))
-    return { batches: [], next: null };
+    return { batches: [], unreadable: 0, next: null };
   const all = await heads(reads);
   const isAfter = (spot: Spot): boolean => start === null || compare(start, spot) <= 0;
   const newer = all.filter((spot) => !isAfter(spot)).map(({ account }) => account);
@@ -111,11 +111,19 @@ export async function newestBatches(
   const $or = shown.map(({ account, seq }) => ({ account, seq }));
   const found = $or.length === 0 ? [] : await reads.find<JournalDocument>('journal', { $or });
   const documents = new Map(found.map((document) => [placeOf(spotOf(document)), document]));
+  let unreadable = 0;
   const batches = shown.flatMap((spot) => {
     const place = placeOf(spot);
     const document = documents.get(place);
-    return document === undefined ? [] : [{ place, batch: batchFromDocument(document) }];
+    if (document === undefined) return [];
+    try {
+      return [{ place, batch: batchFromDocument(document) }];
+    } catch {
+      // One that can't be read keeps none of the others from being seen.
+      unreadable += 1;
+      return [];
+    }
   });
   const next = spots[limit];
-  return { batches, next: next === undefined ? null : placeOf(next) };
+  return { batches, unreadable, next: next === undefined ? null : placeOf(next) };
 }

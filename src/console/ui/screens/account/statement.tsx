@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { AccountDocument, StatementPage, StatementRow } from '../../../shapes/account.ts';
 import { useArrived, Waiting } from '../../parts/arrivals.tsx';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
-import { End } from '../../parts/end.tsx';
+import { End, unreadableIn } from '../../parts/end.tsx';
 import { Money, Movement } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -175,7 +175,14 @@ export function Statement({
       ) : (
         <Table list={path + query} rows={rows} isOfDoor={door !== ''} />
       )}
-      {last === undefined ? null : <End lookedBackTo={last.lookedBackTo} next={last.before} load={load} />}
+      {last === undefined ? null : (
+        <End
+          lookedBackTo={last.lookedBackTo}
+          unreadable={unreadableIn(pages)}
+          next={last.before}
+          load={load}
+        />
+      )}
     </Panel>
   );
 }

@@ -2,6 +2,7 @@
 import type { JournalRow } from '../../../shapes/now.ts';
 import { newestEntries } from '../../api.ts';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
+import { Unreadable } from '../../parts/end.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -77,6 +78,7 @@ export function Feed() {
         </>
       }
     >
+      <Unreadable count={reading.value?.unreadable ?? 0} />
       {reading.value !== null && rows.length === 0 ? (
         <p class="empty">{words.journalEmpty}</p>
       ) : (

@@ -1,11 +1,16 @@
-/** Lists of deliveries, those of the newest events first: the entries that named them, and how far each has come. */
-import type { Batch, Entry as JournalEntry } from '../../engine/journal.ts';
-import type { DeliveryRecord, DeliveryStatus } from '../../engine/store/deliveries.ts';
-import type { StoreReads } from '../../engine/store.ts';
-import type { DeliveryPage, DeliveryRow } from '../shapes/deliveries.ts';
-import type { Delivery } from '../shapes.ts';
-import { accountNames } from './account/list.ts';
-import { cursorIn, type Taker, walkBack } from './backwards.ts';
+/**
+ * Lists of deliveries, those of the newest events first: the entries that named them, and how far each has come. Those
+ * that have failed are read by their index.
+ */
+import type { Batch } from '../../../engine/journal.ts';
+import type { DeliveryRecord, DeliveryStatus } from '../../../engine/store/deliveries.ts';
+import type { StoreReads } from '../../../engine/store.ts';
+import type { DeliveryPage } from '../../shapes/deliveries.ts';
+import type { Delivery } from '../../shapes.ts';
+import { accountNames } from '../account/list.ts';
+import { cursorIn, type Taker, type Walked, walkBack } from '../backwards.ts';
+import { deliveriesIn } from './entries.ts';
+import { listFailed, type Row } from './failed.ts';
 
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = [
   ...(['pending', 'retrying', 'delivered', 'dead', 'rejected'] as const),
@@ -20,23 +25,6 @@ export interface DeliveryWish {
   limit: number;
 }
 
-/** The deliveries that an entry names, as far as each has come; one without a record was not attempted yet. */
-export function deliveriesIn(
-  { events }: JournalEntry,
-  progress: ReadonlyMap<string, DeliveryRecord>,
-): Delivery[] {
-  return events.flatMap((event) =>
-    event.deliveries.map(({ id, url }) => {
-      const record = progress.get(id);
-      return {
-        ...{ id, url, event: event.name, eventId: event.id, status: record?.status ?? 'pending' },
-        nextAttemptAt: record?.nextAttemptAt ?? null,
-        attempts: record?.attempts ?? [],
-      };
-    }),
-  );
-}
-
 /** Transactions of which a batch's entries name deliveries. */
 function toldOf({ entries }: Batch): string[] {
   return entries.flatMap(({ transaction, events }) =>
@@ -44,8 +32,12 @@ function toldOf({ entries }: Batch): string[] {
   );
 }
 
+interface Listed extends Walked {
+  rows: Row[];
+}
+
 class Page implements Taker {
-  readonly rows: Omit<DeliveryRow, 'accountName'>[] = [];
+  readonly rows: Row[] = [];
   readonly #reads: StoreReads;
   readonly #wish: DeliveryWish;
   #progress: ReadonlyMap<string, DeliveryRecord> = new Map();
@@ -82,14 +74,32 @@ class Page implements Taker {
   }
 }
 
+/** A page of dead or rejected ones, which lie in an index of their own. @throws ConsoleError */
+async function failed(
+  reads: StoreReads,
+  status: 'dead' | 'rejected',
+  { account, url, after, limit }: DeliveryWish,
+): Promise<Listed> {
+  const filter = { status, ...(account === null ? {} : { account }), ...(url === null ? {} : { url }) };
+  return { lookedBackTo: null, ...(await listFailed(reads, filter, after, limit)) };
+}
+
+/** A page of any, from the journal backwards. @throws ConsoleError */
+async function newest(reads: StoreReads, wish: DeliveryWish): Promise<Listed> {
+  const page = new Page(reads, wish);
+  const walked = await walkBack(reads, wish.account, cursorIn('after', wish.after), page);
+  return { rows: page.rows, ...walked };
+}
+
 /** A page of deliveries. @throws ConsoleError */
 export async function listDeliveries(reads: StoreReads, wish: DeliveryWish): Promise<DeliveryPage> {
-  const page = new Page(reads, wish);
-  const { lookedBackTo, next } = await walkBack(reads, wish.account, cursorIn('after', wish.after), page);
+  const { status } = wish;
+  const hasIndex = status === 'dead' || status === 'rejected';
+  const { next, ...page } = await (hasIndex ? failed(reads, status, wish) : newest(reads, wish));
   const names = await accountNames(
     reads,
     page.rows.map(({ account }) => account),
   );
   const rows = page.rows.map((row) => ({ ...row, accountName: names.get(row.account) ?? '' }));
-  return { rows, lookedBackTo, after: next };
+  return { ...page, rows, after: next };
 }

@@ -1,7 +1,7 @@
 /** How URLs do: what this process's last attempts came to, which the engine's thread keeps in memory. */
-import type { StoreReads } from '../../engine/store.ts';
-import type { SeenUrls } from '../protocol.ts';
-import type { UrlList } from '../shapes/deliveries.ts';
+import type { StoreReads } from '../../../engine/store.ts';
+import type { SeenUrls } from '../../protocol.ts';
+import type { UrlList } from '../../shapes/deliveries.ts';
 
 /** The URLs that accounts still have, the worst first. `shared`: other processes attempt deliveries of this store, too. */
 export async function urlList(

@@ -1,0 +1,69 @@
+/** Lists of dead and rejected deliveries, by their index: in the store's order, however long ago they failed. */
+import { takenBy } from '../../../engine/history.ts';
+import type { DeliveryRecord, FailedFilter } from '../../../engine/store/deliveries.ts';
+import { type StoreReads, StoreUnavailable } from '../../../engine/store.ts';
+import { type Failed, failedPage } from '../../../ops/failed.ts';
+import { turn } from '../../../waiting.ts';
+import type { DeliveryRow } from '../../shapes/deliveries.ts';
+import { placeIn } from '../backwards.ts';
+import { deliveriesIn } from './entries.ts';
+
+/** A row before it is known how its account is called. */
+export type Row = Omit<DeliveryRow, 'accountName'>;
+
+export interface FailedList {
+  rows: Row[];
+  /** How many more there are of which the journal can't be read. */
+  unreadable: number;
+  /** Null after the last page. */
+  next: string | null;
+}
+
+/** So long a page looks for those that fit, in steps that are bounded themselves. */
+const MOST_MS = 50;
+
+/** A transaction's deliveries among these; null where its journal can't be read. */
+async function rowsOf(
+  { journal }: StoreReads,
+  transaction: string,
+  wanted: ReadonlyMap<string, DeliveryRecord>,
+): Promise<Row[] | null> {
+  try {
+    const record = await journal.transaction(transaction);
+    if (record === null) return null;
+    const { account, type } = record;
+    return (await takenBy(journal, record)).flatMap(({ entry }) =>
+      deliveriesIn(entry, wanted)
+        .filter(({ id }) => wanted.has(id))
+        .map((each) => ({ ...each, account, transaction, type, createdAt: entry.at })),
+    );
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    // One that can't be read keeps none of the others from being shown.
+    return null;
+  }
+}
+
+/** A page of those that fit, behind the one before. @throws ConsoleError */
+export async function listFailed(
+  reads: StoreReads,
+  filter: FailedFilter,
+  after: string | null,
+  limit: number,
+): Promise<FailedList> {
+  const endsAt = performance.now() + MOST_MS;
+  const found: Failed[] = [];
+  let next = after === null ? null : placeIn('after', after);
+  do {
+    const page = await failedPage(reads, filter, next, limit - found.length);
+    found.push(...page.failed);
+    next = page.next;
+    await turn();
+  } while (next !== null && found.length < limit && performance.now() < endsAt);
+  const wanted = new Map(found.map(({ record }) => [record.id, record]));
+  const transactions = [...new Set(found.map(({ record }) => record.transaction))];
+  const rows = await Promise.all(transactions.map((id) => rowsOf(reads, id, wanted)));
+  const byId = new Map(rows.flatMap((own) => own ?? []).map((row) => [row.id, row]));
+  const shown = found.flatMap(({ record: { id } }) => byId.get(id) ?? []);
+  return { rows: shown, unreadable: found.length - shown.length, next };
+}
