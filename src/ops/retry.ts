@@ -42,11 +42,12 @@ export async function revive(
   now: number,
 ): Promise<void> {
   const records = failed.map(({ record }) => record);
-  const settlements = records.flatMap((record): Settlement[] => {
+  const settlements = failed.flatMap(({ record, url }): Settlement[] => {
     const next = revived(record, now);
     if (next === null) return [];
     const { id, account, transaction } = record;
-    const item = { kind: 'delivery' as const, at: now, account, transaction, delivery: id, tries: 0 };
+    const named = { account, transaction, delivery: id, ...(url === '' ? {} : { url }) };
+    const item = { kind: 'delivery' as const, at: now, ...named, tries: 0 };
     return [{ claim: null, next: item, record: next }];
   });
   // What is rejected again from now on is counted anew.

@@ -8,6 +8,7 @@
  */
 
 import { countedTogether } from '../../../engine/attention/counted.ts';
+import { type DeliveryRecord, hasFailed } from '../../../engine/store/deliveries.ts';
 import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../../engine/store/due.ts';
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import type { Environment } from '../environment.ts';
@@ -28,11 +29,20 @@ interface Settling {
   facts: Fact[];
 }
 
+/** A delivery's progress. What fails is found by its URL, which the claim mostly knows. */
+function progressOf(record: DeliveryRecord, thing: Thing | null): Fact {
+  const due = thing?.due;
+  const url = due?.kind === 'delivery' && due.delivery === record.id ? due.url : undefined;
+  return url !== undefined && hasFailed(record)
+    ? { kind: 'delivery', record, url }
+    : { kind: 'delivery', record };
+}
+
 function factsOf(settlement: Settlement, thing: Thing | null, made: number): Fact[] {
   const { next, record, attention } = settlement;
   const facts: Fact[] = [];
   if (thing?.due.kind === 'bank') facts.push({ kind: 'ended', at: thing.due.at, id: thing.id });
-  if (record !== undefined) facts.push({ kind: 'delivery', record });
+  if (record !== undefined) facts.push(progressOf(record, thing));
   if (next !== null && isTold(settlement)) facts.push({ kind: 'due', due: next, made });
   if (attention !== undefined) facts.push({ kind: 'noted', item: attention, anew: true });
   return facts;

@@ -13,8 +13,8 @@ export type KeptItem = Pick<AttentionItem, 'kind' | 'id' | 'what' | 'next' | 'si
 
 /** What the store was told, outside the journals. */
 export type Fact =
-  /** A delivery's progress. */
-  | { kind: 'delivery'; record: DeliveryRecord }
+  /** A delivery's progress; `url`: where one that has failed was to go, if that was at hand. */
+  | { kind: 'delivery'; record: DeliveryRecord; url?: string }
   /** Due from now on; `made` is the clock by which it was reckoned, ms. */
   | { kind: 'due'; due: Due; made: number }
   /** An order to the bank, due at a time (ms) under an id, was carried out. */

@@ -116,9 +116,9 @@ export function applyAgain(projections: Projections, batch: Projected, isDue: bo
   if (isDue) makeDue(projections, batch, Number.NEGATIVE_INFINITY);
 }
 
-function putDelivery({ deliveries, failed }: Projections, record: DeliveryRecord): void {
+function putDelivery({ deliveries, failed }: Projections, record: DeliveryRecord, url?: string): void {
   const known = deliveries.get(record.transaction) ?? [];
-  failed.moved(known.find(({ id }) => id === record.id) ?? null, record);
+  failed.moved(known.find(({ id }) => id === record.id) ?? null, record, url);
   const others = known.filter(({ id }) => id !== record.id);
   const sorted = [...others, record].sort((a, b) => (a.id < b.id ? -1 : 1));
   deliveries.put(record.transaction, sorted);
@@ -135,7 +135,7 @@ function putAccount({ accounts, clients }: Projections, account: Account): void 
 export function applyFact(projections: Projections, fact: Fact, number: number, index: number): void {
   switch (fact.kind) {
     case 'delivery':
-      putDelivery(projections, fact.record);
+      putDelivery(projections, fact.record, fact.url);
       break;
     case 'due':
       projections.schedule.add(dueId(number, index), fact.due, fact.made);

@@ -55,12 +55,12 @@ export class FailedDeliveries {
     this.#log = log;
   }
 
-  /** A delivery has come from one state (null: none) to another. */
-  moved(before: DeliveryRecord | null, after: DeliveryRecord): void {
+  /** A delivery has come from one state (null: none) to another; without a URL the journal is asked for it. */
+  moved(before: DeliveryRecord | null, after: DeliveryRecord, url = ''): void {
     if (before !== null && hasFailed(before)) for (const key of keysOf(before)) this.#rows.remove(key);
     if (!hasFailed(after)) return;
     const { id, account, transaction, status } = after;
-    const row = { id, account, transaction, status, url: this.#urlOf(after) };
+    const row = { id, account, transaction, status, url: url === '' ? this.#urlOf(after) : url };
     for (const key of keysOf(after)) this.#rows.put(key, row);
   }
 
