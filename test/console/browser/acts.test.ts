@@ -5,6 +5,7 @@ import { merchant } from '../../support/client.ts';
 import { charge, told, transfer } from '../../support/flows.ts';
 import { at, type Json, list, text, whole } from '../../support/json.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { until } from '../../support/wait.ts';
 import { origin, visitor } from '../visitor.ts';
 import { check, LOOKS } from './looks.ts';
 import { browserSuite, forgive, type Stage } from './stage.ts';
@@ -280,6 +281,61 @@ browserSuite("a browser's acts", (test) => {
     await page.locator('dialog.act .outcome', { hasText: 'It is over' }).waitFor();
     await check(watched, 'act run over a URL');
     await page.keyboard.press('Escape');
+    await page.locator('.deliveries .empty').waitFor();
+    await watched.close();
+  });
+
+  test('of 200 dead deliveries all are sent again: a run stops itself, and one that is taken is the end', async (stage) => {
+    const many = 200;
+    const receiver = await startReceiver();
+    receivers.push(receiver);
+    let isUp = false;
+    receiver.answer('/fora', () => ({ status: isUp ? 200 : 503 }));
+    const url = receiver.url('/fora');
+    const own = await merchant(stage.server, ['--name', 'Mercearia Fora', '--webhook-url', url]);
+    for (let nth = 0; nth < many; nth++) await charge(own, 2_050);
+    const eva = await visitor(stage.server);
+    const dead = async (): Promise<number> => {
+      let count = 0;
+      for (let after = ''; ; ) {
+        const filter = `account=${own.accountId}&status=dead&limit=100${after}`;
+        const { body } = await eva.get(`/deliveries?${filter}`);
+        count += list(body, 'rows').length;
+        if (at(body, 'after') === null) return count;
+        after = `&after=${encodeURIComponent(text(body, 'after'))}`;
+      }
+    };
+    await until(async () => (await dead()) === many, 60_000, 'all are dead');
+    const watched = await stage.enter('/');
+    const { page } = watched;
+    const card = page.locator('.cause', { hasText: url });
+    await card.getByText(String(many)).first().waitFor();
+    const ask = async () => {
+      await card.getByRole('button', { name: 'Send all again' }).click();
+      await opened(page);
+      await page.keyboard.type('the shop was down');
+      await page.keyboard.press('Enter');
+    };
+    await ask();
+    await page.locator('dialog.act .outcome', { hasText: 'answered 503' }).waitFor();
+    const before = receiver.at('/fora').length;
+    await page.getByRole('button', { name: 'Send the rest' }).click();
+    await page.locator('dialog.act .outcome', { hasText: 'stopped by itself' }).waitFor();
+    const tried = receiver.at('/fora').length - before;
+    assert.ok(tried >= 5 && tried < many, `${tried} requests`);
+    await page.getByRole('button', { name: 'Done', exact: true }).click();
+    await closed(page);
+    // What the run began goes on by itself: it dies again, or is delivered.
+    await until(async () => (await dead()) === many, 60_000, 'all are dead again');
+    isUp = true;
+    await ask();
+    await page.locator('dialog.act .outcome', { hasText: 'answered 200' }).waitFor();
+    await page.getByRole('button', { name: 'Send the rest' }).click();
+    await page.locator('dialog.act .outcome', { hasText: 'It is over' }).waitFor({ timeout: 60_000 });
+    assert.is(await dead(), 0);
+    await page.keyboard.press('Escape');
+    await card.waitFor({ state: 'detached' });
+    await page.goto(`${origin(stage.server)}/deliveries?account=${own.accountId}&status=dead`);
     await page.locator('.deliveries .empty').waitFor();
     await watched.close();
   });
