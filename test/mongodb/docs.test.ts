@@ -276,6 +276,11 @@ test('a server works', async () => {
   await begin();
   await db.command({ profile: 0 });
   await look();
+  await until(
+    async () => (await db.collection('processes').countDocuments()) === 1,
+    TAKEN_OVER_MS,
+    'the end of what commands left',
+  );
   await server.kill();
 });
 

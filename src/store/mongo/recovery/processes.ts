@@ -17,6 +17,10 @@ export interface ProcessDocument extends Plain {
   projected: number;
 }
 
+/** By so much more than is needed to be silent, whoever leaves says that it beat before: clocks are never quite the same. */
+const LEFT_MS = 1_000;
+/** A silent process stays listed for so long: who reads what comes of all processes hears of one that came and went. */
+const LISTED_MS = 3_000;
 /** Silent processes that are looked after at a heartbeat. */
 const MOST_SILENT = 100;
 
@@ -84,10 +88,9 @@ export class MongoProcesses {
   /** Falls silent at once, so that others finish what is left without waiting. */
   async leave(): Promise<void> {
     if (!this.#wasHeard) return;
-    await this.#write(
-      { $set: { beatAt: new Date(0) }, $max: { projected: this.#options.projected() } },
-      false,
-    );
+    const { now, silentAfterMs, projected } = this.#options;
+    const beatAt = new Date(now() - silentAfterMs - LEFT_MS);
+    await this.#write({ $set: { beatAt }, $max: { projected: projected() } }, false);
   }
 
   /** The processes that were silent at the last heartbeat. */
@@ -101,8 +104,10 @@ export class MongoProcesses {
     await this.#options.connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
   }
 
-  /** Forgets a process that left nothing; one that came back meanwhile stays. */
+  /** Forgets a process that left nothing, once it was listed for a while; one that came back meanwhile stays. */
   async forget({ _id, beatAt }: ProcessDocument): Promise<void> {
+    const { now, silentAfterMs } = this.#options;
+    if (beatAt.getTime() > now() - silentAfterMs - LEFT_MS - LISTED_MS) return;
     const deletes = [{ q: { _id, beatAt }, limit: 1 }];
     await this.#options.connection.command({ delete: 'processes', deletes, writeConcern: MAJORITY });
   }
