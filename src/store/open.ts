@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import type { Db } from 'mongodb';
+import type { FollowedJournals } from '../engine/store/journals.ts';
 import type { Tail } from '../engine/store/tail.ts';
 import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/store.ts';
 import { codeOf, OperatorError, textOf } from '../errors.ts';
@@ -74,6 +75,7 @@ export interface OpenStore {
 export interface OpenDatabase extends OpenStore {
   /** Reads what all processes write from now on. @throws StoreUnavailable */
   tail(): Tail;
+  journals: FollowedJournals;
 }
 
 /** The folder of a store that is there. @throws OperatorError where there is none: a look must not make one */
@@ -180,6 +182,8 @@ export interface Follower {
   settled<Result>(work: (reads: StoreReads) => Promise<Result>): Promise<Result>;
   /** Reads what is written from now on. @throws StoreUnavailable */
   tail(): Promise<Tail>;
+  /** The accounts' journals, each by itself; null where one log has all of them in order. */
+  journals: FollowedJournals | null;
   /** The next look sees what a rebuild has put in place, too. */
   refresh(): void;
   /** The clock of the store, ms since 1970. */
@@ -199,6 +203,7 @@ async function followFolder(dataDir: string, { incarnation, now }: Opener): Prom
       look: (work) => follower.look(work),
       settled: (work) => follower.settled(work),
       tail: async () => follower.tail(),
+      journals: null,
       refresh: () => follower.refresh(),
       now,
       close: () => follower.close(),
@@ -219,9 +224,9 @@ export async function openFollower(
   if (mongodbUri === null) return followFolder(dataDir, opener);
   const mostConnections = FEW_CONNECTIONS;
   const database = { ...opener, access: 'read' as const, onNotice: () => {}, mostConnections };
-  const { store, now, tail, close } = await openDatabaseStore(mongodbUri, database);
+  const { store, now, tail, journals, close } = await openDatabaseStore(mongodbUri, database);
   const look: Follower['look'] = (work) => work(store);
-  return { look, settled: look, tail: async () => tail(), refresh: () => {}, now, close };
+  return { look, settled: look, tail: async () => tail(), journals, refresh: () => {}, now, close };
 }
 
 /**
@@ -260,6 +265,7 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       ready,
       database: store.db,
       tail: () => store.tail(),
+      journals: store.journals,
       onFlush: () => {},
       close: () => store.close(),
     };

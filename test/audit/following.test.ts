@@ -2,7 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Fault, Following } from '../../src/audit/following.ts';
+import type { Fault } from '../../src/audit/following/judging.ts';
+import { Following } from '../../src/audit/following/log.ts';
 import type { Core } from '../../src/core.ts';
 import { type Batch, contentOf, sha256 } from '../../src/engine/journal.ts';
 import type { LogPage } from '../../src/engine/store/log.ts';

@@ -268,12 +268,13 @@ test('a server works', async () => {
   await db.command({ profile: 2 });
   receiver = await startReceiver();
   const SECRETS_KEY = Buffer.alloc(32, 'of the page ').toString('base64');
-  const env = { MONGODB_URI: database.uri, SECRETS_KEY, SANDBOX_DELAY_MS: '600000' };
+  const env = { MONGODB_URI: database.uri, SECRETS_KEY, SANDBOX_DELAY_MS: '600000', CONSOLE: 'on' };
   server = await startServer({ env });
   await work();
   await server.restart({ WEBHOOK_RETRY_SCALE: '1' });
   await hang();
   await begin();
+  await until(() => db.collection('followed').findOne({}), 15_000, 'the journal was read again');
   await db.command({ profile: 0 });
   await look();
   await until(

@@ -1,6 +1,7 @@
 /** The console's thread: its own reader of the store, and its own server; the engine's thread does the rest. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { elapsed, now } from '../../clock.ts';
+import { type AttentionItem, StoreUnavailable } from '../../engine/store.ts';
 import { codeOf } from '../../errors.ts';
 import { listen, type RunningServer } from '../../server/http.ts';
 import { openLog } from '../../server/log.ts';
@@ -9,6 +10,7 @@ import type { PassMarks } from '../passes.ts';
 import type { ConsoleData, ToConsole } from '../protocol.ts';
 import { createConsole } from './app.ts';
 import { JournalFollower } from './following/journal-follower.ts';
+import { JournalsFollower } from './following/journals-follower.ts';
 import { type Hosts, ownHosts } from './guard.ts';
 import { Line } from './line.ts';
 import { Live } from './live/live.ts';
@@ -39,20 +41,24 @@ const proxy =
       });
 
 const swapMark: PassMarks['swapMark'] = (name, before, text) => line.swapMark(name, before, text);
-/** A database has no order of all batches to go on in: `pixstate verify` reads it. */
+const following = {
+  note: (item: AttentionItem) => line.note(item),
+  swapMark,
+  onFollowed: (at: number) => line.say({ kind: 'followed', at }),
+  onTrouble: (error: unknown) => {
+    // The engine's thread says so of a store that is away.
+    if (!(error instanceof StoreUnavailable))
+      log.warn({ err: error }, 'the journal is read again in a moment');
+  },
+};
+const { journals } = follower;
 const journalFollower =
-  mongodbUri !== null
-    ? null
-    : new JournalFollower({
-        follower,
-        note: (item) => line.note(item),
-        swapMark,
-        onFollowed: (at) => line.say({ kind: 'followed', at }),
-        onTrouble: (error) => log.warn({ err: error }, 'the journal is read again in a moment'),
-      });
+  journals === null
+    ? new JournalFollower({ ...following, follower })
+    : new JournalsFollower({ ...following, follower, journals, incarnation });
 const start = new Now({
   tally: () => line.tally(),
-  following: () => journalFollower?.progress ?? null,
+  following: () => journalFollower.progress,
   shared: mongodbUri !== null,
   now: () => follower.now(),
   elapsed,
@@ -83,7 +89,7 @@ const app = createConsole({
 async function drain(timeoutMs: number): Promise<void> {
   start.close();
   live.close();
-  await Promise.all([server?.drain(timeoutMs), journalFollower?.close()]);
+  await Promise.all([server?.drain(timeoutMs), journalFollower.close()]);
   await follower.close();
   line.say({ kind: 'drained' });
 }

@@ -37,11 +37,11 @@ export interface Counted {
 
 /** What is known of the journal by reading it again, on and on. */
 export interface Following {
-  /** Up to then all adds up. */
-  at: string;
+  /** Up to then all adds up; null: it wasn't read to its end yet. */
+  at: string | null;
   /** False: something is off, and on the list of what needs a person. */
   ok: boolean;
-  /** Rows of the log that are still to be read. */
+  /** Rows of the log, or batches of a database, that are still to be read. */
   lag: number;
 }
 

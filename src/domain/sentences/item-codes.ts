@@ -50,9 +50,19 @@ interface BankCall {
 /**
  * What is off with a committed batch: `content` isn't what its hash says, the batch before is `missing`, or isn't the
  * one that it is chained to (`chain`), or is of a later `time`; an entry's postings don't `sum` to zero, or its
- * `balances` aren't what they give; nothing leads to its `place` in the log.
+ * `balances` aren't what they give; nothing leads to its `place` in the log; it was `changed` after it was read, or is
+ * `gone`.
  */
-export type BatchFault = 'content' | 'missing' | 'chain' | 'time' | 'sum' | 'balances' | 'place';
+export type BatchFault =
+  | 'content'
+  | 'missing'
+  | 'chain'
+  | 'time'
+  | 'sum'
+  | 'balances'
+  | 'place'
+  | 'changed'
+  | 'gone';
 
 /** By code. Amounts are cents, times ISO 8601. Who needs other data for a sentence takes another code. */
 export interface ItemData {

@@ -79,6 +79,7 @@ const INDEXES: Record<string, readonly Index[]> = {
   ],
   accounts: [[{ clientId: 1 }, { name: 'clientId', unique: true }]],
   marks: [],
+  followed: [],
   processes: [],
 };
 

@@ -8,10 +8,12 @@
  * - Opening returns at once. Until the database is there, and whenever it isn't, every method ends in
  *   StoreUnavailable.
  */
+import type { FollowedJournals } from '../../engine/store/journals.ts';
 import type { Tail } from '../../engine/store/tail.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from '../../engine/store.ts';
 import { textOf } from '../../errors.ts';
 import { MongoAccounts, MongoMarks } from './accounts.ts';
+import { MongoJournals } from './across/journals.ts';
 import { MongoTail } from './across/tail.ts';
 import { Appends } from './appends/appends.ts';
 import { Finishing } from './appends/finishing.ts';
@@ -117,6 +119,11 @@ export class MongoStore implements Store {
   tail(): Tail {
     this.#connection.check();
     return new MongoTail(this.#reads, this.now);
+  }
+
+  /** The accounts' journals, for one who reads them again as they grow. */
+  get journals(): FollowedJournals {
+    return new MongoJournals(this.#connection, this.#reads);
   }
 
   async ping(): Promise<void> {

@@ -1,5 +1,5 @@
 /** What a journal that doesn't add up is told to ops as. */
-import type { Fault } from '../../../audit/following.ts';
+import type { Fault } from '../../../audit/following/judging.ts';
 import { itemFor } from '../../../engine/attention/item.ts';
 import type { AttentionItem } from '../../../engine/store.ts';
 

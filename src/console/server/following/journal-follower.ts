@@ -2,11 +2,12 @@
  * Reads the journal again as it grows, on and on, and tells where it doesn't add up. It takes a twentieth of a core at
  * the most, in steps between which requests have their turn, and puts down where it stands now and then.
  */
-import { type FollowedTo, Following } from '../../../audit/following.ts';
+import { type FollowedTo, Following } from '../../../audit/following/log.ts';
 import type { AttentionItem } from '../../../engine/store.ts';
 import type { Follower } from '../../../store/open.ts';
 import { turn } from '../../../waiting.ts';
-import { itemOfFault } from './faults.ts';
+import { Findings } from './findings.ts';
+import { BUSY_MS, Pace } from './pace.ts';
 
 export interface JournalFollowerOptions {
   follower: Pick<Follower, 'look' | 'settled' | 'now'>;
@@ -20,8 +21,8 @@ export interface JournalFollowerOptions {
 
 /** How far it has come. */
 export interface Progress {
-  /** Up to then all was read, ms since 1970. */
-  at: number;
+  /** Up to then all was read, ms since 1970; null before that was so. */
+  at: number | null;
   /** Rows of the log that are still to be read. */
   lag: number;
   /** Charges that wait, as of then. */
@@ -29,16 +30,9 @@ export interface Progress {
 }
 
 const MARK = 'journal:followed';
-const LOOK_MS = 1_000;
-/** For so long it reads at a time. */
-const BUSY_MS = 50;
-/** It rests so many times as long as it was busy. */
-const REST = 19;
 const ENTRIES_A_STEP = 100;
 /** How far it has come is put down so often: each time is a row of the log. */
 const WRITTEN_EVERY_MS = 60_000;
-/** Of one run no more faults are noted: where they come in thousands, the first ones tell. */
-const MOST_NOTED = 100;
 
 /** What was put down; null where that is none of ours. */
 function parsed(text: string | null): FollowedTo | null {
@@ -54,17 +48,14 @@ export class JournalFollower {
   #mark: string | null = null;
   #isNews = false;
   #writtenAt = performance.now();
-  #progress: Progress | null = null;
-  /** What was found and isn't on the list yet. */
-  readonly #found: AttentionItem[] = [];
-  #noted = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  #progress: (Progress & { at: number }) | null = null;
+  readonly #findings: Findings;
+  readonly #pace: Pace;
 
   constructor(options: JournalFollowerOptions) {
     this.#options = options;
-    this.#next(0);
+    this.#findings = new Findings(options.note);
+    this.#pace = new Pace(() => this.#read(), options.onTrouble);
   }
 
   /** Null before it has begun, and where the store has no log of all accounts. */
@@ -74,26 +65,14 @@ export class JournalFollower {
 
   /** Puts down where it stands, and reads no more. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#reading;
+    await this.#pace.close();
     await this.#write().catch(this.#options.onTrouble);
-  }
-
-  #next(afterMs: number): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      const begun = performance.now();
-      this.#reading = this.#read()
-        .catch(this.#options.onTrouble)
-        .then(() => this.#next(Math.max(LOOK_MS, REST * (performance.now() - begun))));
-    }, afterMs);
   }
 
   async #read(): Promise<void> {
     const { follower, onFollowed } = this.#options;
     const following = this.#following ?? (await this.#begin());
-    await this.#tell();
+    await this.#findings.tell();
     const startedAt = follower.now();
     const endsAt = performance.now() + BUSY_MS;
     await follower.settled(async ({ journal }) => {
@@ -103,12 +82,12 @@ export class JournalFollower {
       let at = this.#progress?.at ?? 0;
       for (const page of log.pages(ENTRIES_A_STEP, following.to.row)) {
         const faults = await following.judge(journal, page);
-        this.#found.push(...faults.map((fault) => itemOfFault(fault, startedAt)));
-        await this.#tell();
+        this.#findings.add(faults, startedAt);
+        await this.#findings.tell();
         const newest = page.batches.at(-1)?.batch.at;
         this.#isNews ||= newest !== undefined;
         at = newest === undefined ? at : Date.parse(newest);
-        if (this.#isClosed || performance.now() > endsAt) break;
+        if (this.#pace.isClosed || performance.now() > endsAt) break;
         await turn();
       }
       const { row, waiting } = following.to;
@@ -131,20 +110,9 @@ export class JournalFollower {
     return this.#following;
   }
 
-  /** Puts what was found on the list; where that fails, it is tried again before anything else is read. */
-  async #tell(): Promise<void> {
-    for (let item = this.#found[0]; item !== undefined; item = this.#found[0]) {
-      if (this.#noted < MOST_NOTED) await this.#options.note(item);
-      this.#noted += 1;
-      this.#found.shift();
-    }
-  }
-
   /** Nothing is written where no batch was read, since that is a row of the log by itself, nor before all is told. */
   async #write(): Promise<void> {
-    if (this.#following === null || !this.#isNews || this.#found.length > 0) return;
-    // What is too much to be told by this run is found again by the next one.
-    if (this.#noted > MOST_NOTED) return;
+    if (this.#following === null || !this.#isNews || !this.#findings.isTold) return;
     this.#writtenAt = performance.now();
     const text = JSON.stringify(this.#following.to satisfies FollowedTo);
     const isOurs = await this.#options.swapMark(MARK, this.#mark, text);

@@ -17,7 +17,7 @@ import { EVERY_MS, Rates } from './rates.ts';
 export interface NowOptions {
   /** The engine's thread's counts. */
   tally(): Promise<Tally>;
-  /** How far the journal was read again; null: it isn't. */
+  /** How far the journal was read again; null: nobody has begun. */
   following(): Progress | null;
   /** Other processes work on the same store. */
   shared: boolean;
@@ -112,14 +112,15 @@ export class Now {
 
   /**
    * Whether the journal adds up: an account's, or all (null). What was found to be off is on the list; where ops are done
-   * with it, all adds up again. Null: nobody reads it again.
+   * with it, all adds up again. Null: nobody has begun to read it again.
    */
   async verified({ attention }: StoreReads, account: string | null): Promise<Following | null> {
     const known = this.#options.following();
     if (known === null) return null;
     const own = account === null ? {} : { account };
     const [fault] = await attention.page({ kind: 'journal', ...own }, null, 1);
-    return { at: new Date(known.at).toISOString(), ok: fault === undefined, lag: known.lag };
+    const at = known.at === null ? null : new Date(known.at).toISOString();
+    return { at, ok: fault === undefined, lag: known.lag };
   }
 
   async #figures(reads: StoreReads, transfers: Outcome<Transfers>): Promise<Figures> {

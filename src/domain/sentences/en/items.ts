@@ -50,6 +50,8 @@ const FAULTS: Readonly<Record<BatchFault, string>> = {
   sum: 'the postings of an entry do not sum to zero',
   balances: 'its balances are not what the postings give',
   place: 'nothing leads to it',
+  changed: 'it is not the batch that was read there before',
+  gone: 'it was read, and is not there any more',
 };
 
 export const items: ItemWords = {
@@ -109,7 +111,7 @@ export const items: ItemWords = {
   }),
   BATCH_BROKEN: ({ about: { account }, data: { seq, fault } }) => ({
     what: `ALARM: batch ${seq} of ${account} does not add up: ${FAULTS[fault]}`,
-    next: `npx pixstate verify --account ${account} tells all of it; keep the data folder as it is, and compare it with a backup`,
+    next: `npx pixstate verify --account ${account} tells all of it; keep the store as it is, and compare it with a backup`,
   }),
   LOG_UNREADABLE: ({ data: { row, reason } }) => ({
     what: `ALARM: row ${row} of the log can't be read: ${reason}`,

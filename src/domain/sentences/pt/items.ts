@@ -63,6 +63,8 @@ const FAULTS: Readonly<Record<BatchFault, string>> = {
   sum: 'os lançamentos de um registro não somam zero',
   balances: 'os saldos não são os que os lançamentos dão',
   place: 'nada leva até ele',
+  changed: 'não é o lote que foi lido ali antes',
+  gone: 'foi lido e não está mais lá',
 };
 
 export const items: ItemWords = {
@@ -122,7 +124,7 @@ export const items: ItemWords = {
   }),
   BATCH_BROKEN: ({ about: { account }, data: { seq, fault } }) => ({
     what: `ALARME: o lote ${seq} de ${account} não confere: ${FAULTS[fault]}`,
-    next: `npx pixstate verify --account ${account} mostra tudo; deixe a pasta de dados como está e compare-a com um backup`,
+    next: `npx pixstate verify --account ${account} mostra tudo; deixe o banco de dados ou a pasta de dados como está e compare com um backup`,
   }),
   LOG_UNREADABLE: ({ data: { row, reason } }) => ({
     what: `ALARME: a linha ${row} do log não pode ser lida: ${reason}`,

@@ -150,13 +150,13 @@ export function Journal({ document: { head, verified } }: { document: AccountDoc
           <Fact name={words.hash}>
             <CopiedText text={head.hash} what={words.hash} most={20} />
           </Fact>
-          {verified === null ? null : (
+          {verified === null || (verified.ok && verified.at === null) ? null : (
             <Fact name={words.verified}>
               <span class={verified.ok ? 'good-text' : 'bad-text'}>
                 <Icon name={verified.ok ? 'tick' : 'cross'} size={13} />{' '}
                 {verified.ok ? words.addsUp : words.addsUpNot}
               </span>{' '}
-              <Age at={verified.at} />
+              {verified.at === null ? null : <Age at={verified.at} />}
             </Fact>
           )}
         </dl>

@@ -54,6 +54,8 @@ function Verified({ verified }: { verified: Following }) {
     </span>
   );
   if (!ok) return <Figure value={icon}>{words.addsUpNot}</Figure>;
+  if (at === null)
+    return <Figure value={new Intl.NumberFormat(LOCALES[language]).format(lag)}>{words.unread}</Figure>;
   if (lag > LATE_ROWS)
     return <Figure value={icon}>{fill(words.addsUpTo, { time: timeText(language, at, 'full') })}</Figure>;
   return (

@@ -5,19 +5,12 @@
  * Nothing is held but where accounts in use stand: of others the batch before is read again. What is stored beside the
  * journals isn't looked at, nor is what was judged before: `verify` does both.
  */
-import { isSameJson } from '../domain/canonical-json.ts';
-import { applyPostings, sumOfPostings, ZERO_BALANCES } from '../domain/money.ts';
-import type { BatchFault } from '../domain/sentences/item-codes.ts';
-import { type Batch, type Head, ZERO_HASH } from '../engine/journal.ts';
-import type { LoggedBatch, LogPage } from '../engine/store/log.ts';
-import { faultOf } from './compare.ts';
-import type { AuditReads } from './patience.ts';
-import { BATCH_PARTS } from './replay.ts';
-
-/** Something is off: in a batch, or in a row of the log that can't be read. */
-export type Fault =
-  | { kind: 'batch'; account: string; seq: number; fault: BatchFault }
-  | { kind: 'row'; row: number; reason: string };
+import type { BatchFault } from '../../domain/sentences/item-codes.ts';
+import type { Batch, Head } from '../../engine/journal.ts';
+import type { LoggedBatch, LogPage } from '../../engine/store/log.ts';
+import { faultOf } from '../compare.ts';
+import type { AuditReads } from '../patience.ts';
+import { type Before, type Fault, faultIn, headOf, NOTHING, UNREADABLE } from './judging.ts';
 
 /** Where the following stands; plain JSON. */
 export interface FollowedTo {
@@ -29,8 +22,6 @@ export interface FollowedTo {
 
 type Reads = Pick<AuditReads, 'batches'>;
 
-const NOTHING: Head = { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
-const UNREADABLE = 'unreadable';
 /** Accounts in use. */
 const MOST_HEADS = 10_000;
 const WAITING = 'waiting_payment';
@@ -71,29 +62,18 @@ export class Following {
     return faults;
   }
 
-  async #faultIn(journal: Reads, { batch, isAsHashed, isFound }: LoggedBatch): Promise<BatchFault | null> {
+  async #faultIn(journal: Reads, logged: LoggedBatch): Promise<BatchFault | null> {
+    const { batch } = logged;
     const before = await this.#before(journal, batch);
-    const unbalanced = batch.entries.some(({ postings }) => sumOfPostings(postings) !== 0);
-    const { account, seq, at, balances, hash } = batch;
-    // What comes next is judged by what stands here, whatever is wrong with it.
-    this.#keep(account, { seq, at, balances, hash });
-    if (!isFound) return 'place';
-    if (!isAsHashed || Object.keys(batch).length !== BATCH_PARTS) return 'content';
-    // What is wrong with the one before has been told.
-    if (before === UNREADABLE) return unbalanced ? 'sum' : null;
-    if (before === null) return 'missing';
-    if (batch.previous !== before.hash) return 'chain';
-    if (at < before.at) return 'time';
-    if (unbalanced) return 'sum';
-    const posted = batch.entries.reduce(
-      (sums, { postings }) => (postings.length === 0 ? sums : applyPostings(sums, postings)),
-      before.balances,
-    );
-    return isSameJson(balances, posted) ? null : 'balances';
+    try {
+      return faultIn(before, logged);
+    } finally {
+      this.#keep(batch.account, headOf(batch));
+    }
   }
 
   /** The batch before in its account's journal; null where it isn't there. @throws StoreUnavailable */
-  async #before(journal: Reads, { account, seq }: Batch): Promise<Head | typeof UNREADABLE | null> {
+  async #before(journal: Reads, { account, seq }: Batch): Promise<Before> {
     if (seq === 1) return NOTHING;
     const known = this.#heads.get(account);
     if (known?.seq === seq - 1) return known;
