@@ -132,11 +132,33 @@ test('a session that ends ends its streams, and no others', async ({ server, eva
   hers.close();
 });
 
-test('fifty streams are open, the next one is turned away until one ends', async ({ server, eva, shop }) => {
-  const listeners = await Promise.all(
-    Array.from({ length: 50 }, () => Listener.greeted(server, eva.headers)),
-  );
+test('a session has eight streams, and leaves the others their room', async ({ server, eva }) => {
+  const ida = await visitor(server, ['--by', 'Eva']);
+  const hers = await Promise.all(Array.from({ length: 8 }, () => Listener.greeted(server, eva.headers)));
   const refused = await eva.get('/live');
+  assert.is(refused.status, 429);
+  assert.is(text(refused.body, 'error'), 'TOO_MANY_STREAMS');
+  assert.is(refused.headers['retry-after'], '5');
+  // Another session of the same name is another one.
+  const another = await Listener.greeted(server, ida.headers);
+  hers.pop()?.close();
+  const next = await until(
+    async () => {
+      const listener = await Listener.open(server, eva.headers);
+      return listener.status === 200 && listener;
+    },
+    5_000,
+    'there is room again',
+  );
+  for (const each of [...hers, another, next]) each.close();
+});
+
+test('fifty streams are open, the next one is turned away until one ends', async ({ server, shop }) => {
+  const seven = await Promise.all(Array.from({ length: 7 }, () => visitor(server)));
+  const open = seven.flatMap(({ headers }) => Array.from({ length: 8 }, () => headers)).slice(0, 50);
+  const listeners = await Promise.all(open.map((headers) => Listener.greeted(server, headers)));
+  const last = await visitor(server, ['--by', 'Ugo']);
+  const refused = await last.get('/live');
   assert.is(refused.status, 429);
   assert.is(text(refused.body, 'error'), 'RATE_LIMITED');
   assert.is(refused.headers['retry-after'], '5');
@@ -145,7 +167,7 @@ test('fifty streams are open, the next one is turned away until one ends', async
   listeners[0]?.close();
   await until(
     async () => {
-      const listener = await Listener.open(server, eva.headers);
+      const listener = await Listener.open(server, last.headers);
       const isOpen = listener.status === 200;
       if (isOpen) listeners.push(listener);
       return isOpen;

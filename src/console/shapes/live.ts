@@ -43,7 +43,8 @@ export type Farewell = 'session' | 'server' | 'store' | 'again';
 
 /**
  * `GET /console/api/live?account&transaction`: lines of JSON, each an event. All entries, those of one account, or of one
- * transaction with its deliveries' attempts. The 51st stream is answered 429 `RATE_LIMITED`.
+ * transaction with its deliveries' attempts. The 51st stream is answered 429
+ * `RATE_LIMITED`, the ninth of one session (or one person, behind a proxy) 429 `TOO_MANY_STREAMS`.
  */
 export type LiveEvent =
   /** What comes from now on is told: what was before is to be read once this is there. */

@@ -16,6 +16,8 @@ import { Known, rowsOf } from './rows.ts';
 import { Stream } from './stream.ts';
 
 const MOST_STREAMS = 50;
+/** Of one session, or of one person whom the proxy has signed in: nobody takes the others' room. */
+const MOST_OF_ONE = 8;
 /** A session that has ended keeps its streams no longer. */
 const CHECK_MS = 5_000;
 const LONGEST_MS = 3_600_000;
@@ -36,6 +38,7 @@ interface Opened {
   ctx: Context;
   /** Its session's place; null: the proxy has signed them in. */
   session: string | null;
+  by: string;
 }
 
 /** What all streams together wait for. */
@@ -64,10 +67,10 @@ export class Live {
   }
 
   /** Answers with a stream. @throws ConsoleError where there are too many */
-  open(ctx: Context, { session }: Entrant): void {
+  open(ctx: Context, entrant: Entrant): void {
     if (this.#isClosed) throw new StoreUnavailable('the console stops');
-    if (this.#opened.size >= MOST_STREAMS)
-      throw new ConsoleError('RATE_LIMITED', 'Too many streams are open.', { 'Retry-After': '5' });
+    this.#findRoom(entrant);
+    const { session, by } = entrant;
     const [account, transaction] = [textOf(ctx, 'account'), textOf(ctx, 'transaction')];
     if (ctx.method === 'HEAD') {
       ctx.status = 200;
@@ -81,10 +84,21 @@ export class Live {
     const longestMs = session === null ? LONGEST_BY_PROXY_MS : LONGEST_MS;
     const wish = { account, transaction: transaction?.toLowerCase() ?? null, longestMs };
     const stream = new Stream(wish, ctx.res);
-    const opened = { stream, ctx, session: session?.name ?? null };
+    const opened = { stream, ctx, session: session?.name ?? null, by };
     this.#opened.add(opened);
     ctx.res.on('close', () => this.#opened.delete(opened));
     if (!this.#isRunning) void this.#run();
+  }
+
+  /** @throws ConsoleError where there is none */
+  #findRoom({ session, by }: Entrant): void {
+    const isTheirs = (opened: Opened): boolean =>
+      session === null ? opened.session === null && opened.by === by : opened.session === session.name;
+    const retry = { 'Retry-After': '5' };
+    if ([...this.#opened].filter(isTheirs).length >= MOST_OF_ONE)
+      throw new ConsoleError('TOO_MANY_STREAMS', `A session has at most ${MOST_OF_ONE} live pages.`, retry);
+    if (this.#opened.size >= MOST_STREAMS)
+      throw new ConsoleError('RATE_LIMITED', 'Too many streams are open.', retry);
   }
 
   /** Ends the streams of a session that somebody has ended here. */
