@@ -54,8 +54,11 @@ export interface ReturnAgain {
   reason: string;
 }
 
-/** What ops do that is no message: deliveries tried again, items done with, settings changed, secrets rotated. */
-export type OpsAction = 'retry' | 'done' | 'settings' | 'rotate';
+/**
+ * What ops do that is no message: deliveries tried again, items done with, settings changed, secrets rotated, and the
+ * bank asked to cancel a charge, before there is a message.
+ */
+export type OpsAction = 'retry' | 'done' | 'settings' | 'rotate' | 'cancel';
 
 export type Command =
   | { kind: 'createCharge'; id: string; charge: NewCharge; wakeInMs: number | null }

@@ -17,7 +17,7 @@ export interface Acting {
 
 /** What was done, for the log. */
 export interface Act extends By {
-  action: OpsAction | 'create' | 'cancel';
+  action: OpsAction | 'create';
   id: string;
   /** The first hundred of the accounts that it touches. */
   accounts: string[];

@@ -7,7 +7,7 @@ import type { Answer } from '../../engine/commands.ts';
 import type { TransactionRecord } from '../../engine/journal.ts';
 import type { MessageAnswer } from '../../engine/payments.ts';
 import { allowedToOps } from '../../engine/refunds/later-words.ts';
-import { tell } from '../../ops/acting.ts';
+import { record as recordAct, tell } from '../../ops/acting.ts';
 import { ConsoleError, noTransaction } from '../server/errors.ts';
 import type { Sent } from '../shapes/acts.ts';
 import type { ActsParts, Doing } from './parts.ts';
@@ -100,7 +100,12 @@ export const refund: Doing<DeedOf<'refund'>> = async (parts, { transaction, amou
 
 export const cancel: Doing<DeedOf<'cancel'>> = async (parts, { transaction }, ops) => {
   const { record, account } = await chargeOf(parts, transaction);
-  // The bank is asked before there is an entry, and its answer may get lost: the log knows who asked.
   tell(parts, 'cancel', [account.id], ops);
-  return outcome(await parts.payments.cancel(account, { transaction: record.id, reason: null, ops }, {}));
+  const data = { transaction: record.id };
+  // The bank is asked before there is a message, and its answer may get lost: the account's journal knows who asked.
+  const order = {
+    ...ops,
+    record: () => recordAct(parts, account.id, { action: 'cancel', asked: data }, data, ops),
+  };
+  return outcome(await parts.payments.cancel(account, { ...data, reason: null, ops: order }, {}));
 };

@@ -37,8 +37,8 @@ export interface CancelRequest {
   /** A charge of the account's. */
   transaction: string;
   reason: string | null;
-  /** Absent where the merchant orders it. */
-  ops?: OpsOrder;
+  /** Absent where the merchant orders it. `record` writes down who asks, before the bank is asked. */
+  ops?: OpsOrder & { record(): Promise<unknown> };
 }
 
 /** `refundId`: of the refund that was made, or has the key. */
@@ -108,6 +108,7 @@ export class ChargeOrders {
     const done = notWaiting(record);
     if (done !== null) return done;
     if (!bank.reachable()) throw new BankRefused('the bank can not be reached');
+    await ops?.record();
     for (const message of await bank.cancel(stored)) await tell(stored, message, options);
     if (ops === undefined) return send();
     // A message that isn't taken has an entry: what the bank has just told is looked at before.

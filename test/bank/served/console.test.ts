@@ -50,6 +50,34 @@ test('a charge is canceled at the bank first; one that was paid meanwhile is pai
   });
 });
 
+test('a cancelling whose answer the bank has lost is in the journal with who asked; again it ends', async () => {
+  await withServed(ON, async (served) => {
+    const { bank, client, server } = served;
+    const eva = await operator(served);
+    const id = text(await charge(client, 5_000), 'id');
+    const order = wish({ reason: 'made by mistake' });
+    const account = text((await eva.get(`/transactions/${id}`)).body, 'account');
+    const acts = async () =>
+      list((await eva.get(`/accounts/${account}/statement?door=ops`)).body, 'rows').map((row) =>
+        text(row, 'message'),
+      );
+    bank.fault('PATCH cob', { kind: 'cut-after' }, 50);
+    bank.fault('GET cob', { kind: 'cut-before' }, 500);
+    const lost = await eva.act('POST', `/transactions/${id}/cancel`, order);
+    assert.ok(lost.status >= 500, lost.text);
+    assert.is(text((await eva.get(`/transactions/${id}`)).body, 'status'), 'waiting_payment');
+    assert.equal(await acts(), ['OPS']);
+    bank.clearFaults();
+    const again = await eva.act('POST', `/transactions/${id}/cancel`, order);
+    assert.is(text(again.body, 'status'), 'canceled', again.text);
+    assert.equal(await acts(), ['CANCEL', 'OPS']);
+    const repeated = await eva.act('POST', `/transactions/${id}/cancel`, order);
+    assert.is(at(repeated.body, 'applied'), false);
+    assert.equal(await acts(), ['CANCEL', 'OPS'], 'nothing is written twice');
+    await expectVerified(server);
+  });
+});
+
 test('a refund that an operator orders goes to the bank once, under its id', async () => {
   await withServed(ON, async (served) => {
     const { bank, client, server } = served;
