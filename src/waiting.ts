@@ -90,3 +90,18 @@ export function onceATurn(work: () => void): () => void {
 export function onceThisEnds(work: () => void): () => void {
   return onceBy(queueMicrotask, work);
 }
+
+/** What has the turn, or waits for it, last. */
+const turns = new Map<string, Promise<unknown>>();
+
+/** Does the work once all that came before under the same name, in this process, has ended. */
+export async function inTurn<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  const before = turns.get(name) ?? Promise.resolve();
+  const own = before.then(work, work);
+  turns.set(name, own);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(name) === own) turns.delete(name);
+  }
+}

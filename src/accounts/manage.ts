@@ -78,10 +78,23 @@ export class DoneBefore extends Error {
   }
 }
 
+/** The account isn't any more what a change was made for; nothing was changed. */
+export class AccountMoved extends Error {
+  /** As it is. */
+  readonly account: Account;
+
+  constructor(account: Account) {
+    super(`the account was changed meanwhile, and has version ${account.version}: nothing was changed`);
+    this.account = account;
+  }
+}
+
 /** The action of ops that a change is made by; `applied`: this is the first time that it is asked for. */
 export interface ChangeBy {
   id: string;
   applied: boolean;
+  /** The version of the account that it is made for; null or absent: whichever there is. */
+  version?: number | null;
 }
 
 /** So many ids of its last changes an account keeps. */
@@ -94,6 +107,11 @@ function wasMade({ lastChanges = [] }: Account, { id, applied }: ChangeBy): bool
 
 function withChange(account: Account, { id }: ChangeBy): Account {
   return { ...account, lastChanges: [...(account.lastChanges ?? []), id].slice(-KEPT_CHANGES) };
+}
+
+/** Whether it is another version than the one that was wanted, where one was. */
+export function isMoved(account: Account, version: number | null = null): boolean {
+  return version !== null && account.version !== version;
 }
 
 /** Others changed the account all the time; nothing was changed. */
@@ -181,7 +199,7 @@ export class Accounts {
    * Reads, changes what is stored by then, and writes, until nobody else was first; null where there is no such
    * account.
    * @throws AccountBusy after 5 s
-   * @throws DoneBefore
+   * @throws DoneBefore, AccountMoved
    */
   async #change<Result>(
     id: string,
@@ -193,6 +211,7 @@ export class Accounts {
       const account = await this.#accounts.get(id);
       if (account === null) return null;
       if (action !== undefined && wasMade(account, action)) throw new DoneBefore(account);
+      if (isMoved(account, action?.version)) throw new AccountMoved(account);
       const changed = change(account);
       const after = action === undefined ? changed.account : withChange(changed.account, action);
       if (await this.#accounts.put({ ...after, version: account.version + 1 })) return changed.result;
@@ -202,7 +221,7 @@ export class Accounts {
     }
   }
 
-  /** The account after the changes, and the secrets of URLs that are new. @throws AccountBusy, DoneBefore */
+  /** The account after the changes, and the secrets of URLs that are new. @throws AccountBusy, DoneBefore, AccountMoved */
   set(
     id: string,
     changes: AccountChanges,

@@ -7,7 +7,8 @@ import {
   type ListedPage,
 } from '../engine/attention/list.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
-import type { AttentionFilter, AttentionItem, AttentionPlace, DoneBy } from '../engine/store.ts';
+import type { AttentionFilter, AttentionItem, AttentionPlace, DoneBy, Store } from '../engine/store.ts';
+import { inTurn } from '../waiting.ts';
 import {
   type Acting,
   type OpsParts,
@@ -17,6 +18,27 @@ import {
   tell,
   touchedOf,
 } from './acting.ts';
+
+/** Who was done with what the store keeps no more, as far as this process has done it: the last ones. */
+const lastDone = new WeakMap<Store, Map<string, DoneBy>>();
+const MOST_KEPT = 1_000;
+
+function keepDone(store: Store, ids: Iterable<string>, by: DoneBy): void {
+  const kept = lastDone.get(store) ?? new Map<string, DoneBy>();
+  lastDone.set(store, kept);
+  for (const id of ids) {
+    kept.delete(id);
+    kept.set(id, by);
+  }
+  for (const id of kept.keys()) {
+    if (kept.size <= MOST_KEPT) return;
+    kept.delete(id);
+  }
+}
+
+async function doneBy(store: Store, id: string): Promise<DoneBy | null> {
+  return (await store.attention.doneBy(id)) ?? lastDone.get(store)?.get(id) ?? null;
+}
 
 /** No item has a longer id, and the store's keys are bounded. */
 const MAX_ID = 400;
@@ -99,10 +121,21 @@ class Touched {
 
 /**
  * Takes items off the list: those that ids name, as far as they fit, or without ids all that fit. What belongs to an
- * account has an entry there before; what stays known says itself who was done with it.
+ * account has an entry there before; what stays known says itself who was done with it. One comes after the other: of
+ * two who name the same item, the second finds it off the list.
  * @throws ActionRefused
  */
-export async function finish(
+export function finish(
+  parts: OpsParts,
+  rule: StuckRule,
+  ids: readonly string[],
+  filter: AttentionFilter,
+  acting: Acting,
+): Promise<Finished> {
+  return inTurn('attention', () => finishNow(parts, rule, ids, filter, acting));
+}
+
+async function finishNow(
   parts: OpsParts,
   rule: StuckRule,
   ids: readonly string[],
@@ -113,7 +146,7 @@ export async function finish(
   const items: AttentionItem[] = [];
   for (const id of ids) {
     const found = await itemsWith(parts, rule, id);
-    if (found.length === 0) return { kind: 'notOnList', id, by: await store.attention.doneBy(id) };
+    if (found.length === 0) return { kind: 'notOnList', id, by: await doneBy(store, id) };
     items.push(...found.filter((item) => fitsAll(item, filter)));
   }
   const [first] = ids;
@@ -131,6 +164,7 @@ export async function finish(
     await dismissAttention(store, owed, by);
     for (const { id } of owed) done.add(id);
   }
+  keepDone(store, done, by);
   if (touched.keys.size > 0) tell(parts, 'done', touched.accounts.keys(), acting, touched.nobodys);
   return { kind: 'done', ids: [...done] };
 }

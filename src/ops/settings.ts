@@ -1,12 +1,15 @@
 /** Ops make accounts, change their settings and rotate their secrets. */
 import {
   type AccountChanges,
+  AccountMoved,
   type Accounts,
   DoneBefore,
   type IssuedAccount,
+  isMoved,
   type NewAccount,
 } from '../accounts/manage.ts';
-import { type Acting, type OpsParts, record, tell } from './acting.ts';
+import { inTurn } from '../waiting.ts';
+import { type Acting, isRecorded, type OpsParts, record, tell } from './acting.ts';
 
 type Parts = OpsParts & { accounts: Accounts };
 
@@ -21,17 +24,37 @@ export async function createAccount(
   return issued;
 }
 
-/** The account after the changes, and the secrets of URLs that are new; null where there is no such account. @throws ActionRefused */
-export async function changeSettings(
+/**
+ * The account after the changes, and the secrets of URLs that are new; null where there is no such account. `version`:
+ * of the account that they are made for, where anybody has looked at one; a change of any other is refused, and has no
+ * entry, unless another process is first in between.
+ * @throws ActionRefused, AccountMoved
+ */
+export function changeSettings(
   parts: Parts,
   id: string,
   changes: AccountChanges,
   acting: Acting,
+  version: number | null = null,
 ): ReturnType<Accounts['set']> {
-  if ((await parts.store.accounts.get(id)) === null) return null;
-  const { applied } = await record(parts, id, { action: 'settings', asked: changes }, changes, acting);
+  return inTurn(`account ${id}`, () => changeNow(parts, id, changes, acting, version));
+}
+
+async function changeNow(
+  parts: Parts,
+  id: string,
+  changes: AccountChanges,
+  acting: Acting,
+  version: number | null,
+): ReturnType<Accounts['set']> {
+  const account = await parts.store.accounts.get(id);
+  if (account === null) return null;
+  const intent = { action: 'settings', asked: changes } as const;
+  if (isMoved(account, version) && !(await isRecorded(parts, id, intent, acting)))
+    throw new AccountMoved(account);
+  const { applied } = await record(parts, id, intent, changes, acting);
   try {
-    const changed = await parts.accounts.set(id, changes, { id: acting.id, applied });
+    const changed = await parts.accounts.set(id, changes, { id: acting.id, applied, version });
     tell(parts, 'settings', [id], acting);
     return changed;
   } catch (error) {
@@ -43,11 +66,11 @@ export async function changeSettings(
 }
 
 /** A new credential pair; null where there is no such account. @throws ActionRefused, DoneBefore */
-export async function rotateSecret(
-  parts: Parts,
-  id: string,
-  acting: Acting,
-): ReturnType<Accounts['rotateSecret']> {
+export function rotateSecret(parts: Parts, id: string, acting: Acting): ReturnType<Accounts['rotateSecret']> {
+  return inTurn(`account ${id}`, () => rotateNow(parts, id, acting));
+}
+
+async function rotateNow(parts: Parts, id: string, acting: Acting): ReturnType<Accounts['rotateSecret']> {
   if ((await parts.store.accounts.get(id)) === null) return null;
   const data = { secret: 'client' };
   const { applied } = await record(parts, id, { action: 'rotate', asked: data }, data, acting);
@@ -57,7 +80,16 @@ export async function rotateSecret(
 }
 
 /** A new secret for a URL; null where there is no such account, false where it has no such URL. @throws ActionRefused, DoneBefore */
-export async function rotateWebhookSecret(
+export function rotateWebhookSecret(
+  parts: Parts,
+  id: string,
+  url: string,
+  acting: Acting,
+): ReturnType<Accounts['rotateWebhookSecret']> {
+  return inTurn(`account ${id}`, () => rotateUrlNow(parts, id, url, acting));
+}
+
+async function rotateUrlNow(
   parts: Parts,
   id: string,
   url: string,

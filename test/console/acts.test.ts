@@ -340,6 +340,53 @@ test('settings are changed by name, and secrets of new URLs are told once', asyn
   assert.is(at(ok(await eva.get(path)), 'settings.maxAmount'), null);
 });
 
+test('settings that another has changed meanwhile are refused, with what they are now', async (context) => {
+  const { eva, rui, server } = context;
+  const own = await merchant(server, []);
+  const path = `/accounts/${own.accountId}`;
+  const looked = ok(await eva.get(path));
+  const version = whole(looked, 'version');
+  const wish = { ...parts('the office'), version, allowedIps: ['10.0.0.1'] };
+  ok(await eva.act('PATCH', path, wish));
+  const seq = whole(ok(await eva.get(path)), 'head.seq');
+  const late = { ...parts('the till'), version, allowedIps: ['10.0.0.2'] };
+  const reply = await rui.act('PATCH', path, late);
+  refused(reply, 409, 'ACCOUNT_CHANGED');
+  assert.equal(at(reply.body, 'present'), {
+    ...{ version: version + 1, status: 'active', userStatus: 'active' },
+    ...{ allowedIps: ['10.0.0.1'], urls: [], maxAmount: null },
+  });
+  const after = ok(await eva.get(path));
+  assert.equal(list(after, 'allowedIps'), ['10.0.0.1']);
+  assert.is(whole(after, 'head.seq'), seq, 'nothing was written');
+  // The first one again is answered as before, though its version is gone.
+  ok(await eva.act('PATCH', path, wish));
+  // Who has seen what it is now may confirm.
+  ok(await rui.act('PATCH', path, { ...late, version: version + 1 }));
+  assert.equal(list(ok(await eva.get(path)), 'allowedIps'), ['10.0.0.2']);
+  for (const wrong of [0, 1.5, '1'])
+    refused(await eva.act('PATCH', path, { ...wish, ...parts(), version: wrong }), 400, 'VALIDATION_ERROR');
+  refused(await eva.act('PATCH', path, { ...parts(), version: version + 2 }), 400, 'VALIDATION_ERROR');
+});
+
+test('of many who change the settings at once on the same version one does, and one entry is written', async (context) => {
+  const { eva, rui, server } = context;
+  const own = await merchant(server, []);
+  const path = `/accounts/${own.accountId}`;
+  for (let round = 0; round < 3; round++) {
+    const version = whole(ok(await eva.get(path)), 'version');
+    const wishes = Array.from({ length: 6 }, (_, nth) => ({ ...parts(), version, maxAmount: 1_000 + nth }));
+    const replies = await Promise.all(
+      wishes.map((wish, nth) => (nth % 2 === 0 ? eva : rui).act('PATCH', path, wish)),
+    );
+    assert.equal(replies.map(({ status }) => status).sort(), [200, 409, 409, 409, 409, 409]);
+    const done = wishes[replies.findIndex(({ status }) => status === 200)];
+    const account = ok(await eva.get(path));
+    assert.is(whole(account, 'settings.maxAmount'), done?.maxAmount);
+    assert.is(whole(account, 'head.seq'), round + 1);
+  }
+});
+
 test('a rotated secret is told once, to who rotated it', async (context) => {
   const { eva, rui, server, receiver } = context;
   const own = await merchant(server, ['--webhook-url', receiver.url('/a')]);
@@ -372,10 +419,36 @@ test('items of an account are done with, in its journal', async (context) => {
   const wish = { ...parts('the bank says so'), ids: [item.id] };
   assert.equal(ok(await eva.act('POST', '/attention/done', wish)), { done: [item.id] });
   const before = await head(context);
-  refused(await rui.act('POST', '/attention/done', { ...parts(), ids: [item.id] }), 404, 'ITEM_NOT_FOUND');
+  const late = await rui.act('POST', '/attention/done', { ...parts(), ids: [item.id] });
+  refused(late, 404, 'ITEM_NOT_FOUND');
+  assert.is(text(late.body, 'by.name'), 'Eva');
+  assert.is(text(late.body, 'by.reason'), 'the bank says so');
   assert.is(await head(context), before);
   const rows = list((await eva.get(`/accounts/${shop.accountId}/statement?door=ops`)).body, 'rows');
   assert.is(text(rows[0] ?? null, 'message'), 'OPS');
+});
+
+test('of two who are done with an item at once the second is told of the first, and nothing is written twice', async (context) => {
+  const { eva, rui, server, shop } = context;
+  for (let round = 0; round < 3; round++) {
+    const id = text(await transfer(shop, 4_207 + 100 * round), 'id');
+    await told(shop, id, 'SETTLE');
+    await shop.post(`/sandbox/transactions/${id}/messages`, { type: 'FAIL' });
+    const { items } = (await cliJson(server, ['attention', '--account', shop.accountId])) as unknown as {
+      items: { id: string; about: { transaction: string } }[];
+    };
+    const item = items.find(({ about }) => about.transaction === id);
+    assert.ok(item);
+    const before = await head(context);
+    const replies = await Promise.all(
+      [eva, rui].map((who) => who.act('POST', '/attention/done', { ...parts(), ids: [item.id] })),
+    );
+    assert.equal(replies.map(({ status }) => status).sort(), [200, 404]);
+    const first = replies[0]?.status === 200 ? 'Eva' : 'Rui';
+    const second = replies.find(({ status }) => status === 404);
+    assert.is(text(second?.body ?? null, 'by.name'), first);
+    assert.is(await head(context), before + 1);
+  }
 });
 
 test('what was done stands in sound journals, and is decided again as it was', async ({ server }) => {

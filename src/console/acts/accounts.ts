@@ -1,9 +1,11 @@
 /** Operators adjust balances, change settings and rotate secrets: by the doors of the command line. */
 import { validationError } from '../../api/errors.ts';
+import type { Account } from '../../domain/account.ts';
 import { adjust as adjustBalance } from '../../engine/ops/adjust.ts';
 import { checkChanges } from '../../ops/changes.ts';
 import { changeSettings, rotateSecret, rotateWebhookSecret } from '../../ops/settings.ts';
 import { ConsoleError } from '../server/errors.ts';
+import type { PresentSettings } from '../shapes/acts.ts';
 import { type Doing, noAccount } from './parts.ts';
 import type { DeedOf } from './wishes.ts';
 
@@ -22,10 +24,23 @@ export const adjust: Doing<DeedOf<'adjust'>> = async (parts, deed, { id, by }) =
   return { account, balance, applied };
 };
 
-export const change: Doing<DeedOf<'settings'>> = async (parts, { account, changes }, acting) => {
+/** What the dialog shows of an account, as it is. */
+export function presentOf({
+  version,
+  status,
+  userStatus,
+  allowedIps,
+  webhooks,
+  maxAmount,
+}: Account): PresentSettings {
+  const urls = webhooks.map(({ url, events }) => ({ url, events }));
+  return { version, status, userStatus, allowedIps, urls, maxAmount };
+}
+
+export const change: Doing<DeedOf<'settings'>> = async (parts, { account, changes, version }, acting) => {
   const checked = checkChanges(changes, parts);
   if (!checked.ok) throw validationError(checked.details);
-  const changed = await changeSettings(parts, account, checked.changes, acting);
+  const changed = await changeSettings(parts, account, checked.changes, acting, version);
   if (changed === null) throw noAccount();
   const issued = Object.entries(changed.issued).map(([url, secret]) => ({ url, secret }));
   return { account, issued };

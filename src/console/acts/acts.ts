@@ -1,5 +1,5 @@
 /** Does in the engine's thread what operators wish for: each by its door of ops, and answers for the console's thread. */
-import { AccountBusy, DoneBefore } from '../../accounts/manage.ts';
+import { AccountBusy, AccountMoved, DoneBefore } from '../../accounts/manage.ts';
 import { ApiError } from '../../api/errors.ts';
 import { Overloaded } from '../../engine/actors/host.ts';
 import { BankRefused } from '../../engine/bank.ts';
@@ -8,7 +8,7 @@ import { ActionRefused } from '../../ops/acting.ts';
 import { RetryRuns, TooManyRuns } from '../../ops/retry-runs.ts';
 import { ConsoleError, failed } from '../server/errors.ts';
 import type { RetryRun } from '../shapes/acts.ts';
-import { adjust, change, rotate } from './accounts.ts';
+import { adjust, change, presentOf, rotate } from './accounts.ts';
 import { finishItems, retryIds, retryUrl } from './lists.ts';
 import type { ActsParts } from './parts.ts';
 import { cancel, refund, sendMessage } from './transactions.ts';
@@ -44,6 +44,10 @@ function refusalOf(error: unknown): ConsoleError | ApiError | null {
     return new ConsoleError('ID_REUSED', 'This id was used for something else: nothing was changed.');
   if (error instanceof DoneBefore)
     return new ConsoleError('DONE_BEFORE', 'It was done before, under this id: nothing was changed.');
+  if (error instanceof AccountMoved) {
+    const message = 'Somebody has changed the account meanwhile: nothing was changed.';
+    return new ConsoleError('ACCOUNT_CHANGED', message, {}, { present: presentOf(error.account) });
+  }
   if (error instanceof AccountBusy)
     return new ConsoleError('ACCOUNT_BUSY', 'Others change the account: nothing was changed.');
   if (error instanceof TooManyRuns)

@@ -21,7 +21,7 @@ export type Deed =
   | ({ kind: 'retryUrl' } & Own<RetryUrlWish>)
   | ({ kind: 'done' } & Own<DoneWish>)
   | ({ kind: 'adjust'; account: string } & Own<AdjustWish>)
-  | { kind: 'settings'; account: string; changes: Record<string, unknown> }
+  | { kind: 'settings'; account: string; changes: Record<string, unknown>; version: number | null }
   | ({ kind: 'rotate'; account: string } & Own<RotateWish>);
 
 export type DeedOf<Kind extends Deed['kind']> = Deed & { kind: Kind };

@@ -28,6 +28,8 @@ export interface AccountUrl {
 /** `GET /console/api/accounts/:id`: no secret, neither sealed nor hashed; the Pix key masked. */
 export interface AccountDocument {
   id: string;
+  /** Counts changes of its settings and secrets. */
+  version: number;
   name: string;
   clientId: string;
   /** What ops say, and what the merchant says. */

@@ -97,14 +97,29 @@ export interface Adjusted {
   applied: boolean;
 }
 
-/** `PATCH /console/api/accounts/:id`: what is absent stays. Lists are replaced whole; null takes an own value away. */
+/**
+ * `PATCH /console/api/accounts/:id`: what is absent stays. Lists are replaced whole; null takes an own value away. An
+ * account that has another version by then is a 409 `ACCOUNT_CHANGED` with its `present` settings.
+ */
 export interface SettingsWish extends ActParts {
+  /** Of the account that was looked at; absent or null: whichever there is. */
+  version?: number | null;
   status?: string;
   userStatus?: string;
   allowedIps?: string[];
   webhooks?: { url: string; events?: string[] | null }[];
   maxAmount?: number | null;
   pixKey?: string | null;
+}
+
+/** What an account is now, of what the dialog changes. */
+export interface PresentSettings {
+  version: number;
+  status: string;
+  userStatus: string;
+  allowedIps: string[];
+  urls: { url: string; events: string[] | null }[];
+  maxAmount: number | null;
 }
 
 /** Secrets of URLs that are new are told once. */

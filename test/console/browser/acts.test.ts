@@ -240,6 +240,52 @@ browserSuite("a browser's acts", (test) => {
     await watched.close();
   });
 
+  test('settings that another changes meanwhile are shown beside what was typed, and confirmed once more', async (stage) => {
+    for (const [language, button, said, done] of [
+      ['en-GB', 'Change', 'Somebody else has changed the account', 'The account was changed.'],
+      ['pt-BR', 'Mudar', 'foi mudada por outra pessoa', 'A conta foi mudada.'],
+    ] as const) {
+      const own = await merchant(stage.server, ['--name', 'Oficina']);
+      const watched = await stage.enter(`/accounts/${own.accountId}`, { language });
+      const { page } = watched;
+      await shown(page);
+      await page.getByRole('button', { name: button, exact: true }).click();
+      await opened(page);
+      await page.keyboard.type('the till');
+      const allowed = page.locator('dialog.act textarea').last();
+      await allowed.fill('10.0.0.2');
+      const rui = await visitor(stage.server, ['--role', 'operator', '--by', 'Rui']);
+      const body = {
+        id: 'office',
+        reason: 'the office',
+        allowedIps: ['10.0.0.1', '10.0.0.3'],
+        maxAmount: 700,
+      };
+      assert.is((await rui.act('PATCH', `/accounts/${own.accountId}`, body)).status, 200);
+      const confirm = page.locator('dialog.act [type=submit]');
+      await confirm.click();
+      await page.locator('dialog.act [role=alert]', { hasText: said }).waitFor();
+      assert.is(await allowed.inputValue(), '10.0.0.2');
+      assert.is(await page.locator('dialog.act .field input').last().inputValue(), 'the till');
+      assert.match(
+        (await page.locator('dialog.act .present').textContent()) ?? '',
+        /10\.0\.0\.1; 10\.0\.0\.3/,
+      );
+      // A field that nobody has typed into shows what is there now.
+      assert.is(await page.locator('dialog.act .field input').first().inputValue(), '7,00');
+      await check(watched, `act settings meanwhile ${language}`);
+      await confirm.click();
+      await page.locator('dialog.act', { hasText: done }).waitFor();
+      await page.keyboard.press('Escape');
+      await closed(page);
+      const account = (await rui.get(`/accounts/${own.accountId}`)).body;
+      assert.equal(list(account, 'allowedIps'), ['10.0.0.2']);
+      assert.is(whole(account, 'settings.maxAmount'), 700);
+      forgive(watched, 409);
+      await watched.close();
+    }
+  });
+
   test('a dead delivery is sent again, and a URL is asked before all the rest is', async (stage) => {
     const receiver = await startReceiver();
     receivers.push(receiver);

@@ -42,10 +42,11 @@ export async function accountDocument(
 ): Promise<Omit<AccountDocument, 'verified'>> {
   const account = await accountOf(reads, id);
   const [{ seq, at, hash, balances }, health] = await Promise.all([reads.journal.head(id), healthOf(id)]);
-  const { name, clientId, status, userStatus, createdAt, allowedIps, fees, expiresIn, maxAmount } = account;
+  const { version, name, clientId, status, userStatus, createdAt, allowedIps, fees, expiresIn, maxAmount } =
+    account;
   const { pixKey, merchantName, merchantCity } = account;
   return {
-    ...{ id, name, clientId, status, userStatus, createdAt, allowedIps, balances },
+    ...{ id, version, name, clientId, status, userStatus, createdAt, allowedIps, balances },
     head: seq === 0 ? null : { seq, at, hash },
     secret: { since: sinceOf(account, account.secretSince) },
     urls: urlsOf(account, health, now),

@@ -72,5 +72,8 @@ export const adjustBody = z.strictObject({
   allowNegative: flag,
 });
 /** What is to be set is checked where it is done, which knows to where webhooks may go. */
-export const settingsBody = z.looseObject(parts);
+export const settingsBody = z.looseObject({
+  ...parts,
+  version: optional(whole(1, Number.MAX_SAFE_INTEGER)),
+});
 export const rotateBody = z.strictObject({ ...parts, url: optional(text(MOST_TEXT)) });

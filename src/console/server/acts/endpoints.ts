@@ -80,7 +80,9 @@ export const ACT_ENDPOINTS: readonly ActEndpoint[] = [
   },
   {
     ...{ method: 'patch', path: '/accounts/:id' },
-    read: reading(settingsBody, (changes, account) => ({ kind: 'settings', account, changes })),
+    read: reading(settingsBody, ({ version, ...changes }, account) => ({
+      ...{ kind: 'settings', account, changes, version: version as number | null },
+    })),
   },
   {
     ...{ method: 'post', path: '/accounts/:id/rotate' },

@@ -112,7 +112,7 @@ function Head({ title, isBusy, close }: { title: string; isBusy: boolean; close(
 function useSubmit(acting: ReturnType<typeof useActing>, close: () => void) {
   const session = useSession();
   const troubleOf = useTroubles();
-  const { opened, setStanding, setId, busy } = acting;
+  const { opened, set, setStanding, setId, busy } = acting;
   return async (plan: Plan) => {
     if (opened === null || plan.request === null || busy.current) return;
     busy.current = true;
@@ -129,6 +129,9 @@ function useSubmit(acting: ReturnType<typeof useActing>, close: () => void) {
       const { text, isKnown } = troubleOf(error);
       // Where nobody knows whether it was done, the same id is asked for again: it is done once.
       if (isKnown) setId(newId());
+      // What is there now, where somebody else was first: the form shows it beside what was typed.
+      if (error instanceof ApiError && error.extra.present !== undefined)
+        set({ present: error.extra.present });
       setStanding({ kind: 'asking', trouble: text });
     }
     opened.done();

@@ -1,5 +1,6 @@
 /** An account's balance is adjusted, its settings change, its secrets are rotated. */
 import type { AccountDocument } from '../../../shapes/account.ts';
+import type { PresentSettings } from '../../../shapes/acts.ts';
 import { reais } from '../../parts/money.tsx';
 import { fill } from '../../state/preferences.ts';
 import type { Plan, Situation } from '../shape.ts';
@@ -76,7 +77,7 @@ function linesOf(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-function webhookText({ urls }: AccountDocument): string {
+function webhookText({ urls }: PresentSettings): string {
   return urls.map(({ url, events }) => [url, ...(events ?? [])].join(', ')).join('\n');
 }
 
@@ -88,12 +89,18 @@ function webhooksIn(text: string): Webhook[] {
   });
 }
 
+/** What the account is now, where an answer has told it, else as the page knows it. */
+function presentOf({ values }: Situation, { settings, ...account }: AccountDocument): PresentSettings {
+  const told = values.present as PresentSettings | undefined;
+  return told ?? { ...account, maxAmount: settings.maxAmount };
+}
+
 /** The fields as they stand before anything is changed. */
-function usualOf(account: AccountDocument): Record<string, string> {
-  const { status, userStatus, allowedIps, settings } = account;
+function usualOf(present: PresentSettings): Record<string, string> {
+  const { status, userStatus, allowedIps, maxAmount } = present;
   return {
-    ...{ status, userStatus, allowedIps: allowedIps.join('\n'), webhooks: webhookText(account) },
-    maxAmount: settings.maxAmount === null ? '' : amountText(settings.maxAmount),
+    ...{ status, userStatus, allowedIps: allowedIps.join('\n'), webhooks: webhookText(present) },
+    maxAmount: maxAmount === null ? '' : amountText(maxAmount),
   };
 }
 
@@ -105,9 +112,9 @@ function changeOf(name: string, text: string): unknown {
 }
 
 /** What differs from the account as it is; null where a field can't be read. */
-function changesOf({ values }: Situation, account: AccountDocument): Record<string, unknown> | null {
+function changesOf({ values }: Situation, present: PresentSettings): Record<string, unknown> | null {
   const changes: Record<string, unknown> = {};
-  for (const [name, usual] of Object.entries(usualOf(account))) {
+  for (const [name, usual] of Object.entries(usualOf(present))) {
     const text = values[name];
     if (typeof text !== 'string' || text.trim() === usual) continue;
     const change = changeOf(name, text);
@@ -142,16 +149,38 @@ function Lines({
   );
 }
 
+const NAMES = ['status', 'userStatus', 'webhooks', 'allowedIps', 'maxAmount'] as const;
+
+/** What somebody else has made of the fields that were typed into meanwhile. */
+function Now({ situation, usual }: { situation: Situation; usual: Record<string, string> }) {
+  const words = wordsOf(situation.language).settings;
+  const { values } = situation;
+  const typed = NAMES.filter((name) => values[name] !== undefined && values[name] !== usual[name]);
+  return (
+    <ul class="present">
+      {typed.map((name) => (
+        <li key={name}>
+          {fill(words.now, { field: words[name] })}
+          <br />
+          <code>{usual[name] === '' ? '—' : usual[name]?.replaceAll('\n', '; ')}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 const settingsForm: Form<'settings'> = {
   plan(situation, { account }): Plan {
     const words = wordsOf(situation.language).settings;
-    const changes = changesOf(situation, account);
+    const present = presentOf(situation, account);
+    const { version, urls } = present;
+    const changes = changesOf(situation, present);
     const names = Object.keys(changes ?? {});
     const { id, reason } = situation;
     const hooks = changes?.webhooks as Webhook[] | undefined;
-    const isOld = (url: string) => account.urls.some((known) => known.url === url);
+    const isOld = (url: string) => urls.some((known) => known.url === url);
     const says = [names.length === 0 ? words.nothing : fill(words.says, { names: names.join(', ') })];
-    if (hooks !== undefined && account.urls.some(({ url }) => !hooks.some((hook) => hook.url === url)))
+    if (hooks !== undefined && urls.some(({ url }) => !hooks.some((hook) => hook.url === url)))
       says.push(words.removed);
     if (hooks?.some(({ url }) => !isOld(url)) === true) says.push(words.added);
     if (names.length > 0) says.push(words.reverse);
@@ -160,13 +189,13 @@ const settingsForm: Form<'settings'> = {
       request:
         names.length === 0
           ? null
-          : { method: 'PATCH', path: pathOf(account), body: { id, reason, ...changes } },
+          : { method: 'PATCH', path: pathOf(account), body: { id, reason, version, ...changes } },
       entry: opsEntry(situation, 'settings', changes ?? {}),
     };
   },
   Fields({ situation, act: { account } }) {
     const words = wordsOf(situation.language).settings;
-    const usual = usualOf(account);
+    const usual = usualOf(presentOf(situation, account));
     const shown = (name: string) =>
       situation.values[name] === undefined ? (usual[name] ?? '') : textOf(situation.values, name);
     const options = (['active', 'inactive'] as const).map((value) => ({
@@ -175,6 +204,7 @@ const settingsForm: Form<'settings'> = {
     }));
     return (
       <>
+        {situation.values.present === undefined ? null : <Now situation={situation} usual={usual} />}
         {(['status', 'userStatus'] as const).map((name) => (
           <Choice
             key={name}

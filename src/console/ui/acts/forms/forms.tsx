@@ -1,5 +1,6 @@
 /** The forms by what is to be done. Those of one page alone come with that page. */
 import type { FunctionComponent } from 'preact';
+import { timeText } from '../../parts/time.tsx';
 import { fill } from '../../state/preferences.ts';
 import type { Act, Forms, ResultProps } from '../shape.ts';
 import { cancelForm, refundForm } from './charge.tsx';
@@ -24,6 +25,13 @@ interface Known {
   Result?: FunctionComponent<ResultProps>;
 }
 
+/** What errors tell besides their code; `by`: who was done with an item before. */
+interface Extra {
+  status?: string;
+  allowed?: string[];
+  by?: { name: string; at: string } | null;
+}
+
 /** The form of an act, whatever its kind is. @throws where its page hasn't brought it */
 function knownOf({ kind }: Act): Known {
   const known = (OWN[kind] ?? formList()[kind]) as Known | undefined;
@@ -42,7 +50,8 @@ export const forms: Forms = {
     const { trouble } = wordsOf(language);
     const texts: Readonly<Record<string, string>> = trouble;
     if (!Object.hasOwn(texts, code)) return null;
-    const { status = '', allowed = [] } = extra as { status?: string; allowed?: string[] };
+    const { status = '', allowed = [], by } = extra as Extra;
+    if (by) return fill(trouble.doneBy, { name: by.name, time: timeText(language, by.at, 'full') });
     const taken = allowed.length === 0 ? trouble.nothingAllowed : allowed.join(', ');
     return fill(texts[code] ?? '', { status, allowed: taken });
   },

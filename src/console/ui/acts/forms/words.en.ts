@@ -123,6 +123,7 @@ export const en: ActWords = {
     activity: { active: 'active', inactive: 'inactive' },
     allowedIps: 'Allowed IPs, one a line (* is all)',
     webhooks: 'Webhooks, one a line: the URL, and behind commas these events alone',
+    now: 'Now: {field}',
     maxAmount: 'Largest amount in reais (empty: the usual one)',
     removed: 'A URL that goes: what waits for it is dead.',
     added: 'A new URL has a secret, which is shown once.',
@@ -148,6 +149,9 @@ export const en: ActWords = {
     nothingAllowed: 'nothing',
     ID_REUSED: 'This id was used for something else. Nothing was changed; confirm once more.',
     DONE_BEFORE: 'It was done before, under this very id. The secret is not shown again.',
+    ACCOUNT_CHANGED:
+      'Somebody else has changed the account meanwhile. Nothing was changed by you: look at what it is now, and confirm once more.',
+    doneBy: '{name} was done with this item at {time}. Nothing was written again.',
     ITEM_NOT_FOUND: 'The item is off the list already: somebody else must have taken care of it.',
     DELIVERY_NOT_DEAD: 'The delivery is neither dead nor rejected any more: nothing was changed.',
     REFUND_NOT_POSSIBLE: 'Nothing was refunded: a charge that is “{status}” does not permit it.',

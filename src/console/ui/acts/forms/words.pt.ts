@@ -120,6 +120,7 @@ export const pt = {
     activity: { active: 'ativa', inactive: 'inativa' },
     allowedIps: 'IPs aceitos, um por linha (* são todos)',
     webhooks: 'Webhooks, um por linha: URL, e depois de vírgulas só estes eventos',
+    now: 'Agora — {field}',
     maxAmount: 'Valor máximo em reais (vazio: o de costume)',
     removed: 'Uma URL que sai: o que espera por ela se esgota.',
     added: 'Uma URL nova tem um segredo, mostrado uma vez.',
@@ -145,6 +146,9 @@ export const pt = {
     nothingAllowed: 'nada',
     ID_REUSED: 'Este id já serviu para outra coisa. Nada foi mudado; confirme de novo.',
     DONE_BEFORE: 'Já foi feito antes, com este mesmo id. O segredo não é mostrado outra vez.',
+    ACCOUNT_CHANGED:
+      'A conta foi mudada por outra pessoa enquanto isso. Nada foi mudado por você: veja o que vale agora e confirme de novo.',
+    doneBy: 'O item já foi tirado da lista por {name}, em {time}. Nada foi escrito outra vez.',
     ITEM_NOT_FOUND: 'O item já não está na lista: outra pessoa deve ter cuidado dele.',
     DELIVERY_NOT_DEAD: 'A entrega já não está esgotada nem recusada: nada foi mudado.',
     REFUND_NOT_POSSIBLE: 'Nada foi devolvido: uma cobrança em “{status}” não permite.',
