@@ -46,15 +46,26 @@ function effectOf(words: ActWords, { type }: TransactionDocument, message: strin
   return effects[message] ?? '';
 }
 
-/** Where the chart says that the message leads. */
-function wayOf(words: ActWords, { machine: { id, state } }: TransactionDocument, message: string): string {
+/** The states that the chart says the message leads through: a result implies the start that it hasn't seen. */
+function statesOf({ machine: { id, state } }: TransactionDocument, message: string): string[] {
   const edges: readonly Edge[] = charts[id]?.wide.edges ?? [];
-  const edge = edges.find(
-    ({ from, labels }) => from === state && labels.some((label) => label.message === message),
-  );
-  return edge === undefined
+  const states = [state];
+  for (;;) {
+    const last = states.at(-1);
+    const next = edges.find(
+      ({ from, labels }) => from === last && labels.some((label) => label.message === message),
+    )?.to;
+    if (next === undefined || states.includes(next)) return states;
+    states.push(next);
+  }
+}
+
+/** Where the message leads. */
+function wayOf(words: ActWords, document: TransactionDocument, message: string): string {
+  const [state = '', ...others] = statesOf(document, message);
+  return others.length === 0
     ? fill(words.message.stays, { message, state })
-    : fill(words.message.moves, { message, from: state, to: edge.to });
+    : fill(words.message.moves, { message, from: state, to: others.join('” → “') });
 }
 
 /** The parts of the data, but for the bank's own reason: why an operator sends it stands beside them. */
