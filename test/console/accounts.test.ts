@@ -192,6 +192,24 @@ test('what people did by hand is listed, whether it moved money or not', async (
     byHand.map((row) => at(row, 'status')),
     ['in_protest', 'paid', null],
   );
+  assert.ok(byHand.every((row) => text(at(row, 'by'), 'name') !== ''));
+  // What is no message says what it was, how much of it, and about what.
+  const rui = await visitor(server, ['--role', 'operator', '--by', 'Rui']);
+  const why = { reason: 'asked by 123.456.789-09' };
+  assert.is(
+    (await rui.act('PATCH', `/accounts/${own.accountId}`, { ...why, id: 's', maxAmount: 5_000_000 })).status,
+    200,
+  );
+  assert.is((await rui.act('POST', `/accounts/${own.accountId}/rotate`, { ...why, id: 'r' })).status, 200);
+  const { rows: acts } = await all(eva, `${path}&door=ops`, 'before');
+  const by = { name: 'Rui', role: 'operator', reason: 'asked by •••09' };
+  assert.equal(
+    acts.slice(0, 2).map((row) => [at(row, 'did'), at(row, 'by')]),
+    [
+      [{ action: 'rotate', count: null, about: null }, by],
+      [{ action: 'settings', count: null, about: 'maxAmount' }, by],
+    ],
+  );
   assert.equal(
     (await all(eva, `${path}&door=api`, 'before')).rows.map((row) => text(row, 'message')),
     ['CREATE'],

@@ -1,5 +1,5 @@
 /** What the console's endpoints answer about one account. Amounts are whole cents, times ISO in UTC. */
-import type { Kind } from '../shapes.ts';
+import type { By, Kind } from '../shapes.ts';
 import type { UrlHealth } from './deliveries.ts';
 import type { Following } from './now.ts';
 
@@ -56,6 +56,15 @@ export interface AccountDocument {
   };
 }
 
+/** What operators do that is no message. */
+export interface Did {
+  action: string;
+  /** How many deliveries or items; null where it isn't about such. */
+  count: number | null;
+  /** The transaction or URL, or the settings by their names; null where there is none of these. */
+  about: string | null;
+}
+
 /** An entry that changed the balance, or came by the door that was asked for. */
 export interface StatementRow {
   seq: number;
@@ -70,6 +79,10 @@ export interface StatementRow {
   /** The transaction's state after it; null for none, and for what was refused. */
   status: string | null;
   isRefused: boolean;
+  /** Who of ops did it, and why; null: nobody did by hand. */
+  by: By | null;
+  /** What was done that is no message; null for messages. */
+  did: Did | null;
   amount: number;
   /** What was available after it. */
   balance: number;

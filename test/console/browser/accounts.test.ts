@@ -147,8 +147,13 @@ browserSuite("a browser's accounts", (test) => {
     await page.waitForURL(`**/accounts/${own.accountId}`);
     await page.getByRole('button', { name: 'Done by hand' }).click();
     await page.waitForURL('**?door=ops');
-    await page.locator('.statement .door').first().waitFor({ state: 'detached' });
-    assert.equal(await page.locator('.statement .message code').allTextContents(), ['ADJUST', 'ADJUST']);
+    await page.locator('.by-hand tbody tr').first().waitFor();
+    assert.equal(await page.locator('.by-hand .message').allTextContents(), [
+      'Balance adjusted  ',
+      'Balance adjusted  ',
+    ]);
+    assert.equal(await page.locator('.by-hand .why q').allTextContents(), ['a test']);
+    assert.is(await page.locator('.by-hand .who .weak').count(), 0);
     // A press on the curve goes back to that time.
     await page.locator('.curve svg').click({ position: { x: 3, y: 40 } });
     await page.getByRole('button', { name: 'Back to now' }).waitFor();

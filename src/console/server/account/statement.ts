@@ -7,8 +7,9 @@ import type { Batch, Entry } from '../../../engine/journal.ts';
 import { changeOf } from '../../../engine/statement/rows.ts';
 import { firstSince } from '../../../engine/store/walks.ts';
 import type { StoreReads } from '../../../engine/store.ts';
-import type { DoorName, StatementPage, StatementRow } from '../../shapes/account.ts';
+import type { Did, DoorName, StatementPage, StatementRow } from '../../shapes/account.ts';
 import { type Cursor, cursorIn, seqIn, type Taker, walkBack } from '../backwards.ts';
+import { mask } from '../masking.ts';
 import { timeIn } from '../query.ts';
 
 export interface StatementWish {
@@ -23,10 +24,25 @@ export interface StatementWish {
 /** A row before it is known how its transaction is referred to. */
 type Row = Omit<StatementRow, 'externalRef'>;
 
+/** What an entry without a message was for; null for a message. Entries of all builds are read. */
+function didOf({ type, data }: Entry['message']): Did | null {
+  if (type !== 'OPS') return null;
+  const { action, data: given = {} } = data as { action: string; data?: Record<string, unknown> };
+  const { count, url, transaction } = given;
+  const about = action === 'settings' ? Object.keys(given).join(', ') : (url ?? transaction ?? null);
+  return {
+    action,
+    count: typeof count === 'number' ? count : null,
+    about: typeof about === 'string' ? about : null,
+  };
+}
+
 function rowOf(seq: number, entry: Entry, amount: number, balance: number): Row {
   const { at, message, type, transaction, refusal, to } = entry;
-  const { type: what, door } = message;
+  const { type: what, door, by = null } = message;
   return {
+    by: mask(by),
+    did: didOf(message),
     ...{ seq, at, door, message: what, type, transaction, amount, balance },
     status: refusal === null ? to : null,
     isRefused: refusal !== null,

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from 'preact';
 import type { AccountDocument, StatementPage, StatementRow } from '../../../shapes/account.ts';
 import { useArrived, Waiting } from '../../parts/arrivals.tsx';
-import { Chip, StatusChip } from '../../parts/chip.tsx';
 import { End, unreadableIn } from '../../parts/end.tsx';
 import { Money, Movement } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -11,13 +10,8 @@ import { addressOf, choose, usePlace } from '../../router.ts';
 import type { News } from '../../state/news.ts';
 import type { Pages } from '../../state/pages.ts';
 import { useWords } from '../../state/preferences.ts';
+import { ByHand } from './by-hand.tsx';
 import { Export } from './export.tsx';
-
-function State({ row: { status, isRefused } }: { row: StatementRow }) {
-  const words = useWords();
-  if (isRefused) return <Chip family="bad" word={words.refusedEntry} />;
-  return status === null ? null : <StatusChip status={status} />;
-}
 
 /** A row with what names it: one batch may hold several. */
 interface KeyedRow extends StatementRow {
@@ -38,16 +32,16 @@ interface RowsProps {
   /** Names the list. */
   list: string;
   rows: readonly StatementRow[];
-  /** Of one door: which one needn't be said, but what came of it. */
-  isOfDoor: boolean;
+  /** What people did has columns of its own. */
+  isByHand: boolean;
 }
 
-interface RowProps extends Pick<RowsProps, 'isOfDoor'> {
+interface RowProps {
   row: StatementRow;
   hasArrived: boolean;
 }
 
-function Row({ row, isOfDoor, hasArrived }: RowProps) {
+function Row({ row, hasArrived }: RowProps) {
   const words = useWords();
   const doors: Readonly<Record<string, string>> = words.door;
   const { transaction, externalRef, door, message, at } = row;
@@ -63,8 +57,7 @@ function Row({ row, isOfDoor, hasArrived }: RowProps) {
         )}
       </td>
       <td class="message">
-        <code>{message}</code>{' '}
-        {isOfDoor ? <State row={row} /> : <span class="door">{doors[door] ?? door}</span>}
+        <code>{message}</code> <span class="door">{doors[door] ?? door}</span>
       </td>
       <td class="reference">
         <code>{externalRef ?? transaction?.slice(0, 8) ?? ''}</code>
@@ -80,13 +73,14 @@ function Row({ row, isOfDoor, hasArrived }: RowProps) {
   );
 }
 
-function Table({ list, rows, isOfDoor }: RowsProps) {
+function Table({ list, rows, isByHand }: RowsProps) {
   const words = useWords();
   const named = keyed(rows);
   const arrived = useArrived(
     list,
     named.map(({ key }) => key),
   );
+  if (isByHand) return <ByHand rows={named} />;
   return (
     <table class="list statement" aria-live="off">
       <caption class="unseen">{words.statement}</caption>
@@ -107,7 +101,7 @@ function Table({ list, rows, isOfDoor }: RowsProps) {
       </thead>
       <tbody>
         {named.map((row) => (
-          <Row key={row.key} row={row} isOfDoor={isOfDoor} hasArrived={arrived.has(row.key)} />
+          <Row key={row.key} row={row} hasArrived={arrived.has(row.key)} />
         ))}
       </tbody>
     </table>
@@ -173,7 +167,7 @@ export function Statement({
       ) : rows.length === 0 ? (
         <p class="empty">{words.noMovements}</p>
       ) : (
-        <Table list={path + query} rows={rows} isOfDoor={door !== ''} />
+        <Table list={path + query} rows={rows} isByHand={door === 'ops'} />
       )}
       {last === undefined ? null : (
         <End
