@@ -24,20 +24,16 @@ function Row({ row, hasArrived }: { row: TransactionRow; hasArrived: boolean }) 
         <StatusChip status={row.status} />
       </td>
       <td class="number amount">
-        <span class="weak" title={words.type[row.type]}>
-          <span class="unseen">{words.type[row.type]} </span>
-          <span aria-hidden="true">{row.type === 'pix-in' ? '↓' : '↑'}</span>
+        <span class="weak" role="img" title={words.type[row.type]} aria-label={words.type[row.type]}>
+          {row.type === 'pix-in' ? '↓' : '↑'}
         </span>{' '}
         <Money cents={row.amount} />
       </td>
       <td class="merchant">{row.accountName}</td>
-      <td class="reference">
-        <code>{row.externalRef ?? ''}</code>
-      </td>
+      <td class="reference mono">{row.externalRef}</td>
       <td class="id">
-        <a class="row-link" href={addressOf(row.id)} data-row>
+        <a class="row-link" href={addressOf(row.id)} aria-label={row.id} data-row>
           <code>{row.id.slice(0, 8)}</code>
-          <span class="unseen">{row.id.slice(8)}</span>
         </a>
       </td>
       <td class="number age">
