@@ -11,7 +11,7 @@ import type { Env } from '../../support/process.ts';
 import type { Server } from '../../support/server.ts';
 import { link, origin, startConsole } from '../visitor.ts';
 
-const BROWSER = process.env.BROWSER ?? '/usr/bin/chromium';
+export const BROWSER = process.env.BROWSER ?? '/usr/bin/chromium';
 const ARGUMENTS = [
   ...['--no-sandbox', '--disable-gpu', '--no-first-run'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
