@@ -54,8 +54,13 @@ test.before.each(async (context) => {
   const app = new Koa();
   app.use(async (ctx) => {
     answers.push(ctx.res);
-    // Each is somebody of their own: nobody has thirty.
-    live.open(ctx, { by: `Eva ${answers.length}`, role: 'viewer', session: null });
+    // Whoever doesn't say a name is somebody of their own: nobody has thirty.
+    const by = ctx.get('x-name') || `Eva ${answers.length}`;
+    try {
+      live.open(ctx, { by, role: 'viewer', session: null });
+    } catch (error) {
+      ctx.body = (error as Error).message;
+    }
   });
   const server = createServer(app.callback()).listen(join(folder, 'streams'));
   await once(server, 'listening');
@@ -176,6 +181,17 @@ test('ten thousand entries at once are told as far as there is room, and counted
     'all are told or counted',
   );
   assert.ok(client.counts.missed > 0);
+});
+
+test('whom a proxy has signed in has eight streams, and others have their own', async (scene) => {
+  const ofIda = { ...scene, headers: { ...scene.headers, 'x-name': 'Ida' } };
+  for (let count = 0; count < 8; count++) await Client.greeted(ofIda);
+  const asked = request({
+    ...{ socketPath: join(scene.folder, 'streams'), path: '/', headers: ofIda.headers, agent: false },
+  }).end();
+  const [refused] = (await once(asked, 'response')) as [IncomingMessage];
+  assert.match((await refused.toArray()).join(''), /at most 8 live pages/);
+  await Client.greeted({ ...scene, headers: { ...scene.headers, 'x-name': 'Ugo' } });
 });
 
 test('where nobody watches nothing is read, and who comes later hears what comes from then on', async (scene) => {
