@@ -3,12 +3,12 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { type Merchant, merchant } from '../../support/client.ts';
 import { charge, tell, told, transfer } from '../../support/flows.ts';
-import { list, text } from '../../support/json.ts';
+import { at, list, text } from '../../support/json.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { until } from '../../support/wait.ts';
 import { visitor } from '../visitor.ts';
 import { check, LOOKS } from './looks.ts';
-import { browserSuite, type Stage } from './stage.ts';
+import { browserSuite, forgive, type Stage } from './stage.ts';
 
 interface Prepared {
   own: Merchant;
@@ -161,6 +161,27 @@ browserSuite(
       );
       await page.keyboard.press('Escape');
       await dead.waitFor({ state: 'detached' });
+      await watched.close();
+    });
+
+    test('an item that another is done with meanwhile says who that was', async (stage) => {
+      const id = text(await charge(stage.shop, 18_900), 'id');
+      await told(stage.shop, id, 'PAY', { endToEndId: 'E99999999202611231030ccccccccccc' });
+      await tell(stage.shop, id, 'PAY', { endToEndId: 'E99999999202611231030ddddddddddd' });
+      const watched = await stage.enter('/');
+      const { page } = watched;
+      const card = page.locator('.cause', { hasText: 'ddddddddddd' });
+      await card.getByRole('button', { name: 'Done with it' }).click();
+      await page.keyboard.type('the payer was called');
+      const rui = await visitor(stage.server, ['--role', 'operator', '--by', 'Rui']);
+      const causes = list((await rui.get('/now')).body, 'causes');
+      const items = causes.flatMap((cause) => list(cause, 'sample'));
+      const item = items.find((each) => at(each, 'about.transaction') === id) ?? null;
+      const body = { id: 'first', reason: 'a refund was agreed', ids: [text(item, 'id')] };
+      assert.is((await rui.act('POST', '/attention/done', body)).status, 200);
+      await page.keyboard.press('Enter');
+      await page.locator('dialog.act [role=alert]', { hasText: 'Rui was done with this item at' }).waitFor();
+      forgive(watched, 404);
       await watched.close();
     });
 
