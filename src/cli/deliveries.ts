@@ -1,8 +1,7 @@
 /** `deliveries list`, `deliveries retry`: dead and rejected deliveries. */
 import type { Command } from 'commander';
-import { MOST_NAMED } from '../ops/acting.ts';
 import { type Failed, failedPage, type RetryFilter } from '../ops/failed.ts';
-import { type Retried, retry } from '../ops/retry.ts';
+import { MOST_ANSWERED, type Retried, retry } from '../ops/retry.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, transactionNotFound, wrongUsage } from './failure.ts';
 import { Values } from './options.ts';
@@ -10,6 +9,8 @@ import type { Shell, Work } from './running/shell.ts';
 
 const MAX_TEXT = 2_048;
 const MAX_PLACE = 400;
+/** Ids that are told to a person; a program gets more. */
+const MOST_TOLD = 100;
 const DEFAULT_LIMIT = 50;
 /** An answer has its bound, and an attempt may tell much. */
 const MAX_LIMIT = 200;
@@ -104,9 +105,11 @@ function tryAgain(user: string, ids: readonly string[], options: RetryOptions): 
   return async (core) => {
     const { count, deliveries } = retriedOf(await retry(core, ids, filter, acting));
     const what = ids.length === 0 ? 'that fits' : `of ${ids.join(', ')}`;
-    const others = count === deliveries.length ? '' : `, and ${count - deliveries.length} more`;
+    const others = count <= MOST_TOLD ? '' : `, and ${count - MOST_TOLD} more`;
     const text =
-      count === 0 ? `nothing ${what} is dead or rejected` : `tried again: ${deliveries.join(', ')}${others}`;
+      count === 0
+        ? `nothing ${what} is dead or rejected`
+        : `tried again: ${deliveries.slice(0, MOST_TOLD).join(', ')}${others}`;
     return { document: { retried: deliveries, count }, text };
   };
 }
@@ -132,7 +135,7 @@ export function addDeliveryCommands(program: Command, shell: Shell): void {
   const retrying = deliveries
     .command('retry [ids...]')
     .description(
-      `dead or rejected deliveries again: a delivery (dlv_...), or all such of an event (evt_...), a transaction (UUID); without ids, all that fit, of which the first ${MOST_NAMED} are named`,
+      `dead or rejected deliveries again: a delivery (dlv_...), or all such of an event (evt_...), a transaction (UUID); without ids, all that fit, of which the first ${MOST_ANSWERED} are named`,
     );
   addActing(addFilter(retrying)).action(async (ids: string[], options: RetryOptions) =>
     shell.run('writes', tryAgain(shell.user, ids, options)),

@@ -11,21 +11,16 @@ import {
 import type { AttentionKey, Settlement, Store } from '../engine/store.ts';
 import { revived } from '../webhooks/delivery.ts';
 import { rejectedKey } from '../webhooks/rejected.ts';
-import {
-  type Acting,
-  isRecorded,
-  MOST_NAMED,
-  type OpsParts,
-  type Recorded,
-  recordAll,
-  tell,
-} from './acting.ts';
+import { type Acting, isRecorded, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
 import { type Failed, type FailedSources, fitting, type RetryFilter } from './failed.ts';
 import { Touched } from './touched.ts';
 
+/** So many ids are answered where none was asked for: an answer has its bound. */
+export const MOST_ANSWERED = 10_000;
+
 /** The outcome: how many deliveries start anew, perhaps none, or why nothing was changed at all. */
 export type Retried =
-  /** `deliveries`: those that were named by ids, else the first `MOST_NAMED`. */
+  /** `deliveries`: those that were named by ids, else the first `MOST_ANSWERED`. */
   | { kind: 'retried'; count: number; deliveries: string[] }
   | { kind: 'noTransaction'; id: string }
   | { kind: 'noDelivery'; id: string }
@@ -145,7 +140,7 @@ export async function retry(
     });
     await revive(store, owed, now());
     count += owed.length;
-    const room = ids.length > 0 ? owed.length : MOST_NAMED - retried.length;
+    const room = ids.length > 0 ? owed.length : MOST_ANSWERED - retried.length;
     retried.push(...owed.slice(0, Math.max(0, room)).map(({ record }) => record.id));
   }
   if (touched.accounts.size > 0) tell(parts, 'retry', touched.accounts.keys(), acting);

@@ -18,7 +18,7 @@ export const en: Words = {
   signOut: 'Sign out',
   switchLanguage: 'EN: English. Change to Portuguese',
   theme: { auto: "Theme: the system's", light: 'Theme: light', dark: 'Theme: dark' },
-  keysTitle: 'Keys',
+  keysTitle: 'Shortcuts',
   close: 'Close',
   keys: {
     find: 'Find by any id',
@@ -241,7 +241,7 @@ export const en: Words = {
   actRefund: 'Refund',
   actCancelCharge: 'Cancel the charge',
   actRetry: 'Send again',
-  actRetryAll: 'Send all again',
+  actRetryAll: 'Send all failed again',
   actAdjust: 'Adjust the balance',
   actSettings: 'Change',
   actRotate: 'Rotate',

@@ -128,6 +128,8 @@ browserSuite("a browser's acts", (test) => {
     await shown(page);
     await page.locator('.chart [data-message=SETTLE].can').first().click();
     await opened(page);
+    // A result implies the start: the dialog tells where that ends.
+    await page.locator('dialog.act', { hasText: 'from “pending” to “processing” → “completed”' }).waitFor();
     await page.keyboard.type('the bank says that it is paid');
     const rui = await visitor(stage.server, ['--role', 'operator', '--by', 'Rui']);
     const body = { id: 'first', reason: 'the bank says that it failed', type: 'FAIL' };
@@ -298,7 +300,7 @@ browserSuite("a browser's acts", (test) => {
     const watched = await stage.enter(`/deliveries?account=${own.accountId}&status=rejected`);
     const { page } = watched;
     await page.locator('.deliveries button.row').first().waitFor();
-    const all = page.getByRole('button', { name: 'Send all again' });
+    const all = page.getByRole('button', { name: 'Send all failed again' });
     const ask = async () => {
       await all.first().click();
       await opened(page);
@@ -357,7 +359,7 @@ browserSuite("a browser's acts", (test) => {
     const card = page.locator('.cause', { hasText: url });
     await card.getByText(String(many)).first().waitFor();
     const ask = async () => {
-      await card.getByRole('button', { name: 'Send all again' }).click();
+      await card.getByRole('button', { name: 'Send all failed again' }).click();
       await opened(page);
       await page.keyboard.type('the shop was down');
       await page.keyboard.press('Enter');

@@ -59,7 +59,7 @@ browserSuite(
       const { page } = watched;
       await withoutMouse(page);
       const card = page.locator('.cause', { hasText: url });
-      await tabTo(page, card.getByRole('button', { name: 'Send all again' }));
+      await tabTo(page, card.getByRole('button', { name: 'Send all failed again' }));
       await page.keyboard.press('Enter');
       await page.locator('dialog.act[open]').waitFor();
       await page.keyboard.type('the ERP was down');

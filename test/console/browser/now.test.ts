@@ -146,7 +146,7 @@ browserSuite(
       // The URL is up again: one delivery goes first, then the rest.
       receiver.answer('/erp', () => ({ status: 200 }));
       const dead = page.locator('.cause', { hasText: receiver.url('/erp') });
-      await dead.getByRole('button', { name: 'Send all again' }).click();
+      await dead.getByRole('button', { name: 'Send all failed again' }).click();
       await page.keyboard.type('the receiver was mended');
       await dialog.locator('button[type=submit]').click();
       await page.getByRole('button', { name: 'Send the rest' }).click();

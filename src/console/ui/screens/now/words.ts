@@ -15,11 +15,11 @@ export interface CauseWords {
 
 const pt = {
   title: {
-    none: 'Nada precisa de alguém',
+    none: 'Nada pendente',
     one: '{n} caso precisa de alguém',
     other: '{n} casos precisam de alguém',
   },
-  allWell: 'Está tudo em ordem: nada falhou de vez, e nada espera demais pelo banco.',
+  allWell: 'Está tudo em ordem: nada falhou definitivamente, e nenhuma resposta do banco está atrasada.',
   stillCounting: 'A lista é longa e ainda está sendo contada.',
   countedAt: 'Contado às {time}.',
   others: { one: 'Há mais {n} caso.', other: 'Há mais {n} casos.' },
@@ -28,9 +28,9 @@ const pt = {
   perMinute: 'mensagens por minuto',
   thisServer: 'deste servidor',
   bars: 'Mensagens por minuto nos últimos {minutes} minutos: no máximo {most}.',
-  firstAttempt: 'entregas no 1º envio',
+  firstAttempt: 'entregues na 1ª tentativa',
   openTransfers: 'transferências em aberto',
-  waiting: 'cobranças à espera',
+  waiting: 'cobranças aguardando pagamento',
   addsUp: 'diário confere',
   addsUpNot: 'diário não confere',
   addsUpTo: 'diário confere até {time}',
@@ -147,7 +147,7 @@ export const causeWords: Record<Language, Record<string, CauseWords>> = {
     },
     rejected: {
       title: { one: '{n} entrega rejeitada por', other: '{n} entregas rejeitadas por' },
-      what: 'Quem recebe recusou de vez; nada mais será enviado sem você.',
+      what: 'Quem recebe recusou definitivamente; nada mais será enviado sem você.',
     },
     hanging: {
       title: { one: 'Entregas esperam por', other: 'Entregas esperam por' },
