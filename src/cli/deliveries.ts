@@ -110,7 +110,8 @@ function tryAgain(user: string, ids: readonly string[], options: RetryOptions): 
       count === 0
         ? `nothing ${what} is dead or rejected`
         : `tried again: ${deliveries.slice(0, MOST_TOLD).join(', ')}${others}`;
-    return { document: { retried: deliveries, count }, text };
+    const more = count === deliveries.length ? {} : { count };
+    return { document: { retried: deliveries, ...more }, text };
   };
 }
 

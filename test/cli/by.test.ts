@@ -7,7 +7,7 @@ import type { By } from '../../src/domain/messages.ts';
 import { type Entry, ZERO_HASH } from '../../src/engine/journal.ts';
 import type { DeliveryRecord } from '../../src/engine/store/deliveries.ts';
 import { itemOf } from '../../src/engine/store.ts';
-import { list, text, whole } from '../support/json.ts';
+import { list, text } from '../support/json.ts';
 import { Folder } from './support.ts';
 
 const test = suite('who acts');
@@ -172,10 +172,10 @@ test('deliveries that are tried again are named, in each account that they are o
   const [before, beforeOther] = [(await acts(account)).length, (await acts(third)).length];
   const [first = ''] = mine;
   const retry = ['deliveries', 'retry', first, '--id', 'r-1', ...ANA];
-  assert.equal(await folder.json(retry), { retried: [first], count: 1 });
+  assert.equal(await folder.json(retry), { retried: [first] });
   const entries = await entriesOf(account);
   // The same act again has been done; another one finds nothing dead.
-  assert.equal(await folder.json(retry), { retried: [], count: 0 });
+  assert.equal(await folder.json(retry), { retried: [] });
   await folder.fails(['deliveries', 'retry', first, '--id', 'r-2', ...ANA], 1, 'DELIVERY_NOT_DEAD');
   assert.equal(await entriesOf(account), entries);
   const since = '2026-01-05T12:00:00.000Z';
@@ -192,7 +192,7 @@ test('deliveries that are tried again are named, in each account that they are o
     [SYSTEM, { action: 'retry', data: { since, ids: others, count: others.length } }],
   ]);
   // What touches nothing leaves nothing.
-  assert.equal(await folder.json(['deliveries', 'retry', '--since', since]), { retried: [], count: 0 });
+  assert.equal(await folder.json(['deliveries', 'retry', '--since', since]), { retried: [] });
   assert.is((await acts(account)).length, before + 2);
 });
 
@@ -218,11 +218,10 @@ test('of more than a hundred deliveries an entry says what was asked, and how ma
   const before = (await acts(account)).length;
   const [url = ''] = URLS;
   const answer = await folder.json(['deliveries', 'retry', '--url', url, '--account', account]);
-  assert.is(whole(answer, 'count'), 101);
   const retried = new Set(list(answer, 'retried').map((id) => text(id)));
-  assert.is(retried.size, 100, 'as many are named');
+  assert.is(retried.size, 101);
   assert.ok([...retried].every((id) => ids.includes(id)));
-  assert.is(whole(await folder.json(['deliveries', 'retry', '--url', url]), 'count'), 0, 'no one is left');
+  assert.equal(await folder.json(['deliveries', 'retry', '--url', url]), { retried: [] }, 'no one is left');
   assert.equal(await acts(account, before), [[SYSTEM, { action: 'retry', data: { url, count: 101 } }]]);
 });
 
