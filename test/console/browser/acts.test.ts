@@ -1,5 +1,5 @@
 /** What operators do in a browser: one dialog for all of it, under their names, and nothing of it for who only reads. */
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { merchant } from '../../support/client.ts';
 import { charge, told, transfer } from '../../support/flows.ts';
@@ -239,6 +239,32 @@ browserSuite("a browser's acts", (test) => {
     await page.keyboard.press('Escape');
     await closed(page);
     assert.is(await secret.count(), 0);
+    await watched.close();
+  });
+
+  test('an account gets a Pix key of its own, and goes back to the one that is made of its id', async (stage) => {
+    const own = await merchant(stage.server, ['--name', 'Quitanda']);
+    const code = async () => text(await charge(own, 1_000), 'pix.qrcode');
+    const before = /br\.gov\.bcb\.pix01\d{2}[0-9a-f-]{36}/.exec(await code())?.[0] ?? '';
+    assert.is.not(before, '');
+    const typed = 'br.gov.bcb.pix0122caixa@quitanda.example';
+    const watched = await stage.enter(`/accounts/${own.accountId}`);
+    const { page } = watched;
+    const change = async (field: string, act: (field: Locator) => Promise<void>): Promise<void> => {
+      await page.getByRole('button', { name: 'Change', exact: true }).click();
+      await opened(page);
+      await page.keyboard.type('the bank has registered it');
+      await act(page.locator('dialog.act').getByLabel(field));
+      await page.locator('dialog.act [type=submit]').click();
+      await page.locator('dialog.act', { hasText: 'The account was changed.' }).waitFor();
+      await page.keyboard.press('Escape');
+      await closed(page);
+    };
+    await shown(page);
+    await change('Another Pix key', (field) => field.fill(' caixa@quitanda.example '));
+    await until(async () => (await code()).includes(typed), 5_000, 'codes have the key');
+    await change('Back to the Pix key', (field) => field.check());
+    await until(async () => (await code()).includes(before), 5_000, 'codes have the first key');
     await watched.close();
   });
 

@@ -50,20 +50,27 @@ const adjustForm: Form<'adjust'> = {
     return (
       <>
         <Field situation={situation} name="amount" label={words.amount} required />
-        <fieldset>
-          <label>
-            <input
-              type="checkbox"
-              checked={situation.values.allowNegative === true}
-              onChange={(event) => situation.set({ allowNegative: event.currentTarget.checked })}
-            />
-            {words.allowNegative}
-          </label>
-        </fieldset>
+        <Check situation={situation} name="allowNegative" label={words.allowNegative} />
       </>
     );
   },
 };
+
+function Check({ situation, name, label }: { situation: Situation; name: string; label: string }) {
+  const { values, set } = situation;
+  return (
+    <fieldset>
+      <label>
+        <input
+          type="checkbox"
+          checked={values[name] === true}
+          onChange={(event) => set({ [name]: event.currentTarget.checked })}
+        />
+        {label}
+      </label>
+    </fieldset>
+  );
+}
 
 interface Webhook {
   url: string;
@@ -95,18 +102,20 @@ function presentOf({ values }: Situation, { settings, ...account }: AccountDocum
   return told ?? { ...account, maxAmount: settings.maxAmount };
 }
 
-/** The fields as they stand before anything is changed. */
+/** The fields as they stand before anything is changed; the Pix key is shown masked alone, and typed anew. */
 function usualOf(present: PresentSettings): Record<string, string> {
   const { status, userStatus, allowedIps, maxAmount } = present;
   return {
     ...{ status, userStatus, allowedIps: allowedIps.join('\n'), webhooks: webhookText(present) },
     maxAmount: maxAmount === null ? '' : amountText(maxAmount),
+    pixKey: '',
   };
 }
 
 function changeOf(name: string, text: string): unknown {
   if (name === 'allowedIps') return linesOf(text);
   if (name === 'webhooks') return webhooksIn(text);
+  if (name === 'pixKey') return text.trim();
   if (name !== 'maxAmount') return text;
   return text.trim() === '' ? null : (centsOf(text) ?? undefined);
 }
@@ -121,6 +130,7 @@ function changesOf({ values }: Situation, present: PresentSettings): Record<stri
     if (change === undefined) return null;
     changes[name] = change;
   }
+  if (values.derivedPixKey === true) changes.pixKey = null;
   return changes;
 }
 
@@ -219,6 +229,8 @@ const settingsForm: Form<'settings'> = {
           <Lines key={name} situation={situation} name={name} label={words[name]} usual={usual[name] ?? ''} />
         ))}
         <Field situation={situation} name="maxAmount" label={words.maxAmount} usual={usual.maxAmount ?? ''} />
+        <Field situation={situation} name="pixKey" label={fill(words.pixKey, { key: account.settings.pixKey })} />
+        <Check situation={situation} name="derivedPixKey" label={words.derivedPixKey} />
       </>
     );
   },

@@ -125,6 +125,8 @@ export const en: ActWords = {
     webhooks: 'Webhooks, one a line: URL, event, event… (no event: all)',
     now: 'Now: {field}',
     maxAmount: 'Largest amount in reais (empty: the usual one)',
+    pixKey: 'Another Pix key (empty: {key} stays)',
+    derivedPixKey: 'Back to the Pix key that is made of the account’s id',
     removed: 'A URL that goes: what waits for it is dead.',
     added: 'A new URL has a secret, which is shown once.',
   },

@@ -122,6 +122,8 @@ export const pt = {
     webhooks: 'Webhooks, um por linha: URL, evento, evento… (sem eventos: todos)',
     now: 'Agora — {field}',
     maxAmount: 'Valor máximo em reais (vazio: o padrão)',
+    pixKey: 'Outra chave Pix (vazio: fica {key})',
+    derivedPixKey: 'Voltar à chave Pix formada pelo id da conta',
     removed: 'Uma URL que sai: o que espera por ela se esgota.',
     added: 'Uma URL nova tem um segredo, mostrado uma vez.',
   },
