@@ -22,7 +22,6 @@ import { openAccount, openProcess, type Process } from '../faults/in-process.ts'
 import { randomOf } from '../faults/scene.ts';
 import { FakeBank, type Fault, OUR_KEY } from '../support/bank/bank.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
-import { sleep } from '../support/wait.ts';
 
 const test = suite('a real bank: sequences');
 
@@ -30,8 +29,8 @@ const SEEDS = 40;
 const STEPS = 50;
 const BALANCE = 1_000_000;
 const MINUTE_MS = 60_000;
-/** What the bank did is known to its questions only so much later. */
-const HIDDEN_MS = 30;
+/** What the bank did is known to its questions only so much later, by the clock of the sequence. */
+const HIDDEN_MS = 30_000;
 const CALLS = [
   'PUT cob',
   'GET cob',
@@ -51,8 +50,6 @@ const FAULTS: Fault[] = [
   { kind: 'hidden', ms: HIDDEN_MS },
 ];
 
-/** Done at the bank, and nobody hears of it; or lost on the way there. */
-const OF_ORDERS: Fault[] = FAULTS.filter(({ kind }) => kind !== 'hidden');
 const PROCESSES = 2;
 
 function cents(valor: string): number {
@@ -82,8 +79,9 @@ class World {
   }
 
   static async make(seed: number): Promise<World> {
-    const bank = await FakeBank.start({ profile: 'efi' });
-    const world = new World(bank, seed, { clock: { ms: Date.now() }, state: new MemoryState() });
+    const clock = { ms: Date.now() };
+    const bank = await FakeBank.start({ profile: 'efi', now: () => clock.ms });
+    const world = new World(bank, seed, { clock, state: new MemoryState() });
     Object.assign(world, { account: await openAccount(world.process, world.#clock, BALANCE) });
     return world;
   }
@@ -98,13 +96,11 @@ class World {
 
   /** A new process on what is stored; the one before, if any, goes on with what it has in hand. */
   #open(): Process {
-    const settings = readBankConfig({
-      ...this.bank.env,
-      BANK_RETRY_SCALE: '0.001',
-      BANK_EXPIRY_GRACE_S: '1',
-    });
+    const settings = readBankConfig(this.bank.env);
     if (settings === null) throw new Error('no settings');
-    const connection = new BankConnection(settings, { now: Date.now });
+    const now = (): number => this.#clock.ms;
+    // Tokens live, and the breaker waits, by the same clock.
+    const connection = new BankConnection(settings, { now, elapsed: now });
     this.#connections.push(connection);
     const around = (): Process => process;
     const bank = new ApiPixBank({
@@ -112,7 +108,7 @@ class World {
       account: (id) => around().store.accounts.get(id),
       transaction: (id) => around().store.journal.transaction(id),
       due: { settle: (settlements) => around().store.due.settle(settlements) },
-      now: () => this.#clock.ms,
+      now,
       notes: {
         ...{ unread: async () => {}, unknownThere: async () => {}, heard: async () => {} },
         ...{ keyTaken: () => {}, keyRefused: () => {} },
@@ -129,7 +125,7 @@ class World {
 
   /** The next order of a name meets a fault, more often than not. */
   #spoil(call: string): void {
-    const fault = this.#one(OF_ORDERS);
+    const fault = this.#one(FAULTS);
     if (fault !== undefined && this.#random() < 0.8) this.bank.fault(call, fault);
   }
 
@@ -177,7 +173,7 @@ class World {
     // What is wrong, or comes twice, goes back.
     if (isWrong || charge.status === 'CONCLUIDA') this.#spoil('PUT devolucao');
     const amount = isWrong ? '0.77' : valor.original;
-    this.bank.state.pay({ txid: charge.txid, amount, key: OUR_KEY });
+    this.bank.state.pay({ txid: charge.txid, amount, key: OUR_KEY }, this.#clock.ms);
     // Most callbacks arrive.
     if (this.#random() < 0.7) await this.hint(seen);
   }
@@ -208,7 +204,7 @@ class World {
     for (const sending of this.bank.state.sendings.values()) {
       if (sending.status !== 'EM_PROCESSAMENTO' || !(all || this.#random() < 0.3)) continue;
       const isDone = this.#random() < 0.8;
-      Object.assign(sending, { status: isDone ? 'REALIZADO' : 'NAO_REALIZADO', settledAt: Date.now() });
+      Object.assign(sending, { status: isDone ? 'REALIZADO' : 'NAO_REALIZADO', settledAt: this.#clock.ms });
     }
     for (const { returns } of this.bank.state.payments.values())
       for (const each of returns)
@@ -253,8 +249,6 @@ class World {
   /** Faults are over: everything that isn't at its end is asked about until it is. */
   async settle(): Promise<void> {
     this.bank.clearFaults();
-    // What the bank hid is known by now.
-    await sleep(HIDDEN_MS);
     for (let round = 0; round < 200; round += 1) {
       this.bankGoesOn(true);
       if (round % 10 === 0) for (const record of await this.records()) await this.hint(record);
