@@ -1,6 +1,7 @@
 /** The start page in a browser: good news, then cases by their causes, each with a way to where it is seen. */
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import { cliJson } from '../../support/cli.ts';
 import { type Merchant, merchant } from '../../support/client.ts';
 import { charge, tell, told, transfer } from '../../support/flows.ts';
 import { at, list, text } from '../../support/json.ts';
@@ -161,6 +162,40 @@ browserSuite(
       );
       await page.keyboard.press('Escape');
       await dead.waitFor({ state: 'detached' });
+      await watched.close();
+    });
+
+    test('of several cases on a card each may stay, and those that are not shown do', async (stage) => {
+      const own = await merchant(stage.server, ['--name', 'Feira']);
+      const twice = Array.from({ length: 5 }, (_, nth) => `E9999999920261123104${nth}eeeeeeeeeee`);
+      for (const endToEndId of twice) {
+        const id = text(await charge(own, 3_300), 'id');
+        await told(own, id, 'PAY', { endToEndId: endToEndId.replace(/e+$/, 'fffffffffff') });
+        await tell(own, id, 'PAY', { endToEndId });
+      }
+      const watched = await stage.enter('/');
+      const { page } = watched;
+      const card = page.locator('.cause', { hasText: 'Feira' });
+      await card.getByRole('button', { name: 'Done with it' }).click();
+      const dialog = page.locator('dialog.act[open]');
+      await dialog.locator('fieldset.items label').nth(2).waitFor();
+      assert.is(await dialog.locator('fieldset.items label').count(), 3);
+      await dialog.getByText('2 of the same kind stay on it.').waitFor();
+      const kept = dialog.locator('fieldset.items label').nth(1);
+      const what = (await kept.textContent()) ?? '';
+      await kept.locator('input').uncheck();
+      await dialog.getByText('3 of the same kind stay on it.').waitFor();
+      await check(watched, 'act some of several cases');
+      await dialog.locator('.field input').last().fill('two payers were called');
+      await dialog.locator('button[type=submit]').click();
+      await card.locator('h2', { hasText: '3' }).waitFor();
+      const left = list(await cliJson(stage.server, ['attention', '--account', own.accountId]), 'items');
+      assert.is(left.length, 3);
+      assert.ok(
+        left.some((item) => what.includes(text(item, 'what'))),
+        what,
+      );
+      await cliJson(stage.server, ['attention', 'done', ...left.map((item) => text(item, 'id'))]);
       await watched.close();
     });
 

@@ -13,7 +13,8 @@ export type Act =
   /** All that a URL didn't take since a time (ISO) or ever (null), of one account or of all (null). */
   | { kind: 'retryUrl'; account: string | null; url: string; since: string | null }
   /** Items of what needs a person, at most 100. */
-  | { kind: 'done'; items: readonly Pick<Item, 'id' | 'kind' | 'account'>[] }
+  /** `of`: how many there are of their kind, of which these are the oldest. */
+  | { kind: 'done'; items: readonly Item[]; of: number }
   | { kind: 'adjust' | 'settings'; account: AccountDocument }
   /** Of the client (null), or of a URL. */
   | { kind: 'rotate'; account: AccountDocument; url: string | null };

@@ -229,7 +229,11 @@ const settingsForm: Form<'settings'> = {
           <Lines key={name} situation={situation} name={name} label={words[name]} usual={usual[name] ?? ''} />
         ))}
         <Field situation={situation} name="maxAmount" label={words.maxAmount} usual={usual.maxAmount ?? ''} />
-        <Field situation={situation} name="pixKey" label={fill(words.pixKey, { key: account.settings.pixKey })} />
+        <Field
+          situation={situation}
+          name="pixKey"
+          label={fill(words.pixKey, { key: account.settings.pixKey })}
+        />
         <Check situation={situation} name="derivedPixKey" label={words.derivedPixKey} />
       </>
     );

@@ -1,4 +1,5 @@
 /** Deliveries are tried again, items are done with: by their ids. */
+import { itemIn } from '../../../../domain/sentences/items.ts';
 import { fill } from '../../state/preferences.ts';
 import type { Plan } from '../shape.ts';
 import { type Form, opsEntry } from './parts.tsx';
@@ -33,17 +34,43 @@ export const retryForm: Form<'retry'> = {
   },
 };
 
+/** The value that says that an item stays on the list. */
+function stays(id: string): string {
+  return `stays ${id}`;
+}
+
 export const doneForm: Form<'done'> = {
-  plan(situation, { items }): Plan {
+  plan(situation, { items, of }): Plan {
     const { done } = wordsOf(situation.language);
-    const { id, reason } = situation;
-    const ids = items.map((item) => item.id);
+    const { id, reason, values } = situation;
+    const ids = items.map((item) => item.id).filter((each) => values[stays(each)] !== true);
+    const says = [fill(done.says, { count: counted(done, ids.length) }), done.final];
+    const left = of - ids.length;
     return {
       ...{ title: done.title, verb: done.verb },
-      says: [fill(done.says, { count: counted(done, ids.length) }), done.final],
-      request: { method: 'POST', path: '/attention/done', body: { id, ids, reason } },
+      says: left > 0 ? [...says, fill(done.left, { n: left })] : says,
+      request:
+        ids.length === 0 ? null : { method: 'POST', path: '/attention/done', body: { id, ids, reason } },
       entry: opsEntry(situation, 'done', { ids, count: ids.length }),
     };
   },
-  Fields: null,
+  /** Of several, each may stay. */
+  Fields({ situation: { values, set, language }, act: { items } }) {
+    if (items.length === 1) return null;
+    return (
+      <fieldset class="items">
+        <legend>{wordsOf(language).done.which}</legend>
+        {items.map((item) => (
+          <label key={item.id}>
+            <input
+              type="checkbox"
+              checked={values[stays(item.id)] !== true}
+              onChange={(event) => set({ [stays(item.id)]: !event.currentTarget.checked })}
+            />
+            {itemIn(language, item).what}
+          </label>
+        ))}
+      </fieldset>
+    );
+  },
 };

@@ -102,6 +102,8 @@ export const en: ActWords = {
     says: '{count} the list of what needs a person; the journal keeps who did it, and why.',
     one: 'One item leaves',
     many: '{n} items leave',
+    which: 'Which of them',
+    left: '{n} of the same kind stay on it.',
     final: 'What happens again is on the list again.',
   },
   adjust: {

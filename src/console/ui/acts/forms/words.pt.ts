@@ -99,6 +99,8 @@ export const pt = {
     says: '{count} da lista do que pede uma pessoa; o diário guarda quem e por quê.',
     one: 'Um item sai',
     many: '{n} itens saem',
+    which: 'Quais deles',
+    left: 'Ficam nela {n} do mesmo tipo.',
     final: 'O que acontecer de novo volta à lista.',
   },
   adjust: {

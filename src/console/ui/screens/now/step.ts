@@ -13,13 +13,13 @@ function stateOf({ sample }: Cause): string {
   return typeof state === 'string' ? state : '';
 }
 
-/** What is to be done about it, in the dialog; null where it is to be looked at first, or where it is too much for that. */
+/** What is to be done about it, in the dialog; null where it is to be looked at first. */
 export function actOn({ action, about, count, sample }: Cause): Act | null {
   const { account, url, transaction } = about;
   if (action === 'retry' && url !== null) return { kind: 'retryUrl', account, url, since: null };
   if (action === 'answer' && transaction !== null)
     return { kind: 'message', transaction, document: null, message: null };
-  return action === 'done' && count === sample.length ? { kind: 'done', items: sample } : null;
+  return action === 'done' ? { kind: 'done', items: sample, of: count } : null;
 }
 
 export function step(cause: Cause): Step {
