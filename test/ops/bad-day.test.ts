@@ -155,7 +155,7 @@ test('all are tried again in pages, once, and the answer stays short', async () 
     if (retried.kind !== 'retried') return;
     // The run before may have begun one.
     assert.ok(retried.count >= DEAD - 1, `${retried.count} were tried again`);
-    assert.is(new Set(retried.deliveries).size, 10_000);
+    assert.is(new Set(retried.deliveries).size, Math.min(retried.count, 10_000));
     assert.ok(most.rows <= 200 && most.settled <= 200, JSON.stringify(most));
     assert.equal((await core.store.journal.failedDeliveries({}, null, 10)).found, []);
     assert.is(await core.store.attention.count({ kind: 'dead' }, null), 0);
