@@ -34,7 +34,7 @@ export interface Walked {
 }
 
 const MOST_BATCHES = 500;
-const MOST_MS = 50;
+const MOST_MS = 30;
 /** Batches that are read together. */
 const TOGETHER = 20;
 const PLACE = /^[\x20-\x7e]{1,200}$/;

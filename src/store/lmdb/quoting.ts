@@ -11,12 +11,13 @@ export function quotedIn(
   limit: number,
 ): QuotedPage {
   const rows: QuotedRow[] = [];
+  const keys = wanted.map(({ name, key }) => [name, keyOf('', name, key)] as const);
   let asked = 0;
   let last = after;
   for (const account of accounts.keysBehind(after)) {
     if (asked === limit) return { rows, next: last };
-    for (const { name, key } of wanted) {
-      const transaction = lookups.get(keyOf(account, name, key));
+    for (const [name, key] of keys) {
+      const transaction = lookups.get(account + key);
       if (transaction !== null) rows.push({ name, transaction });
     }
     asked += 1;

@@ -5,7 +5,7 @@ import { turn } from '../../../waiting.ts';
 import type { AccountPage, AccountRow } from '../../shapes.ts';
 import { mask } from '../masking.ts';
 
-const MOST_MS = 50;
+const MOST_MS = 30;
 /** Accounts that are read together. */
 const TOGETHER = 200;
 

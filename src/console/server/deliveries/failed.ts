@@ -20,7 +20,7 @@ export interface FailedList {
 }
 
 /** So long a page looks for those that fit, in steps that are bounded themselves. */
-const MOST_MS = 50;
+const MOST_MS = 30;
 
 /** A transaction's deliveries among these; null where its journal can't be read. */
 async function rowsOf(
