@@ -1,6 +1,7 @@
 /** `deliveries list`, `deliveries retry`: dead and rejected deliveries. */
 import type { Command } from 'commander';
-import { type Failed, failedPage, type RetryFilter } from '../ops/failed.ts';
+import type { FailedFilter } from '../engine/store/deliveries.ts';
+import { type Failed, failedPage } from '../ops/failed.ts';
 import { MOST_ANSWERED, type Retried, retry } from '../ops/retry.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, transactionNotFound, wrongUsage } from './failure.ts';
@@ -29,8 +30,8 @@ interface ListOptions extends FilterOptions {
   after?: string;
 }
 
-function filterOf({ account, url, since, status }: FilterOptions, values: Values): RetryFilter {
-  const filter: RetryFilter = {};
+function filterOf({ account, url, since, status }: FilterOptions, values: Values): FailedFilter {
+  const filter: FailedFilter = {};
   if (account !== undefined) filter.account = values.text('--account', account, MAX_TEXT);
   if (url !== undefined) filter.url = values.text('--url', url, MAX_TEXT);
   if (since !== undefined) filter.since = values.time('--since', since);
@@ -51,7 +52,6 @@ function line({ record, url }: Failed): string {
   return `${last?.at ?? ' '.repeat(24)}  ${status}  ${id}\n  account ${account}, to ${url}: ${why}, after ${attempts.length} attempts`;
 }
 
-/** A page: it is full, or it is the last one. */
 function list(options: ListOptions): Work {
   const values = new Values();
   const filter = filterOf(options, values);
@@ -60,18 +60,12 @@ function list(options: ListOptions): Work {
   const given = options.after === undefined ? null : values.text('--after', options.after, MAX_PLACE);
   values.check();
   return async ({ store }) => {
-    const deliveries: Failed[] = [];
-    let after = given;
-    do {
-      const page = await failedPage(store, filter, after, limit - deliveries.length);
-      deliveries.push(...page.failed);
-      after = page.next;
-    } while (after !== null && deliveries.length < limit);
+    const { failed, next: after } = await failedPage(store, filter, given, limit);
     const more = after === null ? [] : [`there are more: --after '${after}' shows them`];
-    const text = deliveries.length === 0 ? 'Nothing that fits is dead or rejected.' : '';
+    const lines = failed.length === 0 ? ['Nothing that fits is dead or rejected.'] : failed.map(line);
     return {
-      document: { deliveries: deliveries.map(shown), after },
-      text: [...(text === '' ? [] : [text]), ...deliveries.map(line), ...more].join('\n'),
+      document: { deliveries: failed.map(shown), after },
+      text: [...lines, ...more].join('\n'),
     };
   };
 }

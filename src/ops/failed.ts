@@ -10,9 +10,6 @@ import {
 import type { StoreReads } from '../engine/store.ts';
 import { turn } from '../waiting.ts';
 
-/** Which deliveries are meant; an option that is left out fits all. */
-export type RetryFilter = FailedFilter;
-
 export type FailedSources = Pick<StoreReads, 'journal'>;
 
 /** A delivery that has failed, and where it was to go; empty where not even the journal tells. */
@@ -35,7 +32,7 @@ async function urlsOf({ journal }: FailedSources, transaction: string): Promise<
 async function withUrls(
   store: FailedSources,
   found: readonly FailedDelivery[],
-  filter: RetryFilter,
+  filter: FailedFilter,
 ): Promise<Failed[]> {
   const urls = new Map<string, string>();
   const unknown = found.filter(({ url }) => url === null).map(({ record }) => record.transaction);
@@ -49,21 +46,46 @@ async function withUrls(
     .filter((each) => fitsFailed(each, filter));
 }
 
-/** A page of those that fit, behind a place (null: the first), in the store's order, and where the next one begins. */
-export async function failedPage(
+/** Those that fit, and the place where what comes next begins; null where there is no more. */
+interface Page {
+  failed: Failed[];
+  next: string | null;
+}
+
+/** What one look of the store's finds of those that fit, behind a place (null: the first), in the store's order. */
+async function look(
   store: FailedSources,
-  filter: RetryFilter,
+  filter: FailedFilter,
   after: string | null,
   limit: number,
-): Promise<{ failed: Failed[]; next: string | null }> {
+): Promise<Page> {
   const { found, next }: FailedPage = await store.journal.failedDeliveries(filter, after, limit);
   return { failed: await withUrls(store, found, filter), next };
 }
 
+/** A page of those that fit: it is full, it is the last one, or it took too long (`isOver`). */
+export async function failedPage(
+  store: FailedSources,
+  filter: FailedFilter,
+  after: string | null,
+  limit: number,
+  isOver: () => boolean = () => false,
+): Promise<Page> {
+  const failed: Failed[] = [];
+  let next = after;
+  do {
+    const page = await look(store, filter, next, limit - failed.length);
+    failed.push(...page.failed);
+    next = page.next;
+    await turn();
+  } while (next !== null && failed.length < limit && !isOver());
+  return { failed, next };
+}
+
 /** All that fit, page by page; in a page those of a transaction are in the order of its events. */
-export async function* fitting(store: FailedSources, filter: RetryFilter): AsyncGenerator<Failed[]> {
+export async function* fitting(store: FailedSources, filter: FailedFilter): AsyncGenerator<Failed[]> {
   for (let after: string | null = null; ; ) {
-    const { failed, next } = await failedPage(store, filter, after, PAGE);
+    const { failed, next } = await look(store, filter, after, PAGE);
     if (failed.length > 0) yield failed.sort(({ record: a }, { record: b }) => (a.id < b.id ? -1 : 1));
     if (next === null) return;
     after = next;

@@ -9,10 +9,16 @@
  */
 import { Overloaded } from '../engine/actors/host.ts';
 import { digestOf } from '../engine/journal.ts';
-import { type DeliveryAttempt, type DeliveryRecord, hasFailed } from '../engine/store/deliveries.ts';
+import {
+  type DeliveryAttempt,
+  type DeliveryRecord,
+  type FailedFilter,
+  failedAt,
+  hasFailed,
+} from '../engine/store/deliveries.ts';
 import { pause } from '../waiting.ts';
 import { type Acting, ActionRefused, type OpsParts, record, tell } from './acting.ts';
-import { type Failed, fitting, type RetryFilter } from './failed.ts';
+import { type Failed, fitting } from './failed.ts';
 import { revive } from './retry.ts';
 
 /** What a run is to try: a URL's, of one account or of whoever has it (null), failed since a time (ISO) or ever (null). */
@@ -76,7 +82,7 @@ class Run {
   readonly #options: RunsOptions;
   readonly #wish: RunWish;
   readonly #acting: Acting;
-  readonly #filter: RetryFilter;
+  readonly #filter: FailedFilter;
   /** When each account had its entry. */
   readonly #entries = new Map<string, string>();
   readonly #underWay = new Map<string, UnderWay>();
@@ -177,7 +183,7 @@ class Run {
     const { store, now } = this.#options;
     const at = await this.#enter(account, {});
     const record = await this.#present(transaction, id);
-    if (record === undefined || !hasFailed(record) || (record.attempts.at(-1)?.at ?? '') > at) return false;
+    if (record === undefined || !hasFailed(record) || failedAt(record) > at) return false;
     await revive(store, [{ record, url }], now());
     const since = performance.now();
     this.#underWay.set(id, { id, transaction, before: record.attempts.length, since });

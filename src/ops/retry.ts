@@ -5,6 +5,8 @@ import { deliveriesOf, takenBy } from '../engine/history.ts';
 import {
   type DeliveryRecord,
   type DeliveryStatus,
+  type FailedFilter,
+  failedAt,
   fitsFailed,
   hasFailed,
 } from '../engine/store/deliveries.ts';
@@ -12,7 +14,7 @@ import type { AttentionKey, Settlement, Store } from '../engine/store.ts';
 import { revived } from '../webhooks/delivery.ts';
 import { rejectedKey } from '../webhooks/rejected.ts';
 import { type Acting, isRecorded, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
-import { type Failed, type FailedSources, fitting, type RetryFilter } from './failed.ts';
+import { type Failed, type FailedSources, fitting } from './failed.ts';
 import { Touched } from './touched.ts';
 
 /** So many ids are answered where none was asked for: an answer has its bound. */
@@ -92,15 +94,15 @@ async function failedOf(
 }
 
 /** The failed deliveries that ids name, as far as they fit, in one page. */
-async function* named(failed: readonly Failed[], filter: RetryFilter): AsyncGenerator<Failed[]> {
+async function* named(failed: readonly Failed[], filter: FailedFilter): AsyncGenerator<Failed[]> {
   const all = new Map<string, Failed>();
   for (const each of failed) if (fitsFailed(each, filter)) all.set(each.record.id, each);
   yield [...all.values()];
 }
 
 /** Whether the entry of an action that comes again still has the delivery to start: it failed before, and not since. */
-function isOwed({ attempts }: DeliveryRecord, { at, applied }: Recorded): boolean {
-  return applied || (attempts.at(-1)?.at ?? '') <= at;
+function isOwed(record: DeliveryRecord, { at, applied }: Recorded): boolean {
+  return applied || failedAt(record) <= at;
 }
 
 /**
@@ -112,7 +114,7 @@ function isOwed({ attempts }: DeliveryRecord, { at, applied }: Recorded): boolea
 export async function retry(
   parts: OpsParts,
   ids: readonly string[],
-  filter: RetryFilter,
+  filter: FailedFilter,
   acting: Acting,
 ): Promise<Retried> {
   const { store, now } = parts;
@@ -141,7 +143,7 @@ export async function retry(
     await revive(store, owed, now());
     count += owed.length;
     const room = ids.length > 0 ? owed.length : MOST_ANSWERED - retried.length;
-    retried.push(...owed.slice(0, Math.max(0, room)).map(({ record }) => record.id));
+    retried.push(...owed.slice(0, room).map(({ record }) => record.id));
   }
   if (touched.accounts.size > 0) tell(parts, 'retry', touched.accounts.keys(), acting);
   return { kind: 'retried', count, deliveries: retried };

@@ -4,12 +4,12 @@
  */
 import { itemFor } from '../engine/attention/item.ts';
 import { type Target, targetId } from '../engine/store/backlog.ts';
-import type { DeliveryRecord } from '../engine/store/deliveries.ts';
+import { type DeliveryRecord, failedAt } from '../engine/store/deliveries.ts';
 import type { AttentionItem, AttentionKey } from '../engine/store.ts';
 
 /** The item that a rejected delivery is counted in, by its last attempt. */
-export function rejectedKey(target: Target, { attempts }: DeliveryRecord): AttentionKey {
-  return { kind: 'rejected', id: `${targetId(target)}_${dayOf(attempts.at(-1)?.at ?? '')}` };
+export function rejectedKey(target: Target, record: DeliveryRecord): AttentionKey {
+  return { kind: 'rejected', id: `${targetId(target)}_${dayOf(failedAt(record))}` };
 }
 
 /** Of a time in ISO 8601. */

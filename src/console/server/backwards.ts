@@ -7,6 +7,7 @@ import type { NewestPage } from '../../engine/store/log.ts';
 import { type StoreReads, StoreUnavailable } from '../../engine/store.ts';
 import { turn } from '../../waiting.ts';
 import { ConsoleError } from './errors.ts';
+import { LIST_MS } from './query.ts';
 
 /** Before an entry: of the batch at this place, those with a smaller index are still to come. */
 export interface Cursor {
@@ -34,7 +35,6 @@ export interface Walked {
 }
 
 const MOST_BATCHES = 500;
-const MOST_MS = 30;
 /** Batches that are read together. */
 const TOGETHER = 20;
 const PLACE = /^[\x20-\x7e]{1,200}$/;
@@ -109,7 +109,7 @@ export async function walkBack(
   from: Cursor,
   taker: Taker,
 ): Promise<Walked> {
-  const endsAt = performance.now() + MOST_MS;
+  const endsAt = performance.now() + LIST_MS;
   let cursor = from;
   let lookedBackTo: string | null = null;
   let unreadable = 0;

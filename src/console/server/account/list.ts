@@ -4,8 +4,8 @@ import type { StoreReads } from '../../../engine/store.ts';
 import { turn } from '../../../waiting.ts';
 import type { AccountPage, AccountRow } from '../../shapes.ts';
 import { mask } from '../masking.ts';
+import { LIST_MS } from '../query.ts';
 
-const MOST_MS = 30;
 /** Accounts that are read together. */
 const TOGETHER = 200;
 
@@ -35,7 +35,7 @@ export async function listAccounts(
   after: string,
   limit: number,
 ): Promise<AccountPage> {
-  const endsAt = performance.now() + MOST_MS;
+  const endsAt = performance.now() + LIST_MS;
   const found: Account[] = [];
   let last = after;
   let isEnd = false;

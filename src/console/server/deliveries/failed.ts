@@ -2,10 +2,10 @@
 import { takenBy } from '../../../engine/history.ts';
 import type { DeliveryRecord, FailedFilter } from '../../../engine/store/deliveries.ts';
 import { type StoreReads, StoreUnavailable } from '../../../engine/store.ts';
-import { type Failed, failedPage } from '../../../ops/failed.ts';
-import { turn } from '../../../waiting.ts';
+import { failedPage } from '../../../ops/failed.ts';
 import type { DeliveryRow } from '../../shapes/deliveries.ts';
 import { placeIn } from '../backwards.ts';
+import { LIST_MS } from '../query.ts';
 import { deliveriesIn } from './entries.ts';
 
 /** A row before it is known how its account is called. */
@@ -18,9 +18,6 @@ export interface FailedList {
   /** Null after the last page. */
   next: string | null;
 }
-
-/** So long a page looks for those that fit, in steps that are bounded themselves. */
-const MOST_MS = 30;
 
 /** A transaction's deliveries among these; null where its journal can't be read. */
 async function rowsOf(
@@ -51,15 +48,10 @@ export async function listFailed(
   after: string | null,
   limit: number,
 ): Promise<FailedList> {
-  const endsAt = performance.now() + MOST_MS;
-  const found: Failed[] = [];
-  let next = after === null ? null : placeIn('after', after);
-  do {
-    const page = await failedPage(reads, filter, next, limit - found.length);
-    found.push(...page.failed);
-    next = page.next;
-    await turn();
-  } while (next !== null && found.length < limit && performance.now() < endsAt);
+  const endsAt = performance.now() + LIST_MS;
+  const from = after === null ? null : placeIn('after', after);
+  const isOver = (): boolean => performance.now() >= endsAt;
+  const { failed: found, next } = await failedPage(reads, filter, from, limit, isOver);
   const wanted = new Map(found.map(({ record }) => [record.id, record]));
   const transactions = [...new Set(found.map(({ record }) => record.transaction))];
   const rows = await Promise.all(transactions.map((id) => rowsOf(reads, id, wanted)));
