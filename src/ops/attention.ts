@@ -132,39 +132,31 @@ export function finish(
   filter: AttentionFilter,
   acting: Acting,
 ): Promise<Finished> {
-  return inTurn('attention', () => finishNow(parts, rule, ids, filter, acting));
-}
-
-async function finishNow(
-  parts: OpsParts,
-  rule: StuckRule,
-  ids: readonly string[],
-  filter: AttentionFilter,
-  acting: Acting,
-): Promise<Finished> {
-  const { store, now } = parts;
-  const items: AttentionItem[] = [];
-  for (const id of ids) {
-    const found = await itemsWith(parts, rule, id);
-    if (found.length === 0) return { kind: 'notOnList', id, by: await doneBy(store, id) };
-    items.push(...found.filter((item) => fitsAll(item, filter)));
-  }
-  const [first] = ids;
-  if (first !== undefined && items.length === 0) return { kind: 'notOnList', id: first, by: null };
-  const pages = () => (first === undefined ? fitting(parts, rule, filter) : inOnePage(items));
-  const touched = new Touched();
-  for await (const page of pages()) for (const item of page) touched.add(item);
-  const { account: _account, ...own } = filter;
-  const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
-  const recorded = await recordAll(parts, intent, touched.byAccount(), acting);
-  const by = { ...acting.by, at: new Date(now()).toISOString() };
-  const done = new Set<string>();
-  for await (const page of pages()) {
-    const owed = page.filter((item) => touched.keys.has(keyOf(item)) && isOwed(item, recorded));
-    await dismissAttention(store, owed, by);
-    for (const { id } of owed) done.add(id);
-  }
-  keepDone(store, done, by);
-  if (touched.keys.size > 0) tell(parts, 'done', touched.accounts.keys(), acting, touched.nobodys);
-  return { kind: 'done', ids: [...done] };
+  return inTurn('attention', async (): Promise<Finished> => {
+    const { store, now } = parts;
+    const items: AttentionItem[] = [];
+    for (const id of ids) {
+      const found = await itemsWith(parts, rule, id);
+      if (found.length === 0) return { kind: 'notOnList', id, by: await doneBy(store, id) };
+      items.push(...found.filter((item) => fitsAll(item, filter)));
+    }
+    const [first] = ids;
+    if (first !== undefined && items.length === 0) return { kind: 'notOnList', id: first, by: null };
+    const pages = () => (first === undefined ? fitting(parts, rule, filter) : inOnePage(items));
+    const touched = new Touched();
+    for await (const page of pages()) for (const item of page) touched.add(item);
+    const { account: _account, ...own } = filter;
+    const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
+    const recorded = await recordAll(parts, intent, touched.byAccount(), acting);
+    const by = { ...acting.by, at: new Date(now()).toISOString() };
+    const done = new Set<string>();
+    for await (const page of pages()) {
+      const owed = page.filter((item) => touched.keys.has(keyOf(item)) && isOwed(item, recorded));
+      await dismissAttention(store, owed, by);
+      for (const { id } of owed) done.add(id);
+    }
+    keepDone(store, done, by);
+    if (touched.keys.size > 0) tell(parts, 'done', touched.accounts.keys(), acting, touched.nobodys);
+    return { kind: 'done', ids: [...done] };
+  });
 }

@@ -37,46 +37,36 @@ export function changeSettings(
   acting: Acting,
   version: number | null = null,
 ): ReturnType<Accounts['set']> {
-  return inTurn(`account ${id}`, () => changeNow(parts, id, changes, acting, version));
-}
-
-async function changeNow(
-  parts: Parts,
-  id: string,
-  changes: AccountChanges,
-  acting: Acting,
-  version: number | null,
-): ReturnType<Accounts['set']> {
-  const account = await parts.store.accounts.get(id);
-  if (account === null) return null;
-  const intent = { action: 'settings', asked: changes } as const;
-  if (isMoved(account, version) && !(await isRecorded(parts, id, intent, acting)))
-    throw new AccountMoved(account);
-  const { applied } = await record(parts, id, intent, changes, acting);
-  try {
-    const changed = await parts.accounts.set(id, changes, { id: acting.id, applied, version });
-    tell(parts, 'settings', [id], acting);
-    return changed;
-  } catch (error) {
-    // Only where it is known to have been made: of many changes the account keeps the last ones alone.
-    if (!(error instanceof DoneBefore) || error.account.lastChanges?.includes(acting.id) !== true)
-      throw error;
-    return { account: error.account, issued: {} };
-  }
+  return inTurn(`account ${id}`, async () => {
+    const account = await parts.store.accounts.get(id);
+    if (account === null) return null;
+    const intent = { action: 'settings', asked: changes } as const;
+    if (isMoved(account, version) && !(await isRecorded(parts, id, intent, acting)))
+      throw new AccountMoved(account);
+    const { applied } = await record(parts, id, intent, changes, acting);
+    try {
+      const changed = await parts.accounts.set(id, changes, { id: acting.id, applied, version });
+      tell(parts, 'settings', [id], acting);
+      return changed;
+    } catch (error) {
+      // Only where it is known to have been made: of many changes the account keeps the last ones alone.
+      if (!(error instanceof DoneBefore) || error.account.lastChanges?.includes(acting.id) !== true)
+        throw error;
+      return { account: error.account, issued: {} };
+    }
+  });
 }
 
 /** A new credential pair; null where there is no such account. @throws ActionRefused, DoneBefore */
 export function rotateSecret(parts: Parts, id: string, acting: Acting): ReturnType<Accounts['rotateSecret']> {
-  return inTurn(`account ${id}`, () => rotateNow(parts, id, acting));
-}
-
-async function rotateNow(parts: Parts, id: string, acting: Acting): ReturnType<Accounts['rotateSecret']> {
-  if ((await parts.store.accounts.get(id)) === null) return null;
-  const data = { secret: 'client' };
-  const { applied } = await record(parts, id, { action: 'rotate', asked: data }, data, acting);
-  const rotated = await parts.accounts.rotateSecret(id, { id: acting.id, applied });
-  tell(parts, 'rotate', [id], acting);
-  return rotated;
+  return inTurn(`account ${id}`, async () => {
+    if ((await parts.store.accounts.get(id)) === null) return null;
+    const data = { secret: 'client' };
+    const { applied } = await record(parts, id, { action: 'rotate', asked: data }, data, acting);
+    const rotated = await parts.accounts.rotateSecret(id, { id: acting.id, applied });
+    tell(parts, 'rotate', [id], acting);
+    return rotated;
+  });
 }
 
 /** A new secret for a URL; null where there is no such account, false where it has no such URL. @throws ActionRefused, DoneBefore */
@@ -86,21 +76,14 @@ export function rotateWebhookSecret(
   url: string,
   acting: Acting,
 ): ReturnType<Accounts['rotateWebhookSecret']> {
-  return inTurn(`account ${id}`, () => rotateUrlNow(parts, id, url, acting));
-}
-
-async function rotateUrlNow(
-  parts: Parts,
-  id: string,
-  url: string,
-  acting: Acting,
-): ReturnType<Accounts['rotateWebhookSecret']> {
-  const account = await parts.store.accounts.get(id);
-  if (account === null) return null;
-  if (!account.webhooks.some((webhook) => webhook.url === url)) return false;
-  const data = { secret: 'webhook', url };
-  const { applied } = await record(parts, id, { action: 'rotate', asked: data }, data, acting);
-  const rotated = await parts.accounts.rotateWebhookSecret(id, url, { id: acting.id, applied });
-  tell(parts, 'rotate', [id], acting);
-  return rotated;
+  return inTurn(`account ${id}`, async () => {
+    const account = await parts.store.accounts.get(id);
+    if (account === null) return null;
+    if (!account.webhooks.some((webhook) => webhook.url === url)) return false;
+    const data = { secret: 'webhook', url };
+    const { applied } = await record(parts, id, { action: 'rotate', asked: data }, data, acting);
+    const rotated = await parts.accounts.rotateWebhookSecret(id, url, { id: acting.id, applied });
+    tell(parts, 'rotate', [id], acting);
+    return rotated;
+  });
 }
