@@ -3,7 +3,6 @@
  * majority holds it: what is seen is never taken back, and of a journal never the end without what is before it.
  */
 import type { Document } from 'mongodb';
-import type { Batch } from '../../../engine/journal.ts';
 import type {
   FollowedJournals,
   HeadInShort,
@@ -13,8 +12,9 @@ import type {
   StoredBatch,
 } from '../../../engine/store/journals.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
-import { batchFromDocument, type JournalDocument, type Plain } from '../documents.ts';
+import type { JournalDocument, Plain } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
+import { readableBatch } from './readable.ts';
 
 interface FollowedDocument extends Plain, HeadInShort {
   /** The account. */
@@ -27,15 +27,6 @@ const A_PAGE = 500;
 const MOST_OF_A_PAGE = 2 * A_PAGE;
 const ID = { _id: 1 };
 const SHORT = { seq: 1, hash: 1 };
-
-/** What is stored, as a batch; null where it can't be read. */
-function batchIn(document: JournalDocument): Batch | null {
-  try {
-    return batchFromDocument(document);
-  } catch {
-    return null;
-  }
-}
 
 export class MongoJournals implements FollowedJournals {
   readonly #connection: MongoConnection;
@@ -90,7 +81,7 @@ export class MongoJournals implements FollowedJournals {
     found.sort((a, b) => a.seq - b.seq);
     return found.map((document) => {
       const { account, seq, hash } = document;
-      return { account, seq, hash, batch: batchIn(document) };
+      return { account, seq, hash, batch: readableBatch(document) };
     });
   }
 

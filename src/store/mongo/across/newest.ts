@@ -4,8 +4,9 @@
  */
 import type { Document } from 'mongodb';
 import type { NewestPage } from '../../../engine/store/log.ts';
-import { batchFromDocument, type JournalDocument } from '../documents.ts';
+import type { JournalDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
+import { readableBatch } from './readable.ts';
 
 /** A batch's place; `at` in ms. */
 interface Spot {
@@ -116,13 +117,9 @@ export async function newestBatches(
     const place = placeOf(spot);
     const document = documents.get(place);
     if (document === undefined) return [];
-    try {
-      return [{ place, batch: batchFromDocument(document) }];
-    } catch {
-      // One that can't be read keeps none of the others from being seen.
-      unreadable += 1;
-      return [];
-    }
+    const batch = readableBatch(document);
+    if (batch === null) unreadable += 1;
+    return batch === null ? [] : [{ place, batch }];
   });
   const next = spots[limit];
   return { batches, unreadable, next: next === undefined ? null : placeOf(next) };
