@@ -2,13 +2,20 @@
 import { fill, usePreferences, useWords } from '../state/preferences.ts';
 import { timeText } from './time.tsx';
 
-interface EndProps {
-  /** Null where it was to the beginning. */
-  lookedBackTo: string | null;
+/** A page of a list, as endpoints answer it. */
+interface Page {
+  /** Null, or none, where it was to the beginning. */
+  lookedBackTo?: string | null;
   /** How much isn't shown since it can't be read. */
   unreadable?: number;
-  /** Null after the last page. */
-  next: string | null;
+  /** What the next page comes after, or goes back from; null after the last one. */
+  after?: string | null;
+  before?: string | null;
+}
+
+interface EndProps {
+  /** Those that were read; before the first one there is no end. */
+  pages: readonly Page[];
   load(cursor: string): void;
 }
 
@@ -18,17 +25,16 @@ export function Unreadable({ count }: { count: number }) {
   return count === 0 ? null : <p class="note-line">{fill(unreadable, { n: count })}</p>;
 }
 
-/** How much isn't shown of pages since it can't be read. */
-export function unreadableIn(pages: readonly { unreadable: number }[]): number {
-  return pages.reduce((sum, { unreadable }) => sum + unreadable, 0);
-}
-
-export function End({ lookedBackTo, unreadable = 0, next, load }: EndProps) {
+export function End({ pages, load }: EndProps) {
   const words = useWords();
   const { language } = usePreferences();
+  const last = pages.at(-1);
+  if (last === undefined) return null;
+  const { lookedBackTo = null, after, before } = last;
+  const next = after ?? before ?? null;
   return (
     <>
-      <Unreadable count={unreadable} />
+      <Unreadable count={pages.reduce((sum, { unreadable = 0 }) => sum + unreadable, 0)} />
       <p class="more">
         {lookedBackTo === null ? null : (
           <span class="weak">

@@ -119,7 +119,7 @@ export function Accounts() {
         ) : (
           <Table rows={rows} />
         )}
-        {last === undefined ? null : <End lookedBackTo={null} next={last.after} load={load} />}
+        <End pages={pages} load={load} />
       </section>
     </>
   );

@@ -4,7 +4,7 @@ import type { TransactionRow } from '../../shapes.ts';
 import { transactions } from '../api.ts';
 import { useArrived, Waiting } from '../parts/arrivals.tsx';
 import { StatusChip } from '../parts/chip.tsx';
-import { End, unreadableIn } from '../parts/end.tsx';
+import { End } from '../parts/end.tsx';
 import { statusesByFamily } from '../parts/families.ts';
 import { Freshness, Trouble } from '../parts/freshness.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -178,14 +178,7 @@ export function Transactions() {
         ) : (
           <Table list={key} rows={rows} />
         )}
-        {last === undefined ? null : (
-          <End
-            lookedBackTo={last.lookedBackTo}
-            unreadable={unreadableIn(pages)}
-            next={last.after}
-            load={load}
-          />
-        )}
+        <End pages={pages} load={load} />
       </section>
     </>
   );

@@ -3,9 +3,8 @@ import type { Did, StatementRow } from '../../../shapes/account.ts';
 import type { Language } from '../../../shapes.ts';
 import { StatusChip } from '../../parts/chip.tsx';
 import { Movement } from '../../parts/money.tsx';
-import { Time } from '../../parts/time.tsx';
-import { addressOf } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
+import { EntryTime } from './entry-time.tsx';
 
 interface HandWords {
   who: string;
@@ -81,13 +80,7 @@ function Row({ row, words }: { row: StatementRow; words: HandWords }) {
   return (
     <tr>
       <td>
-        {transaction === null ? (
-          <Time at={at} />
-        ) : (
-          <a class="row-link" href={addressOf(transaction)} data-row>
-            <Time at={at} />
-          </a>
-        )}
+        <EntryTime at={at} transaction={transaction} />
       </td>
       <td class="who">{by === null ? <span class="weak">{words.unnamed}</span> : by.name}</td>
       <td class="message">

@@ -2,15 +2,15 @@
 import type { ComponentChildren } from 'preact';
 import type { AccountDocument, StatementPage, StatementRow } from '../../../shapes/account.ts';
 import { useArrived, Waiting } from '../../parts/arrivals.tsx';
-import { End, unreadableIn } from '../../parts/end.tsx';
+import { End } from '../../parts/end.tsx';
 import { Money, Movement } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { Time } from '../../parts/time.tsx';
-import { addressOf, choose, usePlace } from '../../router.ts';
+import { choose, usePlace } from '../../router.ts';
 import type { News } from '../../state/news.ts';
 import type { Pages } from '../../state/pages.ts';
 import { useWords } from '../../state/preferences.ts';
 import { ByHand } from './by-hand.tsx';
+import { EntryTime } from './entry-time.tsx';
 import { Export } from './export.tsx';
 
 /** A row with what names it: one batch may hold several. */
@@ -48,13 +48,7 @@ function Row({ row, hasArrived }: RowProps) {
   return (
     <tr class={hasArrived ? 'arrived' : undefined}>
       <td>
-        {transaction === null ? (
-          <Time at={at} />
-        ) : (
-          <a class="row-link" href={addressOf(transaction)} data-row>
-            <Time at={at} />
-          </a>
-        )}
+        <EntryTime at={at} transaction={transaction} />
       </td>
       <td class="message">
         <code>{message}</code> <span class="door">{doors[door] ?? door}</span>
@@ -169,14 +163,7 @@ export function Statement({
       ) : (
         <Table list={path + query} rows={rows} isByHand={door === 'ops'} />
       )}
-      {last === undefined ? null : (
-        <End
-          lookedBackTo={last.lookedBackTo}
-          unreadable={unreadableIn(pages)}
-          next={last.before}
-          load={load}
-        />
-      )}
+      <End pages={pages} load={load} />
     </Panel>
   );
 }

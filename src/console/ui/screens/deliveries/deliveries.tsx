@@ -3,7 +3,7 @@ import { useCallback } from 'preact/hooks';
 import type { DeliveryRow } from '../../../shapes/deliveries.ts';
 import { deliveries, urls } from '../../api.ts';
 import { DeliveryItem } from '../../parts/delivery.tsx';
-import { End, unreadableIn } from '../../parts/end.tsx';
+import { End } from '../../parts/end.tsx';
 import { Freshness, Trouble } from '../../parts/freshness.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -119,14 +119,7 @@ export function Deliveries() {
             ))}
           </ul>
         )}
-        {last === undefined ? null : (
-          <End
-            lookedBackTo={last.lookedBackTo}
-            unreadable={unreadableIn(pages)}
-            next={last.after}
-            load={load}
-          />
-        )}
+        <End pages={pages} load={load} />
       </Panel>
     </>
   );
