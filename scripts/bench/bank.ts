@@ -15,6 +15,7 @@ import { at, text, whole } from '../../test/support/json.ts';
 import { endWithin, spawnNode } from '../../test/support/process.ts';
 import type { Server } from '../../test/support/server.ts';
 import { sleep } from '../../test/support/wait.ts';
+import { quantile } from './line.ts';
 import { nodeFlags } from './server.ts';
 import { printTable } from './table.ts';
 import { cpuOf, memoryMb } from './usage.ts';
@@ -146,10 +147,8 @@ async function measure(bank: FakeBank, server: Server): Promise<void> {
   const reconciling = await timed(async () => {
     peak = await peakOf(server.pid, () => reconcile(server));
   });
-  const ms = (times: readonly number[], part: number): number =>
-    times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
   const both = (times: readonly number[]): string =>
-    `${ms(times, 0.5).toFixed(0)}, ${ms(times, 1).toFixed(0)}`;
+    `${quantile(times, 0.5).toFixed(0)}, ${quantile(times, 1).toFixed(0)}`;
   printTable([
     ['what', 'figure'],
     ['payments', String(count)],
@@ -162,8 +161,8 @@ async function measure(bank: FakeBank, server: Server): Promise<void> {
     ['RssAnon of the server, MB: before, peak', `${before.toFixed(0)}, ${peak.toFixed(0)}`],
   ]);
   expectBounds({
-    atOnceS: ms(atOnce, 1) / 1_000,
-    callbackMs: ms(doors, 1),
+    atOnceS: quantile(atOnce, 1) / 1_000,
+    callbackMs: quantile(doors, 1),
     reconcileS: reconciling,
     rssMb: peak,
   });

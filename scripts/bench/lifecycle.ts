@@ -2,6 +2,9 @@
 import type { LoadResult } from './load.ts';
 import { load, type Order, type Receiver } from './server.ts';
 
+/** Events of a lifecycle that ends well. */
+export const EVENTS = { 'pix-in': 2, cashout: 3 } as const;
+
 export interface Lifecycles {
   /** Whole ones a second. */
   rate: number;

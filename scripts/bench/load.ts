@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { quantile } from './line.ts';
 import { COUNT_DIGITS, type RequestText } from './texts.ts';
 
 export interface LoadOrder {
@@ -210,8 +211,7 @@ async function load(work: Work): Promise<LoadResult> {
   const { user, system } = process.cpuUsage(cpuBefore);
   const cpu = (user + system) / 1e6;
   const sorted = Float64Array.from(times).sort();
-  const at = (share: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const at = (share: number): number => quantile(sorted, share);
   const rate = sorted.length / seconds;
   return { seconds, rate, p50: at(0.5), p99: at(0.99), worst: at(1), statuses, cpu };
 }

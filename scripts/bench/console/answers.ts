@@ -2,6 +2,7 @@
 import { startConsole, type Visitor, visitor } from '../../../test/console/visitor.ts';
 import { at, list, text } from '../../../test/support/json.ts';
 import { fill } from '../fill.ts';
+import { quantile } from '../line.ts';
 import { temporaryFolder } from '../processes.ts';
 import { printTable } from '../table.ts';
 import { accounts, calls, entry, transactions } from './options.ts';
@@ -12,6 +13,7 @@ const PROMISED_FIND_MS = 150;
 /** What the process answers first is compiled meanwhile. */
 const WARM_CALLS = 5;
 const PAID_EACH = 2;
+
 /** A call by what it asks for; `path` has another one each time. */
 interface Asked {
   name: string;
@@ -81,12 +83,11 @@ export async function answers(): Promise<void> {
     const rows = [['call', 'p50 ms', 'p95 ms', 'worst ms']];
     for (const asked of await askedOf(own)) {
       const times = await timesOf(own, asked);
-      const part = (share: number): number =>
-        times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-      rows.push([asked.name, ...[0.5, 0.95, 1].map((share) => part(share).toFixed(1))]);
+      rows.push([asked.name, ...[0.5, 0.95, 1].map((share) => quantile(times, share).toFixed(1))]);
+      const p95 = quantile(times, 0.95);
       const promised = asked.isFind ? PROMISED_FIND_MS : PROMISED_MS;
-      if (part(0.95) <= promised) continue;
-      console.error(`${asked.name}: p95 of ${part(0.95).toFixed(1)} ms is more than ${promised}`);
+      if (p95 <= promised) continue;
+      console.error(`${asked.name}: p95 of ${p95.toFixed(1)} ms is more than ${promised}`);
       process.exitCode = 1;
     }
     printTable(rows);

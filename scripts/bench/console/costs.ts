@@ -1,13 +1,11 @@
 /** What an open console costs the engine: equal loads, in turn without and with ten streams and a search a second. */
 import { origin, startConsole, type Visitor, visitor } from '../../../test/console/visitor.ts';
-import { cliJson } from '../../../test/support/cli.ts';
-import { list, text } from '../../../test/support/json.ts';
 import type { Server } from '../../../test/support/server.ts';
 import { count, whyNotCounted } from '../instructions.ts';
-import { lifecycles } from '../lifecycle.ts';
+import { EVENTS, lifecycles } from '../lifecycle.ts';
 import { spreadOf } from '../line.ts';
 import { temporaryFolder } from '../processes.ts';
-import { load, type Order, type Receiver, startReceiver } from '../server.ts';
+import { accounts, load, type Order, type Receiver, startReceiver } from '../server.ts';
 import { printTable } from '../table.ts';
 import { ENDS_WELL, type Kind, WAITS } from '../texts.ts';
 import { cpuByThread } from '../usage.ts';
@@ -19,7 +17,6 @@ const STREAMS = 10;
 /** One session has no more. */
 const STREAMS_EACH = 5;
 const SEARCH_MS = 1_000;
-const EVENTS: Record<Kind, number> = { 'pix-in': 2, cashout: 3 };
 
 /** Ten streams that are read, and a search a second, until the function given back is called. */
 async function open(server: Server, own: readonly Visitor[]): Promise<() => Promise<void>> {
@@ -148,16 +145,7 @@ async function pairsOf(stage: Stage, wanted: Load): Promise<Record<keyof Costs, 
 }
 
 async function stageOf(server: Server, receiver: Receiver): Promise<Stage> {
-  const args = [
-    '--count',
-    String(LOADED_ACCOUNTS),
-    '--balance',
-    '900000000000',
-    '--webhook-url',
-    receiver.url,
-  ];
-  const made = list(await cliJson(server, ['account', 'create', ...args]), 'accounts');
-  const credentials = made.map((each) => `${text(each, 'clientId')}:${text(each, 'clientSecret')}`);
+  const credentials = await accounts(server.env, LOADED_ACCOUNTS, ['--webhook-url', receiver.url]);
   return { server, receiver, credentials, own: [await visitor(server), await visitor(server)] };
 }
 

@@ -1,5 +1,6 @@
 /** The same rows on the embedded store and on MongoDB, one server each. */
 
+import { EVENTS } from '../lifecycle.ts';
 import { ACCOUNTS, CLIENTS, LIFECYCLES, MANY_CLIENTS, REQUESTS } from '../options.ts';
 import { stop, temporaryFolder } from '../processes.ts';
 import type { Ground, Row } from '../row.ts';
@@ -10,7 +11,6 @@ import { charges, groundOf, idleRow, lifecycleRow, loadRow, lookBack, ratio, war
 
 /** The sandbox pays and completes what ends so. */
 const FINISHED = 1001;
-const EVENTS = { 'pix-in': 2, cashout: 3 } as const;
 
 const CREATES = [
   { kind: 'pix-in', spread: true, clients: CLIENTS },

@@ -5,7 +5,7 @@
  */
 import { CAN_PACE, generate, type Moment, type Shot } from '../generator.ts';
 import { type Backlog, backlogOf } from '../held.ts';
-import { lifecycles } from '../lifecycle.ts';
+import { EVENTS, lifecycles } from '../lifecycle.ts';
 import type { Line } from '../line.ts';
 import { measure } from '../measure.ts';
 import { ACCOUNTS, CLIENTS, LIFECYCLES, OPTIONS } from '../options.ts';
@@ -21,8 +21,6 @@ import {
 } from '../server.ts';
 import { creations, ENDS_WELL, type Kind } from '../texts.ts';
 
-/** Events of a lifecycle that ends well. */
-const EVENTS = { 'pix-in': 2, cashout: 3 } as const;
 const TRIAL_SECONDS = 5;
 const TRIALS = 6;
 /** What a rate becomes after a trial that was held, and after one that wasn't. */
