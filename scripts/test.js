@@ -5,8 +5,8 @@
  *
  * With `--again` files that failed beside others run once more by themselves, and count by that: tests that kill
  * servers under load share two cores with each other.
- * Files that talk to a server in ways that its threads may change run twice: the second time on servers with an HTTP
- * thread of its own (`TEST_HTTP_THREADS=1`).
+ * Files that talk to a server in ways that its threads may change run twice: the second time on servers whose engine
+ * serves HTTP itself (`TEST_HTTP_THREADS=0`), as it does by itself where there is one core.
  * With `--mongodb` those that say something about MongoDB, on the server of `MONGODB_TEST_URI`; without it, all
  * that need none.
  */
@@ -37,8 +37,8 @@ const mongodb = process.argv.includes('--mongodb');
 const again = process.argv.includes('--again');
 let interrupted = false;
 
-/** What runs on servers with an HTTP thread, too; on MongoDB the way through all doors is enough. */
-const WITH_A_THREAD = mongodb
+/** What runs on servers without an HTTP thread, too; on MongoDB the way through all doors is enough. */
+const WITHOUT_A_THREAD = mongodb
   ? [/^test\/api\/lifecycle\.test\.ts$/]
   : [
       /^test\/api\/(auth|callbacks|edges|errors|exchanges|lifecycle|statement)\.test\.ts$/,
@@ -109,10 +109,10 @@ function interrupt(signal) {
   for (const child of running) child.kill(signal);
 }
 
-function run({ file, threads }) {
+function run({ file, isWithout }) {
   return new Promise((resolve) => {
     const started = Date.now();
-    const env = threads ? { ...environment, TEST_HTTP_THREADS: '1' } : environment;
+    const env = isWithout ? { ...environment, TEST_HTTP_THREADS: '0' } : environment;
     // A file that skips what it should have run counts as failed: uvu itself would not say so.
     const child = spawn(process.execPath, ['--import', 'tsx', file], { cwd: root, env });
     running.add(child);
@@ -128,7 +128,7 @@ function run({ file, threads }) {
       const total = count(output, 'Total');
       const passed = count(output, 'Passed');
       const failed = Math.max(total - passed, code === 0 && total > 0 ? 0 : 1);
-      const name = `${relative(root, file)}${threads ? ' with an HTTP thread' : ''}`;
+      const name = `${relative(root, file)}${isWithout ? ' without an HTTP thread' : ''}`;
       resolve({ file: name, passed, failed, output, seconds: (Date.now() - started) / 1000 });
     });
   });
@@ -160,9 +160,9 @@ const files = filesBelow(join(root, 'test'))
   })
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
   .flatMap((file) => {
-    const once = { file, threads: false };
-    const isTwice = WITH_A_THREAD.some((part) => part.test(relative(root, file)));
-    return isTwice ? [once, { file, threads: true }] : [once];
+    const once = { file, isWithout: false };
+    const isTwice = WITHOUT_A_THREAD.some((part) => part.test(relative(root, file)));
+    return isTwice ? [once, { file, isWithout: true }] : [once];
   });
 const jobs = Number(option('--jobs', '3'));
 const totals = { passed: 0, failed: 0 };

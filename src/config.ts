@@ -1,4 +1,5 @@
 /** Configuration: the only file that reads the environment. All mistakes are listed at once. */
+import { availableParallelism } from 'node:os';
 import { parseKey } from './accounts/secrets-key.ts';
 import { type BankSettings, readBankSettings } from './bank/api-pix/settings.ts';
 import type { BankChoice } from './bank/open.ts';
@@ -130,8 +131,9 @@ function languageOf(reader: Reader): Language {
   return /^pt(?![a-z])/i.test(locale) ? 'pt' : 'en';
 }
 
+/** One, where it has a core beside the engine's. */
 function httpThreads(reader: Reader): number {
-  const count = reader.whole('HTTP_THREADS', 0, 0, 16);
+  const count = reader.whole('HTTP_THREADS', availableParallelism() > 1 ? 1 : 0, 0, 16);
   if (count > 1 && !canSharePort())
     reader.mistakes.push(
       `HTTP_THREADS above 1 needs Node 22.12, 23.1 or later on Linux, not ${process.versions.node} on ${process.platform}`,

@@ -30,7 +30,7 @@ const DRAIN_MARGIN_MS = 250;
 const OFTEN_MS = 10_000;
 const PAUSE_MS = 5_000;
 /** A thread that wants more memory is replaced; the engine's is not touched by it. */
-const LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+const LIMITS = { maxOldGenerationSizeMb: 192 };
 
 export interface BridgeOptions {
   data: ConsoleData;

@@ -64,7 +64,7 @@ export async function attentionOf(target: Server | string, kind: string): Promis
  * version of Node, and 160 MB were seen with nothing kept. What is kept of a flood or a queue is soon more than this.
  * Each HTTP thread has a heap of its own: up to 55 MB more were seen.
  */
-export const MOST_MORE_BYTES = 300e6 + 100e6 * Number(process.env.TEST_HTTP_THREADS ?? 0);
+export const MOST_MORE_BYTES = 300e6 + 100e6 * Number(process.env.TEST_HTTP_THREADS ?? 1);
 
 /** The resident memory of a process in bytes; null where the system doesn't tell (proc(5)). */
 export function residentBytes(pid: number): number | null {

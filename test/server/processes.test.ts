@@ -1,8 +1,9 @@
 /** Servers with HTTP threads as processes: their port, their configuration, and their end. */
+import { availableParallelism } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
-import { canSharePort } from '../../src/config.ts';
+import { canSharePort, readConfig } from '../../src/config.ts';
 import { withFolder, withServer } from '../faults/scene.ts';
 import { cliJson } from '../support/cli.ts';
 import { fetchReply, merchant, merchantOf } from '../support/client.ts';
@@ -115,6 +116,29 @@ for (const [FAIL_BY, cause] of CAUSES) {
     });
   });
 }
+
+test('the engine has room for short-lived objects, and its threads have less', async () => {
+  const entry = ['--max-semi-space-size=32', '--import', './test/server/roomy-threads.js', ...ENTRY];
+  await withServer({ entry, env: { HTTP_THREADS: '1' } }, async (server) => {
+    const told = (): [thread: number, megabytes: number][] =>
+      [...server.stderr().matchAll(/young generation: (\d+) of (\d+)/g)].map((line) => [
+        Number(line[2]),
+        Number(line[1]),
+      ]);
+    // The engine's, and at least those of the webhooks and of HTTP.
+    const sizes = await until(() => (told().length >= 3 ? told() : undefined), 10_000, 'three threads');
+    for (const [thread, size] of sizes) {
+      // Half of it is free for what moves out of the other half; the engine's 32 MB are reached at 64 in all.
+      if (thread === 0) assert.ok(size > 16, `the engine has ${size} MB`);
+      else assert.ok(size <= 16, `thread ${thread} has ${size} MB`);
+    }
+  });
+});
+
+test('without a word HTTP has a thread where it has a core', () => {
+  assert.is(readConfig({}).httpThreads, availableParallelism() > 1 ? 1 : 0);
+  assert.is(readConfig({ HTTP_THREADS: '0' }).httpThreads, 0);
+});
 
 test('what the configuration does not allow is told with all other mistakes', async () => {
   const wrong = ['17', '-1', 'x', ...(canSharePort() ? [] : ['2'])];
