@@ -1,12 +1,13 @@
 /**
  * Runs the test files, each in a process of its own, a few at a time, and prints `N passed, N failed` last.
  *
- *   node scripts/test.js [--only PATTERN] [--but PATTERN] [--jobs N] [--coverage] [--mongodb] [--again]
+ *   node scripts/test.js [--long | --all] [--only PATTERN] [--but PATTERN] [--jobs N] [--coverage] [--mongodb] [--again]
  *
+ * Without a word all but what takes long, with `--long` that alone, with `--all` or a pattern both.
  * With `--again` files that failed beside others run once more by themselves, and count by that: tests that kill
  * servers under load share two cores with each other.
- * Files that talk to a server in ways that its threads may change run twice: the second time on servers whose engine
- * serves HTTP itself (`TEST_HTTP_THREADS=0`), as it does by itself where there is one core.
+ * Files that talk to a server in ways that its threads may change run twice: the second time, which counts as long, on
+ * servers whose engine serves HTTP itself (`TEST_HTTP_THREADS=0`), as it does by itself where there is one core.
  * With `--mongodb` those that say something about MongoDB, on the server of `MONGODB_TEST_URI`; without it, all
  * that need none.
  */
@@ -45,9 +46,21 @@ const WITHOUT_A_THREAD = mongodb
       /^test\/faults\/(connections|overload)\.test\.ts$/,
     ];
 
-/** Whether a file is part of this run. */
+/**
+ * What takes long: pages in a browser, servers with a bank over TLS, servers that are killed, frozen or flooded, and
+ * what earlier builds left.
+ */
+const LONG = /\/browser\/|^test\/(bank\/served|examples|faults|older-builds)\//;
+
+/** Whether a file can run on the store of this run. */
 function belongs(path) {
   return mongodb ? ON_MONGODB.some((part) => part.test(path)) : !path.startsWith('test/mongodb/');
+}
+
+/** Whether this run is of what takes so long. */
+function isWanted(isLong) {
+  const isAll = mongodb || ['--all', '--only'].some((each) => process.argv.includes(each));
+  return isAll || isLong === process.argv.includes('--long');
 }
 
 function option(name, otherwise) {
@@ -160,10 +173,12 @@ const files = filesBelow(join(root, 'test'))
   })
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
   .flatMap((file) => {
-    const once = { file, isWithout: false };
-    const isTwice = WITHOUT_A_THREAD.some((part) => part.test(relative(root, file)));
-    return isTwice ? [once, { file, isWithout: true }] : [once];
-  });
+    const path = relative(root, file);
+    const once = { file, isWithout: false, isLong: LONG.test(path) };
+    const isTwice = WITHOUT_A_THREAD.some((part) => part.test(path));
+    return isTwice ? [once, { file, isWithout: true, isLong: true }] : [once];
+  })
+  .filter(({ isLong }) => isWanted(isLong));
 const jobs = Number(option('--jobs', '3'));
 const totals = { passed: 0, failed: 0 };
 

@@ -8,6 +8,9 @@ import { accountsOf, expectVerified, RESUMED_MS, randomOf, withServer } from './
 const test = suite('kill -9');
 
 const SEED = 20_260_201;
+/** By hand there may be more of both: `KILL_ROUNDS=200 KILL_CLIENTS=32`. */
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? 6);
+const CLIENTS = Number(process.env.KILL_CLIENTS ?? 8);
 
 test('in rounds under load: nothing that was answered is lost, and what was due goes on', async () => {
   const random = randomOf(SEED);
@@ -17,9 +20,9 @@ test('in rounds under load: nothing that was answered is lost, and what was due 
   try {
     await withServer({}, async (server) => {
       const load = await loadOn(server, receiver.url('/hook'), random);
-      for (let round = 1; round <= 6; round += 1) {
+      for (let round = 1; round <= ROUNDS; round += 1) {
         const before = load.plans.length;
-        const stop = load.start(8);
+        const stop = load.start(CLIENTS);
         // A busy machine may take longer than the round to answer anything at all.
         const isAnswered = (): boolean => load.plans.slice(before).some(({ created }) => created !== null);
         await until(isAnswered, 20_000, `round ${round}: an answer`);
@@ -47,6 +50,10 @@ test('in rounds under load: nothing that was answered is lost, and what was due 
       await load.expectBalance();
       assert.is((await accountsOf(server)).length, 3, 'the demo account, and the two of this test');
       await expectVerified(server);
+      const answered = load.plans.filter(({ created }) => created !== null).length;
+      console.log(
+        `${ROUNDS} times killed: ${load.plans.length} asked for, ${answered} of them answered in time`,
+      );
       assert.is(await server.terminate(), 0);
     });
   } finally {
