@@ -40,7 +40,8 @@ export interface ServerOptions {
 }
 
 const serverEntry = ['dist/src/main.js'];
-const readyTimeoutMs = 15_000;
+/** For a machine that has much else to do: three servers and browsers that start at once, for one. */
+const readyTimeoutMs = 60_000;
 const exitTimeoutMs = 20_000;
 
 async function isReady(root: string): Promise<boolean> {
