@@ -225,6 +225,7 @@ export const en: Words = {
   addsUpNot: 'does not add up',
   byUrl: 'By URL',
   deliveryList: 'Deliveries, the newest events first',
+  failedList: 'Deliveries, what failed last first',
   noDeliveriesHere: 'No deliveries so far.',
   openTransaction: 'Open the transaction',
   beads: '{good} of {of} attempts delivered',

@@ -223,6 +223,7 @@ export const pt = {
   addsUpNot: 'não confere',
   byUrl: 'Por URL',
   deliveryList: 'Entregas, os eventos mais novos primeiro',
+  failedList: 'Entregas, as últimas falhas primeiro',
   noDeliveriesHere: 'Nenhuma entrega até aqui.',
   openTransaction: 'Abrir a transação',
   beads: '{good} de {of} tentativas entregues',

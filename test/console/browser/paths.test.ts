@@ -171,6 +171,17 @@ browserSuite('a browser draws paths', (test) => {
     }
   });
 
+  test('a payment that came twice names its Pix, though it was refused', async (stage) => {
+    const id = text(await charge(stage.shop, 20_000), 'id');
+    const [first, second] = ['E12345678202601021530abcdefghij1', 'E12345678202601021530abcdefghij2'] as const;
+    for (const endToEndId of [first, second]) await tell(stage.shop, id, 'PAY', { endToEndId });
+    const watched = await stage.enter(`/transactions/${id}`);
+    const refused = watched.page.locator('.history .entry.refused');
+    await refused.getByText(second, { exact: true }).waitFor();
+    assert.is(await refused.getByText(first, { exact: true }).count(), 0);
+    await watched.close();
+  });
+
   test('a page that is open shows what comes', async (stage) => {
     const id = text(await charge(stage.shop, 20_000), 'id');
     const watched = await stage.enter(`/transactions/${id}`);

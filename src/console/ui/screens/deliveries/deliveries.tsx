@@ -90,7 +90,8 @@ export function Deliveries() {
     url: query.get('url') ?? '',
     status: query.get('status') ?? '',
   };
-  const { account } = filters;
+  const { account, status } = filters;
+  const isOfFailures = status === 'dead' || status === 'rejected';
   const readUrls = useCallback((signal: AbortSignal) => urls(account, signal), [account]);
   const seen = useReading({ key: account, read: readUrls, restsFor: () => EVERY_MS });
   const { reading, pages, everyMs, load } = usePages(JSON.stringify(filters), (after, signal) =>
@@ -107,7 +108,7 @@ export function Deliveries() {
       </div>
       <Urls reading={seen} chosen={filters.url} again={reading.again} />
       <FilterBar filters={filters} name={rows[0]?.accountName ?? null} />
-      <Panel title={words.deliveryList} class="deliveries">
+      <Panel title={isOfFailures ? words.failedList : words.deliveryList} class="deliveries">
         {last === undefined ? (
           <p class="empty">{reading.error === null ? words.loading : ''}</p>
         ) : rows.length === 0 ? (

@@ -3,7 +3,7 @@ import { refusalIn } from '../../../../domain/sentences/refusals.ts';
 import type { By, Entry, Posting } from '../../../shapes.ts';
 import type { KeyedEntry } from '../../chart/path.ts';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
-import { shortened } from '../../parts/copied.tsx';
+import { CopiedText, shortened } from '../../parts/copied.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { inOrder, Movement, reais } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
@@ -77,6 +77,33 @@ function Legs({ entry: { postings, balance } }: { entry: Entry }) {
   );
 }
 
+/** The Pix that the message is about: of a payment that was refused nothing else names it. */
+function pixOf({ message: { data } }: Entry): string | null {
+  const { endToEndId } = (data ?? {}) as { endToEndId?: unknown };
+  return typeof endToEndId === 'string' ? endToEndId : null;
+}
+
+/** What the entry is known as: its events, its message and its Pix. */
+function Ids({ entry }: { entry: Entry }) {
+  const words = useWords();
+  const { events, message } = entry;
+  const pix = pixOf(entry);
+  if (events.length === 0 && message.id === '' && pix === null) return null;
+  return (
+    <p class="ids weak">
+      {events.map(({ id, name }) => (
+        <code key={id} title={id}>
+          {name}
+        </code>
+      ))}
+      {message.id === '' ? null : (
+        <code title={`${words.messageId} ${message.id}`}>{shortened(message.id, 40)}</code>
+      )}
+      {pix === null ? null : <CopiedText text={pix} what={words.endToEnd} />}
+    </p>
+  );
+}
+
 /** Who of ops sent it, and why. */
 function Signed({ by: { name, role, reason } }: { by: By }) {
   const words = useWords();
@@ -93,7 +120,7 @@ function Row({ entry, scrubbed }: { entry: KeyedEntry; scrubbed: Scrubbed & Poin
   const words = useWords();
   const { language } = usePreferences();
   const doors: Readonly<Record<string, string>> = words.door;
-  const { key, seq, at, door, by, message, refusal, events, postings } = entry;
+  const { key, seq, at, door, by, message, refusal, postings } = entry;
   const isShown = scrubbed.key === key;
   const available = availableOf(postings);
   return (
@@ -134,18 +161,7 @@ function Row({ entry, scrubbed }: { entry: KeyedEntry; scrubbed: Scrubbed & Poin
         )}
         {by === null ? null : <Signed by={by} />}
         <Legs entry={entry} />
-        {events.length === 0 && message.id === '' ? null : (
-          <p class="ids weak">
-            {events.map(({ id, name }) => (
-              <code key={id} title={id}>
-                {name}
-              </code>
-            ))}
-            {message.id === '' ? null : (
-              <code title={`${words.messageId} ${message.id}`}>{shortened(message.id, 40)}</code>
-            )}
-          </p>
-        )}
+        <Ids entry={entry} />
       </div>
     </li>
   );
