@@ -78,12 +78,18 @@ async function expectMoved(source: Store, target: Store, wanted: Expected): Prom
 
 /** Two stores that can be opened again and again. */
 interface Place {
+  /** A folder's rows of due things may be read again once some of theirs have ended: those come twice then. */
+  isFolder: boolean;
   openSource(): Promise<Store>;
   openTarget(): Promise<Store>;
 }
 
 /** Kills a run at its n-th write and runs again; true where the first run came to its end. */
-async function round(life: Life, wanted: Expected, { openSource, openTarget }: Place): Promise<boolean> {
+async function round(
+  life: Life,
+  wanted: Expected,
+  { isFolder, openSource, openTarget }: Place,
+): Promise<boolean> {
   const accounts = wanted.stay.length === 0 ? null : wanted.moved;
   const first = { source: await openSource(), target: await openTarget() };
   const dying = { source: mortal(first.source, life), target: mortal(first.target, life) };
@@ -100,7 +106,8 @@ async function round(life: Life, wanted: Expected, { openSource, openTarget }: P
   const again = await run({ source, target, accounts });
   same(again.map(({ accountId }) => accountId).sort(), [...wanted.moved].sort());
   const { length } = await dueNow(target, ALL);
-  if (isWhole) assert.is(length, wanted.due.length, 'nothing is due twice');
+  const due = isFolder ? wanted.due : [...new Set(wanted.due)];
+  if (isWhole) assert.is(length, due.length, 'nothing is due twice');
   await expectMoved(source, target, wanted);
   await source.close();
   await target.close();
@@ -127,12 +134,20 @@ async function killedEverywhere(
 async function inMemory(): Promise<Place> {
   const [source, target] = [new MemoryState(), new MemoryState()];
   await fillScene(openMemory(source));
-  return { openSource: async () => openMemory(source), openTarget: async () => openMemory(target) };
+  return {
+    isFolder: false,
+    openSource: async () => openMemory(source),
+    openTarget: async () => openMemory(target),
+  };
 }
 
 async function onDisk(): Promise<Place> {
   const [source, target] = [await scene.copy(), await scene.empty()];
-  return { openSource: () => openFolderStore(source), openTarget: () => openFolderStore(target) };
+  return {
+    isFolder: true,
+    openSource: () => openFolderStore(source),
+    openTarget: () => openFolderStore(target),
+  };
 }
 
 test('killed at every write while all accounts move', () => killedEverywhere(ALL, 1, inMemory));
