@@ -6,7 +6,7 @@ import { charge, tell, told, transfer } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
 import { until } from '../../support/wait.ts';
 import { visitor } from '../visitor.ts';
-import { browserSuite, type Stage } from './stage.ts';
+import { browserSuite, enterBy, type Stage } from './stage.ts';
 
 /** Pairs of states that a path of entries has, by the entries alone. */
 function pairsOf(entries: readonly Entry[]): string[] {
@@ -180,6 +180,18 @@ browserSuite('a browser draws paths', (test) => {
     await refused.getByText(second, { exact: true }).waitFor();
     assert.is(await refused.getByText(first, { exact: true }).count(), 0);
     await watched.close();
+  });
+
+  test("a browser whose clock is an hour off counts down by the server's", async (stage) => {
+    const id = text(await charge(stage.shop, 20_000, { expiresIn: 600 }), 'id');
+    for (const hours of [1, -1]) {
+      const watched = await stage.open();
+      const shift = `const real = Date.now; Date.now = () => real() + ${hours * 3_600_000};`;
+      await watched.page.addInitScript({ content: shift });
+      await enterBy(watched, stage.server, 'operator', `/transactions/${id}`);
+      assert.match((await watched.page.getByRole('timer').textContent()) ?? '', /^0[6-9]:\d\d$/);
+      await watched.close();
+    }
   });
 
   test('a page that is open shows what comes', async (stage) => {
