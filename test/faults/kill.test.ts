@@ -44,6 +44,7 @@ test('in rounds under load: nothing that was answered is lost, and what was due 
       }
       await load.settle(load.plans);
       assert.equal(load.unexpected, []);
+      await load.expectAllEnds(() => RESUMED_MS);
       await until(() => load.isDelivered(receiver.requests), RESUMED_MS, 'every event at the receiver');
       // Retries and repeats that are still under way change nothing of the first arrivals.
       load.expectEvents(receiver.requests);
