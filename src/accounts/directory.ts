@@ -15,7 +15,7 @@ const MAX_CACHED = 20_000;
 const MAX_TOGETHER = 1_000;
 
 interface Cached {
-  account: Account | null;
+  account: Account;
   readAt: number;
   /** Webhook secrets by their sealed text. */
   opened: Map<string, string>;
@@ -41,11 +41,11 @@ export class Directory {
     this.#now = now;
   }
 
-  #known(id: string): Cached | null {
+  #known(id: string): Account | null {
     const known = this.#byId.get(id);
     if (known === undefined || !this.#isFresh(known)) return null;
     this.#used.add(id);
-    return known;
+    return known.account;
   }
 
   #isFresh({ readAt }: Cached): boolean {
@@ -53,18 +53,20 @@ export class Directory {
     return now - readAt < MAX_AGE_MS && now >= readAt;
   }
 
-  #keep(id: string, account: Account | null, readAt: number): void {
+  #keep(id: string, account: Account, readAt: number): void {
     if (this.#byId.size >= MAX_CACHED) this.#byId.clear();
     const opened = this.#byId.get(id)?.opened ?? new Map<string, string>();
     this.#byId.set(id, { account, readAt, opened });
   }
 
-  /** Settings of an account; null where there is none. */
+  /** Settings of an account; null where there is none. That there is none is read each time: it may be made next. */
   account(id: string): Soon<Account | null> {
     const known = this.#known(id);
-    if (known !== null) return known.account;
+    if (known !== null) return known;
     this.#readOthers(id);
-    return this.#read(id);
+    const isUnderWay = this.#reading.has(id);
+    const reading = this.#read(id);
+    return isUnderWay ? reading.then((account) => account ?? this.#read(id)) : reading;
   }
 
   /** Callers that ask at the same time share an answer. */
@@ -75,7 +77,7 @@ export class Directory {
     const reading = this.#accounts
       .get(id)
       .then((account) => {
-        this.#keep(id, account, readAt);
+        if (account !== null) this.#keep(id, account, readAt);
         return account;
       })
       .finally(() => this.#reading.delete(id));
@@ -99,7 +101,7 @@ export class Directory {
   async client(clientId: string): Promise<Account | null> {
     const id = this.#ids.get(clientId);
     const known = id === undefined ? null : this.#known(id);
-    if (known?.account?.clientId === clientId) return known.account;
+    if (known?.clientId === clientId) return known;
     if (id !== undefined) {
       const account = await this.account(id);
       if (account?.clientId === clientId) return account;

@@ -65,6 +65,42 @@ s('a change is seen within a second, and the old client id is nobody then', asyn
   assert.equal([account?.id, account?.status], [issued.accountId, 'inactive']);
 });
 
+s('an account that was asked for before it was made is there as soon as it is', async () => {
+  const { accounts, directory } = await opened();
+  const { account } = accounts.prepare(NEW);
+  assert.is(await directory.account(account.id), null);
+  await accounts.insert(account);
+  assert.is((await directory.account(account.id))?.id, account.id);
+});
+
+s('who asks after it was made has no share in an answer from before', async () => {
+  const { accounts, clock, store } = await opened();
+  const { account } = accounts.prepare(NEW);
+  let reads = 0;
+  let goOn = (): void => {};
+  const slowly = {
+    byClientId: (clientId: string) => store.accounts.byClientId(clientId),
+    get: async (id: string) => {
+      const found = await store.accounts.get(id);
+      reads += 1;
+      if (reads === 1)
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+      return found;
+    },
+  };
+  const directory = new Directory(slowly, new Sealer(null), () => clock.ms);
+  const before = directory.account(account.id);
+  await Promise.resolve();
+  await accounts.insert(account);
+  const after = [directory.account(account.id), directory.account(account.id)];
+  goOn();
+  assert.is(await before, null);
+  for (const found of await Promise.all(after)) assert.is(found?.id, account.id);
+  assert.is(reads, 2, 'the later ones share an answer');
+});
+
 s('each secret tells since when it is, and keeps that when it is to end', async () => {
   const { accounts, clock, store, issued } = await opened();
   const made = new Date(clock.ms).toISOString();

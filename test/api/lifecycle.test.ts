@@ -136,6 +136,15 @@ test('an empty store gets a demo account, whose credentials are printed once', a
   });
 });
 
+test('the demo account takes a charge the moment the server is ready', async () => {
+  await withServer({ env: { LOG_LEVEL: 'fatal' } }, async (server) => {
+    const [, clientId = '', secret = ''] = /curl -u '([^:]+):([^']+)'/.exec(server.stdout()) ?? [];
+    const headers = { authorization: basic(clientId, secret), 'content-type': 'application/json' };
+    const reply = await fetchReply('POST', `${server.url}/pix-in`, '{"amount": 1001}', headers);
+    assert.is(reply.status, 201, JSON.stringify(reply));
+  });
+});
+
 interface HalfSent {
   socket: Socket;
   finish(): void;
