@@ -21,7 +21,7 @@ import type {
 } from '../../engine/store.ts';
 import type { Environment } from './environment.ts';
 import { failedBehind } from './failed-deliveries.ts';
-import { batchValue, parseBatch, parseEntriesOf, parseHead } from './log/batch-value.ts';
+import { batchValue, parseBatch, parseHead } from './log/batch-value.ts';
 import type { LogGroup } from './log/group.ts';
 import { batchIn, batchRow } from './log/rows.ts';
 import { LmdbLogReads } from './log-reads.ts';
@@ -192,8 +192,9 @@ export class LmdbJournal implements Journal {
     return [...seqs]
       .sort((a, b) => a - b)
       .flatMap((seq) => {
-        const bytes = this.#batchBytes(account, seq);
-        return bytes === null ? [] : parseEntriesOf(transaction, bytes).map((entry) => ({ seq, entry }));
+        const number = this.#environment.projections.places.of(account, seq);
+        const batch = number === null ? null : this.#environment.log.batch(number);
+        return batch === null ? [] : batch.entriesOf(transaction).map((entry) => ({ seq, entry }));
       });
   }
 

@@ -90,6 +90,42 @@ function endOfObject(value: Buffer, start: number): number {
   throw new Error('the batch ends within an entry');
 }
 
+/** Where an entry lies in a batch: its beginning, and the place behind it. */
+type Place = readonly [start: number, end: number];
+
+function storedAt(value: Buffer, [start, end]: Place): StoredEntry {
+  return JSON.parse(value.toString('utf8', start, end));
+}
+
+/** Reads entries of a batch of which many are asked for: where each lies is looked for once. */
+export class EntriesIn {
+  readonly #value: Buffer;
+  readonly #at: string;
+  readonly #places = new Map<string, Place[]>();
+
+  /** @throws Error where the value is no batch. */
+  constructor(value: Buffer) {
+    this.#value = value;
+    this.#at = parseBeforeEntries(value).at;
+    let start = value.indexOf(ENTRIES) + ENTRIES.length;
+    while (value[start] === OPENING) {
+      const place: Place = [start, endOfObject(value, start)];
+      const { transaction = null } = storedAt(value, place);
+      const known = transaction === null ? undefined : this.#places.get(transaction);
+      if (known !== undefined) known.push(place);
+      else if (transaction !== null) this.#places.set(transaction, [place]);
+      // A comma stands between two entries.
+      start = place[1] + 1;
+    }
+  }
+
+  /** The entries of one transaction. */
+  of(transaction: string): Entry[] {
+    const places = this.#places.get(transaction) ?? [];
+    return places.map((place) => entryFrom(storedAt(this.#value, place), this.#at));
+  }
+}
+
 /**
  * The entries of one transaction.
  * @throws Error where the value is no batch.
@@ -105,7 +141,7 @@ export function parseEntriesOf(transaction: string, value: Buffer): Entry[] {
   while (next !== -1) {
     const end = endOfObject(value, start);
     if (next < end) {
-      const stored: StoredEntry = JSON.parse(value.toString('utf8', start, end));
+      const stored = storedAt(value, [start, end]);
       if (stored.transaction === transaction) found.push(entryFrom(stored, batchAt));
       next = value.indexOf(member, end);
     }

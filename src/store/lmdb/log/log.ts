@@ -6,6 +6,8 @@ import type { Database, RootDatabase } from 'lmdb';
 import { inOneTransaction, openRoot, sizeOf } from '../lmdb.ts';
 import { Room, roomFor } from '../room.ts';
 import { LogGroup } from './group.ts';
+import { type KeptBatch, KeptBatches } from './kept-batches.ts';
+import { batchIn } from './rows.ts';
 
 /** What is known of the folder as a whole, beside the rows. */
 export interface LogState {
@@ -48,6 +50,7 @@ export class Log {
   readonly #state: Database<string, string>;
   /** Null where nothing is written. */
   readonly #room: Room | null;
+  readonly #batches = new KeptBatches();
   #last: number;
 
   constructor(path: string, { readOnly = false }: { readOnly?: boolean } = {}) {
@@ -108,6 +111,14 @@ export class Log {
 
   bytes(number: number): Buffer | undefined {
     return this.#rows.getBinary(number);
+  }
+
+  /** The batch in a row; null where there is none. */
+  batch(number: number): KeptBatch | null {
+    return this.#batches.of(number, () => {
+      const row = this.bytes(number);
+      return row === undefined ? null : batchIn(row);
+    });
   }
 
   /** Rows behind a number, in order. */

@@ -3,9 +3,7 @@
  * fails pays for it.
  */
 import { type DeliveryRecord, failedAt, hasFailed } from '../../../engine/store/deliveries.ts';
-import { parseEntriesOf } from '../log/batch-value.ts';
 import type { Log } from '../log/log.ts';
-import { batchIn } from '../log/rows.ts';
 import { ALL, endOf, fitsKey, keyOf, ordered } from './keys.ts';
 import { json, Overlay } from './overlay.ts';
 import type { Places } from './places.ts';
@@ -79,10 +77,10 @@ export class FailedDeliveries {
 
   #urlIn(account: string, seq: number, transaction: string, delivery: string): string | null {
     const number = this.#sources.places.of(account, seq);
-    const row = number === null ? undefined : this.#log.bytes(number);
-    const value = row === undefined ? null : batchIn(row);
-    if (value === null) return null;
-    const named = parseEntriesOf(transaction, value)
+    const batch = number === null ? null : this.#log.batch(number);
+    if (batch === null) return null;
+    const named = batch
+      .entriesOf(transaction)
       .flatMap(({ events }) => events.flatMap(({ deliveries }) => deliveries))
       .find(({ id }) => id === delivery);
     return named?.url ?? null;
