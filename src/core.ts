@@ -21,6 +21,7 @@ import { Payments } from './engine/payments.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from './engine/store.ts';
 import { OperatorError } from './errors.ts';
 import type { Act } from './ops/acting.ts';
+import { SpareTime } from './spare-time.ts';
 import { type Access, type OpenStore, openStore } from './store/open.ts';
 import { again } from './waiting.ts';
 
@@ -37,6 +38,8 @@ export interface Core extends OpenStore {
   bankNotes: Notes | null;
   engine: Engine;
   payments: Payments;
+  /** The engine's thread's, beside its callers. */
+  spareTime: SpareTime;
   /** Null: this process is no server, or hasn't opened its doors yet. */
   consoleAt: Promise<ConsoleAt> | null;
   /** Tells the log what ops did that is no message; a server has one. */
@@ -171,6 +174,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   };
   const parts = {
     ...{ config, incarnation, directory, accounts, bank, connection, bankNotes, engine, payments },
+    spareTime: new SpareTime(),
     consoleAt: null,
     acted: () => {},
   };

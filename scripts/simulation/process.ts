@@ -15,6 +15,7 @@ import type { RecurringJob } from '../../src/jobs/recurring-job.ts';
 import { sweeps } from '../../src/jobs/sweeps.ts';
 import { Timers } from '../../src/jobs/timers.ts';
 import { Watch } from '../../src/jobs/watch.ts';
+import { SpareTime } from '../../src/spare-time.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import type { MemoryState } from '../../test/support/memory-store/state.ts';
 import { MemoryStore } from '../../test/support/memory-store/store.ts';
@@ -133,7 +134,7 @@ export class Process {
     const { journal, due, backlog } = store;
     const onTrouble = (error: unknown): void => log(`trouble of ${name}: ${String(error)}`);
     const sender = new SimulatedSender({ world, receivers, owner: name, now });
-    const parts = { journal, due, backlog, directory, sender, attention: engine };
+    const parts = { journal, due, backlog, directory, sender, attention: engine, spareTime: new SpareTime() };
     const dispatcher = new Dispatcher({ ...parts, now, retryScale: RETRY_SCALE, onTrouble });
     const common = { engine, payments, journal, due, bank, now, onTrouble };
     const [desk, timers] = [new Desk({ ...common, stuckAfterMs: STUCK_AFTER_MS }), new Timers(common)];

@@ -51,6 +51,8 @@ export interface ApiOptions extends ApiServices {
   state: ServerState;
   /** A 5xx with its cause, for the log. */
   onFailure(error: unknown, requestId: string, path: string): void;
+  /** A request has come. */
+  onRequest?(): void;
   /** After each answer, for metrics. */
   onAnswer?(answer: Answered): void;
 }
@@ -193,6 +195,7 @@ export function createApp(options: ApiOptions): Koa {
 
   app.use(async (ctx) => {
     const started = performance.now();
+    options.onRequest?.();
     const given = ctx.req.headers['x-request-id'];
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newRequestId();
     ctx.state.requestId = requestId;

@@ -43,7 +43,7 @@ const UNPARK_MS = 60_000;
 /** What claims go to: as many as it has room for, and it doesn't make the sweep wait for what it does with them. */
 interface Taker<Kind extends DueKind> {
   kind: Kind;
-  room: Room;
+  room: Pick<Room, 'reserveUpTo' | 'release'>;
   /** The most that is claimed at a time. */
   page: number;
   take(claims: ClaimOf<Kind>[]): void;
@@ -85,7 +85,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
   };
   const deliveries: Taker<'delivery'> = {
     kind: 'delivery',
-    room: dispatcher.room,
+    room: dispatcher.toClaim,
     page: DELIVERIES,
     take: (claims) => void dispatcher.dispatchClaimed(claims),
   };

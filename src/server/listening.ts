@@ -93,7 +93,7 @@ export interface DoorOptions {
 
 /** The API's ports where Koa runs in the engine's thread. */
 function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlaces): ApiOptions {
-  const { config, payments, directory, store } = core;
+  const { config, payments, directory, store, spareTime } = core;
   return {
     journal: store.journal,
     statement: statementsOf(store.journal),
@@ -109,6 +109,7 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
     bankCallbackSecret: config.bankCallbackSecret,
     state,
     onFailure: failureLog(log),
+    onRequest: () => spareTime.called(),
     onAnswer: (answer) => {
       metrics.answered(answer);
       log.debug(answer, 'answered');
@@ -119,7 +120,7 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
 /** Opens the API in threads of its own, behind one port. */
 function openThreads(options: DoorOptions, places: BucketPlaces): Promise<RunningServer> {
   const { core, log, metrics, state, onFatal } = options;
-  const { config, payments, directory, store } = core;
+  const { config, payments, directory, store, spareTime } = core;
   const { host, port, trustedProxyHops, bankCallbackSecret } = config;
   return HttpThreads.open({
     threads: config.httpThreads,
@@ -140,6 +141,7 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
       directory,
       places,
       state,
+      spareTime,
       elapsed,
       onObserved: (answered) => metrics.answered(answered),
       onAnswered: (answered) => log.debug(answered, 'answered'),

@@ -30,6 +30,8 @@ export interface Workers {
 
 const JOBS_STOP_MS = 1_000;
 const SENDER_CLOSE_MS = 1_500;
+/** Histories that are read from a database at the same time, which answers them together. */
+const FROM_AFAR = 64;
 
 /** Opens the workers, and has the engine hand them what is due at once. */
 export async function openWorkers(
@@ -38,7 +40,7 @@ export async function openWorkers(
   metrics: Metrics,
   bankJobs: Sweeps,
 ): Promise<Workers> {
-  const { config, engine, directory, payments, bank, now: storeNow } = core;
+  const { config, engine, directory, payments, bank, spareTime, now: storeNow } = core;
   const { journal, due, backlog } = core.store;
   const onTrouble = (error: unknown, about?: object): void =>
     log.warn({ err: error, ...about }, 'will be tried again');
@@ -56,6 +58,8 @@ export async function openWorkers(
     backlog,
     directory,
     sender,
+    spareTime,
+    ...(core.database === null ? {} : { readTogether: FROM_AFAR }),
     attention: engine,
     now: storeNow,
     retryScale: config.webhookRetryScale,

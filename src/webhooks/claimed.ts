@@ -3,6 +3,7 @@ import { deliveriesOf, type NamedDelivery, takenBy } from '../engine/history.ts'
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import type { JournalReads } from '../engine/store.ts';
+import type { SpareTime } from '../spare-time.ts';
 import { newDelivery } from './delivery.ts';
 
 export interface Claimed {
@@ -12,42 +13,63 @@ export interface Claimed {
   record: DeliveryRecord;
 }
 
-interface Sources {
+export interface ClaimSources {
   journal: JournalReads;
-  /** Something could not be read. */
+  /** Nobody waits for what was claimed: it comes from a backlog. */
+  spareTime: Pick<SpareTime, 'take'>;
+  /** Transactions whose history is read at the same time; 4 where nothing is said. */
+  readTogether?: number;
+  /** Something went wrong; what it was about is found again. */
   onTrouble(error: unknown): void;
 }
 
-/** Transactions whose history is read at the same time. */
-const READ_TOGETHER = 16;
+const READ_TOGETHER = 4;
 
-/** Gives each claim to `found`, or to `failed` where it could not be read. Never rejects. */
-export async function readClaimed(
-  sources: Sources,
-  claims: readonly ClaimOf<'delivery'>[],
-  found: (claimed: Claimed) => void,
-  failed: (claim: ClaimOf<'delivery'>) => void,
-): Promise<void> {
-  const byTransaction = new Map<string, ClaimOf<'delivery'>[]>();
+function byTransaction(claims: readonly ClaimOf<'delivery'>[]): [string, ClaimOf<'delivery'>[]][] {
+  const all = new Map<string, ClaimOf<'delivery'>[]>();
   for (const claim of claims) {
-    const own = byTransaction.get(claim.due.transaction);
-    if (own === undefined) byTransaction.set(claim.due.transaction, [claim]);
+    const own = all.get(claim.due.transaction);
+    if (own === undefined) all.set(claim.due.transaction, [claim]);
     else own.push(claim);
   }
-  const readOne = async ([transaction, own]: [string, ClaimOf<'delivery'>[]]): Promise<void> => {
-    try {
-      for (const each of await read(sources.journal, transaction, own)) found(each);
-    } catch (error) {
-      sources.onTrouble(error);
-      for (const claim of own) failed(claim);
+  return [...all];
+}
+
+/** Reads what claims are about, in spare time. */
+export class ClaimReader {
+  readonly #sources: ClaimSources;
+  #isClosed = false;
+
+  constructor(sources: ClaimSources) {
+    this.#sources = sources;
+  }
+
+  /** Gives each claim to `found`, or to `failed` where it could not be read. Never rejects. */
+  async read(
+    claims: readonly ClaimOf<'delivery'>[],
+    found: (claimed: Claimed) => void,
+    failed: (claim: ClaimOf<'delivery'>) => void,
+  ): Promise<void> {
+    const { journal, spareTime, readTogether = READ_TOGETHER, onTrouble } = this.#sources;
+    const readOne = async ([transaction, own]: [string, ClaimOf<'delivery'>[]]): Promise<void> => {
+      if (this.#isClosed) return;
+      try {
+        for (const each of await read(journal, transaction, own)) found(each);
+      } catch (error) {
+        onTrouble(error);
+        for (const claim of own) failed(claim);
+      }
+    };
+    const all = byTransaction(claims);
+    while (all.length > 0 && !this.#isClosed) {
+      const some = all.splice(0, readTogether);
+      await spareTime.take(() => Promise.all(some.map(readOne)));
     }
-  };
-  const all = [...byTransaction];
-  while (all.length > 0) {
-    // Others get their turn: what was claimed may be a backlog.
-    await new Promise(setImmediate);
-    // A few at a time: a store behind a network answers them together.
-    await Promise.all(all.splice(0, READ_TOGETHER).map(readOne));
+  }
+
+  /** What isn't read yet is left to whoever claims it next. */
+  close(): void {
+    this.#isClosed = true;
   }
 }
 

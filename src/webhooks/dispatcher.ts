@@ -15,16 +15,16 @@ import type { Engine } from '../engine/engine.ts';
 import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
-import type { AttentionItem, DueIndex, JournalReads, Settlement } from '../engine/store.ts';
-import { type Claimed, readClaimed } from './claimed.ts';
+import type { AttentionItem, DueIndex, Settlement } from '../engine/store.ts';
+import { type Claimed, ClaimReader, type ClaimSources } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import { type InHand, inHand, sendOf, toTell } from './in-hand.ts';
 import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
+import { SweepRoom } from './sweep-room.ts';
 import { type TargetState, Targets } from './targets.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-export interface DispatcherOptions {
-  journal: JournalReads;
+export interface DispatcherOptions extends ClaimSources {
   due: DueIndex;
   backlog: Backlog;
   directory: Directory;
@@ -34,8 +34,6 @@ export interface DispatcherOptions {
   now(): number;
   /** `WEBHOOK_RETRY_SCALE`. */
   retryScale: number;
-  /** Something went wrong; what it was about is found again. */
-  onTrouble(error: unknown): void;
   onAttempt?(record: DeliveryRecord, durationMs: number, target: Target): void;
   /** A delivery is dead: its item is stored with its record. */
   onDead?(item: AttentionItem): void;
@@ -44,7 +42,6 @@ export interface DispatcherOptions {
 }
 
 const MAX_IN_HAND = 4_096;
-const MAX_OF_ONE_TARGET = 1_024;
 /** The delivery before is in other hands: look again after so long. */
 const NOT_YET_MS = 250;
 /** What the receiver may take: it hasn't answered, or not even connected, in time. */
@@ -53,6 +50,8 @@ const TIMEOUTS: ReadonlySet<string | null> = new Set(['TIMEOUT', 'ETIMEDOUT']);
 export class Dispatcher {
   /** For how many more deliveries there is room. */
   readonly room = new Room(MAX_IN_HAND);
+  /** For how many more sweeps may claim. */
+  readonly toClaim = new SweepRoom(this.room);
   readonly #options: DispatcherOptions;
   /** By delivery id: their first attempt hasn't ended, or isn't recorded yet. */
   readonly #jobs = new Map<string, InHand>();
@@ -64,11 +63,13 @@ export class Dispatcher {
   readonly #settling = new Set<Promise<void>>();
   readonly #targets = new Targets(() => performance.now());
   readonly #line: WaitingLine;
+  readonly #reader: ClaimReader;
 
   constructor(options: DispatcherOptions) {
     const { due, sender, onTrouble } = options;
     this.#options = options;
     this.#settler = new Settler(due, onTrouble);
+    this.#reader = new ClaimReader(options);
     const start = (claims: readonly ClaimOf<'delivery'>[]): Promise<void> => this.#startTaken(claims);
     this.#line = new WaitingLine({ ...options, targets: this.#targets, room: this.room, start });
     sender.onResults((results) => this.#results(results));
@@ -86,7 +87,7 @@ export class Dispatcher {
           const claim = claims.get(id);
           if (claim === undefined) continue;
           const state = this.#targets.of(account, url);
-          if (this.#isFull(state)) {
+          if (state.isFull(this.room.free)) {
             this.#line.put(state, claim);
             continue;
           }
@@ -101,14 +102,22 @@ export class Dispatcher {
   /** Takes up what a sweep claimed; what its target has no room for goes behind it without being read. */
   async dispatchClaimed(claims: readonly ClaimOf<'delivery'>[]): Promise<void> {
     this.room.occupy(claims.length);
+    await this.toClaim.read(claims.length, async () => {
+      const wanted = await this.#options.spareTime.take(() => this.#withoutFull(claims));
+      await this.#readAll(wanted, (state) => state.isFull(this.room.free));
+    });
+  }
+
+  async #withoutFull(claims: readonly ClaimOf<'delivery'>[]): Promise<ClaimOf<'delivery'>[]> {
     const wanted = claims.filter((claim) => {
       const { account, url } = claim.due;
       const state = url === undefined ? null : this.#targets.of(account, url);
-      if (state === null || !this.#isFull(state)) return true;
+      if (state === null || !state.isFull(this.room.free)) return true;
       this.#line.put(state, claim);
       return false;
     });
-    await this.#readAll(wanted, (state) => this.#isFull(state));
+    if (wanted.length < claims.length) await this.#line.allPut();
+    return wanted;
   }
 
   /** Looks after the targets that didn't keep up and whose time has come. */
@@ -121,15 +130,10 @@ export class Dispatcher {
     await this.#readAll(claims, () => false);
   }
 
-  /** Whether what comes for a target goes behind it. */
-  #isFull(state: TargetState): boolean {
-    return state.isHeld || state.inHand >= Math.min(MAX_OF_ONE_TARGET, Math.max(1, this.room.free));
-  }
-
   /** Reads what each was about and where it stands. */
   #readAll(claims: readonly ClaimOf<'delivery'>[], isFull: (state: TargetState) => boolean): Promise<void> {
     const failed = (claim: ClaimOf<'delivery'>): void => this.#putOff(claim, 1_000 * (claim.due.tries + 1));
-    return readClaimed(this.#options, claims, (claimed) => this.#take(claimed, isFull), failed);
+    return this.#reader.read(claims, (claimed) => this.#take(claimed, isFull), failed);
   }
 
   /** The latest time that a clock has shown: that of who claimed it before may be a little ahead of this one. */
@@ -288,6 +292,7 @@ export class Dispatcher {
 
   /** Takes nothing more, ends the attempts under way, records them. */
   async close(): Promise<void> {
+    this.#reader.close();
     await this.#options.sender.close();
     await this.#line.close();
     await Promise.all(this.#settling);

@@ -1,6 +1,7 @@
 /** What this process knows of each target: how much of it is in hand, and whether it keeps up. Times are monotonic ms. */
 import type { Target } from '../engine/store/backlog.ts';
 
+const MAX_OF_ONE = 1_024;
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
 /** Beyond the time of its look, which comes within a second or two. */
@@ -36,6 +37,11 @@ export class TargetState {
   /** Whether all that comes goes behind it. */
   get isHeld(): boolean {
     return this.isLookedAfter || this.#clock() < this.#heldUntil;
+  }
+
+  /** Whether what comes for it goes behind it; `free`: for how many more of all targets there is room. */
+  isFull(free: number): boolean {
+    return this.isHeld || this.inHand >= Math.min(MAX_OF_ONE, Math.max(1, free));
   }
 
   /** Whether nothing more is to be known of it. */

@@ -34,6 +34,8 @@ const PUT_TOGETHER = 1_000;
 const MOST_LOOKS = 256;
 /** The most of one target that is taken from behind it and hasn't ended. */
 const WIDEST = 512;
+/** The most that is taken at a time. */
+const TAKE_TOGETHER = 64;
 /** A target behind which more wait is somebody's case. */
 const MANY = 1_000;
 /** Until what could not be put behind its target is put there again. */
@@ -64,6 +66,11 @@ export class WaitingLine {
     state.hold();
     this.#waiting.push({ state, claim });
     this.#putting ??= this.#putAll();
+  }
+
+  /** Resolves once nothing waits to be put behind its target. */
+  async allPut(): Promise<void> {
+    await this.#putting;
   }
 
   async #putAll(): Promise<void> {
@@ -183,7 +190,7 @@ export class WaitingLine {
   /** Starts at most so many from behind a target; how many, or null where there is no room. */
   async #takeSome(state: TargetState, most: number): Promise<number | null> {
     const { backlog, room, now, start } = this.#options;
-    const reserved = room.reserveUpTo(most);
+    const reserved = room.reserveUpTo(Math.min(most, TAKE_TOGETHER));
     if (reserved === 0) return null;
     let taken: Awaited<ReturnType<Backlog['take']>>;
     try {

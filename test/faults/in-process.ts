@@ -27,6 +27,7 @@ import type { Store } from '../../src/engine/store.ts';
 import { freshWork } from '../../src/jobs/fresh-work.ts';
 import { sweeps } from '../../src/jobs/sweeps.ts';
 import { Timers } from '../../src/jobs/timers.ts';
+import { SpareTime } from '../../src/spare-time.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import type { WebhookSender } from '../../src/webhooks/sender/port.ts';
 import type { Faults } from '../support/memory-store/faults.ts';
@@ -198,6 +199,7 @@ export function openProcess(options: ProcessOptions): Process {
     backlog: store.backlog,
     directory,
     sender: NO_SENDER,
+    spareTime: new SpareTime(),
     attention: engine,
     now,
     retryScale: 1,

@@ -20,6 +20,7 @@ import {
   remoteStatements,
 } from '../../src/server/threads/ports.ts';
 import type { FromThread } from '../../src/server/threads/protocol.ts';
+import { SpareTime } from '../../src/spare-time.ts';
 import { openAccount, openProcess, seal, TestBank } from '../faults/in-process.ts';
 import { basic } from '../support/client.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
@@ -63,6 +64,7 @@ async function scene() {
     directory: new Directory(store.accounts, seal(), now),
     places: new BucketPlaces(elapsed),
     state: { notReady: async () => null },
+    spareTime: new SpareTime(),
     elapsed,
     onObserved: () => {},
     onAnswered: () => {},

@@ -8,6 +8,7 @@ import { adjust } from '../../src/engine/ops/adjust.ts';
 import { Flags } from '../../src/server/flags.ts';
 import type { EnginePorts } from '../../src/server/threads/answering.ts';
 import { HttpThreads } from '../../src/server/threads/pool.ts';
+import { SpareTime } from '../../src/spare-time.ts';
 import { openProcess, type Process, seal, TestBank } from '../faults/in-process.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
 import type { Order, Word } from './mortal-worker.ts';
@@ -71,6 +72,7 @@ export async function withThreads(count: number, body: (scene: ThreadScene) => P
     directory: new Directory(store.accounts, seal(), now),
     places,
     state: { notReady: async () => null },
+    spareTime: new SpareTime(),
     elapsed,
     onObserved: (answered) => observed.push(answered),
     onAnswered: () => {},

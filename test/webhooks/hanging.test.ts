@@ -17,6 +17,7 @@ import { freshWork } from '../../src/jobs/fresh-work.ts';
 import { LocalClock } from '../../src/jobs/local-clock.ts';
 import { sweeps } from '../../src/jobs/sweeps.ts';
 import { Timers } from '../../src/jobs/timers.ts';
+import { SpareTime } from '../../src/spare-time.ts';
 import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { openWebhookSender } from '../../src/webhooks/sender/open.ts';
@@ -105,6 +106,7 @@ async function openProcess(folder: string): Promise<Process> {
   const onTrouble = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
   const dispatcher = new Dispatcher({
     ...{ journal, due, backlog, directory, sender, attention: engine, now, retryScale: 0.001, onTrouble },
+    spareTime: new SpareTime(),
     onAttempt: (record) => attempted.push(record),
   });
   const common = { engine, payments, journal, due, bank, now, onTrouble };

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { ACCOUNT } from '../../scripts/simulation/accounts.ts';
 import { SEALER } from '../../scripts/simulation/process.ts';
 import { Directory } from '../../src/accounts/directory.ts';
+import { SpareTime } from '../../src/spare-time.ts';
 import { attempted, newDelivery } from '../../src/webhooks/delivery.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import type { Send } from '../../src/webhooks/sender/port.ts';
@@ -36,6 +37,7 @@ async function sentBy(clockMs: number): Promise<{ sent: Send[]; left: number }> 
     ...{ journal: store.journal, due: store.due, backlog: store.backlog, retryScale: 1 },
     directory: new Directory(store.accounts, SEALER, now),
     sender: { send: (items) => sent.push(...items), onResults: () => {}, inFlight: 0, close: async () => {} },
+    spareTime: new SpareTime(),
     attention: { note: async () => {}, withdraw: async () => {} },
     now: () => at + clockMs - START,
     onTrouble: (error) => {

@@ -11,6 +11,7 @@ import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
 import type { BucketPlaces } from '../../api/rate-limit.ts';
 import { Abandoned } from '../../engine/actors/host.ts';
 import { type StatementReads, statementsOf } from '../../engine/statement/page.ts';
+import type { SpareTime } from '../../spare-time.ts';
 import { onceATurn } from '../../waiting.ts';
 import { pack, unpack } from './errors.ts';
 import type {
@@ -36,6 +37,8 @@ export interface EnginePorts {
   directory: Pick<Directory, 'account'>;
   places: BucketPlaces;
   state: Pick<ServerState, 'notReady'>;
+  /** Is told of callers. */
+  spareTime: Pick<SpareTime, 'called'>;
   /** Milliseconds of the clock that deadlines go by. */
   elapsed(): number;
   /** Times of answers, for metrics. */
@@ -174,6 +177,7 @@ export class Answering {
   }
 
   #begin(call: Call): void {
+    this.#ports.spareTime.called();
     if ('deadline' in call) this.#beginCommand(call);
     else this.#beginQuestion(call);
   }

@@ -1,0 +1,109 @@
+/** Work that can wait, beside callers: how much of a thread's time it gets, by a clock of the test's own. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { SpareTime } from '../src/spare-time.ts';
+
+const test = suite('spare time');
+
+const PIECE_MS = 2;
+
+/** Runs the body with a clock that moves where somebody waits, and by what pieces take. */
+async function withClock(body: (clock: { ms: number; onPause(): void }) => Promise<void>): Promise<void> {
+  const clock = { ms: 1_000, onPause: (): void => {} };
+  const real = globalThis.setTimeout;
+  const later = (run: () => void, ms: number): NodeJS.Immediate => {
+    clock.ms += ms;
+    clock.onPause();
+    return setImmediate(run);
+  };
+  Object.defineProperty(performance, 'now', { value: () => clock.ms, configurable: true });
+  Object.assign(globalThis, { setTimeout: later });
+  try {
+    await body(clock);
+  } finally {
+    Object.assign(globalThis, { setTimeout: real });
+    Reflect.deleteProperty(performance, 'now');
+  }
+}
+
+/** When each of so many pieces began, ms since the first one. */
+async function beginnings(spareTime: SpareTime, clock: { ms: number }, count: number): Promise<number[]> {
+  const began: number[] = [];
+  const piece = async (): Promise<void> => {
+    began.push(clock.ms);
+    clock.ms += PIECE_MS;
+  };
+  await Promise.all(Array.from({ length: count }, () => spareTime.take(piece)));
+  return began.map((at) => at - (began[0] ?? 0));
+}
+
+test('while nobody calls, pieces follow each other', async () => {
+  await withClock(async (clock) => {
+    assert.equal(await beginnings(new SpareTime(), clock, 4), [0, 2, 4, 6]);
+  });
+});
+
+test('the more call, the longer is the pause after a piece, up to fifteen times as long as it took', async () => {
+  const pauseWith = async (callers: number): Promise<number> => {
+    let pause = 0;
+    await withClock(async (clock) => {
+      const spareTime = new SpareTime();
+      for (let count = 0; count < callers; count += 1) spareTime.called();
+      const [, second = 0] = await beginnings(spareTime, clock, 2);
+      pause = second - PIECE_MS;
+    });
+    return pause;
+  };
+  assert.is(await pauseWith(0), 0);
+  // It is looked whether they are gone each 5 ms.
+  const pauses = [await pauseWith(1), await pauseWith(12), await pauseWith(60), await pauseWith(40_000)];
+  assert.equal(pauses, [5, 10, 30, 30]);
+});
+
+test('callers who have gone are not waited for', async () => {
+  await withClock(async (clock) => {
+    const spareTime = new SpareTime();
+    for (let count = 0; count < 1_000; count += 1) spareTime.called();
+    clock.ms += 200;
+    assert.equal(await beginnings(spareTime, clock, 3), [0, 2, 4]);
+  });
+});
+
+test('a piece that waited for its store is not paid for by all of that', async () => {
+  await withClock(async (clock) => {
+    const spareTime = new SpareTime();
+    for (let count = 0; count < 1_000; count += 1) spareTime.called();
+    await spareTime.take(async () => {
+      clock.ms += 1_000;
+    });
+    const ended = clock.ms;
+    clock.onPause = () => spareTime.called();
+    for (let count = 0; count < 1_000; count += 1) spareTime.called();
+    await spareTime.take(async () => {});
+    assert.is(clock.ms - ended, 60);
+  });
+});
+
+test('one piece at a time, in order, also after one that fails', async () => {
+  const spareTime = new SpareTime();
+  const seen: string[] = [];
+  const piece =
+    (name: string, fails = false) =>
+    async (): Promise<string> => {
+      seen.push(`${name} begins`);
+      await new Promise(setImmediate);
+      seen.push(`${name} ends`);
+      if (fails) throw new Error(name);
+      return name;
+    };
+  const [first, second, third] = [
+    spareTime.take(piece('a')),
+    spareTime.take(piece('b', true)),
+    spareTime.take(piece('c')),
+  ];
+  const failure = await second.catch(String);
+  assert.equal([await first, failure, await third], ['a', 'Error: b', 'c']);
+  assert.equal(seen, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+});
+
+test.run();
