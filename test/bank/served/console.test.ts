@@ -61,6 +61,10 @@ test('a cancelling whose answer the bank has lost is in the journal with who ask
       list((await eva.get(`/accounts/${account}/statement?door=ops`)).body, 'rows').map((row) =>
         text(row, 'message'),
       );
+    const cancels = async () =>
+      list((await eva.get(`/transactions/${id}`)).body, 'entries').filter(
+        (entry) => text(at(entry, 'message'), 'type') === 'CANCEL',
+      ).length;
     bank.fault('PATCH cob', { kind: 'cut-after' }, 50);
     bank.fault('GET cob', { kind: 'cut-before' }, 500);
     const lost = await eva.act('POST', `/transactions/${id}/cancel`, order);
@@ -78,10 +82,14 @@ test('a cancelling whose answer the bank has lost is in the journal with who ask
       60_000,
       'it is canceled',
     );
-    assert.equal(await acts(), ['CANCEL', 'OPS']);
+    // Asked by the engine's own order meanwhile, the bank may be the first who says that it is canceled.
+    assert.is(await cancels(), 1, 'canceled once, whoever said so');
+    const written = await acts();
+    assert.is(written.at(-1), 'OPS', 'who asked stays in the journal');
     const repeated = await eva.act('POST', `/transactions/${id}/cancel`, order);
     assert.is(at(repeated.body, 'applied'), false);
-    assert.equal(await acts(), ['CANCEL', 'OPS'], 'nothing is written twice');
+    assert.equal(await acts(), written, 'nothing is written twice');
+    assert.is(await cancels(), 1);
     await expectVerified(server);
   });
 });
