@@ -10,7 +10,7 @@ import { basic, merchant } from '../support/client.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { text } from '../support/json.ts';
 import { startServer } from '../support/server.ts';
-import { sleep } from '../support/wait.ts';
+import { sleep, until } from '../support/wait.ts';
 import { exchanges, type Piece } from './exchanges.ts';
 
 /** A connection on which all has come that should stays silent when nothing more comes for this long. */
@@ -34,11 +34,15 @@ function shown({ status, headers, body }: Answer): string {
   return `${status}${JSON.stringify(body) === '{"status":"alive"}' ? ' alive' : ''}${end}`;
 }
 
-async function send(socket: Socket, pieces: readonly Piece[]): Promise<void> {
+async function send(socket: Socket, pieces: readonly Piece[], answers: Answers): Promise<void> {
   for (const piece of pieces) {
     if (typeof piece === 'number') await sleep(piece);
     else if (piece === 'FIN') socket.end();
-    else socket.write(piece);
+    else if (typeof piece === 'string' || piece instanceof Uint8Array) socket.write(piece);
+    else {
+      const isThere = async () => answers.taken.length >= piece.answers || socket.closed;
+      await until(isThere, LATE_MS, `answer ${piece.answers}`);
+    }
   }
 }
 
@@ -63,7 +67,7 @@ async function comesBack(
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => answers.add(chunk));
   try {
-    const [end] = await Promise.all([ended, send(socket, pieces)]);
+    const [end] = await Promise.all([ended, send(socket, pieces, answers)]);
     return [...answers.taken.map(shown), end];
   } finally {
     socket.destroy();

@@ -1,7 +1,7 @@
 /** What is sent over a connection, in the order and by the pieces in which it is sent. */
 
-/** Bytes; ms to wait before what follows; or the end of what the client has to say. */
-export type Piece = string | Uint8Array | number | 'FIN';
+/** Bytes; ms, or how many answers, to wait for before what follows; or the end of what the client has to say. */
+export type Piece = string | Uint8Array | number | { answers: number } | 'FIN';
 
 const FOLLOWING = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 const GOOD = '{"amount":1000}';
@@ -66,8 +66,7 @@ export function exchanges(authorization: string): ReadonlyMap<string, readonly P
     ['a body longer than its length', [`${good}xyz`, FOLLOWING]],
     ['a body shorter than its length, then the end', [post(length(15)), '{"amount"', 'FIN']],
     ['no body of a given length, then the end', [post(length(15)), 'FIN']],
-    // The end comes after the answer, also where settings are asked of another thread first.
-    ['too large, broken off, then the end', [post(length(OVER)), 'x', 500, 'FIN']],
+    ['too large, broken off, then the end', [post(length(OVER)), 'x', { answers: 1 }, 'FIN']],
     // Chunks.
     ['chunks broken off, then the end', [post(chunked), chunk('{"amo'), 'FIN']],
     ['chunks that are none', [post(chunked), chunk('{"amo'), 'zz\r\n', FOLLOWING]],
@@ -124,7 +123,7 @@ export function exchanges(authorization: string): ReadonlyMap<string, readonly P
     ['waits to be asked for the body', [post('Expect: 100-continue', length(15)), 100, GOOD, FOLLOWING]],
     [
       'waits to be asked for a body that is too large',
-      [post('Expect: 100-continue', length(OVER)), 100, 'FIN'],
+      [post('Expect: 100-continue', length(OVER)), { answers: 2 }, 'FIN'],
     ],
   ]);
 }
