@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * What runs on MongoDB: the tests of its own, and those that talk to servers and commands, which work on whatever
+ * What can run on MongoDB: the tests of its own, and those that talk to servers and commands, which work on whatever
  * store they are started with. Not here, of those that start servers too:
  * - `faults/quarantine`: rewrites records in LMDB's tables;
  * - `faults/disk`, `flush`, `frozen*`: full or broken disks and stopped writers of LMDB's own file;
@@ -28,11 +28,19 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * - `audit/verify`, `engine/several-processes`: open the embedded or the memory store themselves.
  * `machines/` walks the charts without any store; `mongodb/paths` walks the same paths through an engine on one.
  */
-const ON_MONGODB = [
+const CAN_ON_MONGODB = [
   /^test\/(mongodb|api|cli|ops|bank\/served)\//,
   /^test\/server\/processes\.test\.ts$/,
   /^test\/console\/(accounts|acts|endpoints|guard|now|retries|sessions)\.test\.ts$/,
   /^test\/faults\/(kill|kill-start|kill-command|receivers|connections|overload)\.test\.ts$/,
+];
+/** What is run there without being asked for: what goes through the store in ways of its own. */
+const ON_MONGODB = [
+  /^test\/(mongodb|ops)\//,
+  /^test\/api\/(callbacks|cashout|lifecycle|pix-in|refunds|statement)\.test\.ts$/,
+  /^test\/cli\/(attention|commands|store|transactions)\.test\.ts$/,
+  /^test\/console\/(acts|retries)\.test\.ts$/,
+  /^test\/faults\/(kill|kill-start|kill-command)\.test\.ts$/,
 ];
 const mongodb = process.argv.includes('--mongodb');
 const again = process.argv.includes('--again');
@@ -48,22 +56,22 @@ const WITHOUT_A_THREAD = mongodb
 
 /**
  * What takes long: pages in a browser, servers with a bank over TLS, servers that are killed, frozen or flooded, and
- * what earlier builds left. On MongoDB, where most of the others takes as long, a part of the bank's: its doors to the
- * store are the same in all.
+ * what earlier builds left; on MongoDB what does there as it does on the embedded store.
  */
-const LONG = mongodb
-  ? /^test\/bank\/served\/(?!orders)/
-  : /\/browser\/|^test\/(bank\/served|examples|faults|older-builds)\//;
+function isLong(path) {
+  if (mongodb) return !ON_MONGODB.some((part) => part.test(path));
+  return /\/browser\/|^test\/(bank\/served|examples|faults|older-builds)\//.test(path);
+}
 
 /** Whether a file can run on the store of this run. */
 function belongs(path) {
-  return mongodb ? ON_MONGODB.some((part) => part.test(path)) : !path.startsWith('test/mongodb/');
+  return mongodb ? CAN_ON_MONGODB.some((part) => part.test(path)) : !path.startsWith('test/mongodb/');
 }
 
 /** Whether this run is of what takes so long. */
-function isWanted(isLong) {
+function isWanted({ takesLong }) {
   const isAll = ['--all', '--only'].some((each) => process.argv.includes(each));
-  return isAll || isLong === process.argv.includes('--long');
+  return isAll || takesLong === process.argv.includes('--long');
 }
 
 function option(name, otherwise) {
@@ -177,11 +185,11 @@ const files = filesBelow(join(root, 'test'))
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
   .flatMap((file) => {
     const path = relative(root, file);
-    const once = { file, isWithout: false, isLong: LONG.test(path) };
+    const once = { file, isWithout: false, takesLong: isLong(path) };
     const isTwice = WITHOUT_A_THREAD.some((part) => part.test(path));
-    return isTwice ? [once, { file, isWithout: true, isLong: !mongodb }] : [once];
+    return isTwice ? [once, { file, isWithout: true, takesLong: true }] : [once];
   })
-  .filter(({ isLong }) => isWanted(isLong));
+  .filter(isWanted);
 const jobs = Number(option('--jobs', '3'));
 const totals = { passed: 0, failed: 0 };
 

@@ -17,7 +17,7 @@ import { expectSettled, spreadLoad, trulyUnexpected, underLoad } from './crowd.t
 import { collection, elsewhere, held, onProxiedDatabase, startOn, withDb, withServers } from './stage.ts';
 
 const SEED = 20_260_301;
-const ROUNDS = 8;
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? 4);
 /** Silence is noticed after 5 s, looked for once a second; the rest is for a busy machine. */
 const SWEPT_MS = 10_000;
 /** What anybody may claim goes out with the next ticks. */
