@@ -11,7 +11,8 @@ import { withStoredTables } from '../support/stored-tables.ts';
 const test = suite('rebuild beside a server');
 
 const CHARGES = 40;
-const OPENING = 1_000_000;
+/** More than a rebuild leaves time for to pay out. */
+const OPENING = 1_000_000_000;
 
 /** The server's log goes to a folder: what is damaged are the tables of the embedded store. */
 const EMBEDDED = { MONGODB_URI: '' };
