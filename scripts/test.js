@@ -36,9 +36,9 @@ const CAN_ON_MONGODB = [
 ];
 /** What is run there without being asked for: what goes through the store in ways of its own. */
 const ON_MONGODB = [
-  /^test\/(mongodb|ops)\//,
-  /^test\/api\/(callbacks|cashout|lifecycle|pix-in|refunds|statement)\.test\.ts$/,
-  /^test\/cli\/(attention|commands|store|transactions)\.test\.ts$/,
+  /^test\/(mongodb\/(?!mongod|tcp-proxy)|ops\/)/,
+  /^test\/api\/(cashout|lifecycle|pix-in|refunds|statement)\.test\.ts$/,
+  /^test\/cli\/(attention|commands|store)\.test\.ts$/,
   /^test\/console\/(acts|retries)\.test\.ts$/,
   /^test\/faults\/(kill|kill-start|kill-command)\.test\.ts$/,
 ];
