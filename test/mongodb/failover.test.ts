@@ -26,8 +26,8 @@ const SEED = 20_260_303;
 const MAJORITY_BACK_MS = 40_000;
 /** An election after 2 s without a word from the primary; the rest is for a busy machine. */
 const BACK_MS = 15_000;
-/** An outage of so long is seen by who looks at readiness all the time. */
-const SEEN_MS = 2_000;
+/** A look at readiness waits 2 s for a primary: an outage of so long is seen by who looks all the time. */
+const SEEN_MS = 5_000;
 /** Less than it takes a primary to see that it leads nobody. */
 const STRANDED_MS = 1_000;
 
