@@ -53,6 +53,9 @@ const DEFAULT_STOP_TIMEOUT_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
 const RELEASE_TIMEOUT_MS = 1_000;
 
+/** By what share at most a clock scans more often than it must. */
+const MOST_FASTER = 0.2;
+
 interface Started {
   agenda: Agenda;
   repository: AgendaRepository;
@@ -79,7 +82,9 @@ export class JobClock {
     this.#jobs = options.jobs;
     this.#id = options.id ?? randomUUID();
     this.#failures = new FailureReports(options.onError);
-    this.#processEveryMs = options.processEveryMs ?? halfOfShortest(options.jobs);
+    // Clocks that scan at the same pace keep step, and one of them would have nearly every run of all.
+    const pace = 1 - Math.random() * MOST_FASTER;
+    this.#processEveryMs = (options.processEveryMs ?? halfOfShortest(options.jobs)) * pace;
     this.#lockLifetimeMs = options.lockLifetimeMs ?? DEFAULT_LOCK_LIFETIME_MS;
     this.#startTimeoutMs = options.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS;
     this.#stopTimeoutMs = options.stopTimeoutMs ?? DEFAULT_STOP_TIMEOUT_MS;
