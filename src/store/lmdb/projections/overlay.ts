@@ -55,12 +55,12 @@ export class Overlay<Value> {
   }
 
   get(key: string): Value | null {
-    const fresh = this.#fresh.get(key);
-    if (fresh !== undefined) return fresh;
-    const underWay = this.#underWay.get(key);
-    if (underWay !== undefined) return underWay;
-    const recent = this.#recent.get(key);
-    if (recent !== undefined) return recent;
+    // A question to all accounts is a hundred thousand of these: what is empty isn't asked.
+    for (const some of [this.#fresh, this.#underWay, this.#recent])
+      if (some.size > 0) {
+        const value = some.get(key);
+        if (value !== undefined) return value;
+      }
     const text = this.#table.get(key);
     if (text === undefined) return null;
     const value = this.#coding.decode(text, key);
