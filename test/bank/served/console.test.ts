@@ -85,7 +85,7 @@ test('a cancelling whose answer the bank has lost is in the journal with who ask
     // Asked by the engine's own order meanwhile, the bank may be the first who says that it is canceled.
     assert.is(await cancels(), 1, 'canceled once, whoever said so');
     const written = await acts();
-    assert.is(written.at(-1), 'OPS', 'who asked stays in the journal');
+    assert.ok(['OPS', 'CANCEL,OPS'].includes(written.join()), `${written}: who asked stays in the journal`);
     const repeated = await eva.act('POST', `/transactions/${id}/cancel`, order);
     assert.is(at(repeated.body, 'applied'), false);
     assert.equal(await acts(), written, 'nothing is written twice');
