@@ -33,8 +33,8 @@ export interface MongoBackendOptions {
 
 /**
  * How a job clock on this backend is set. What becomes due waits for a tick; where the process that has the job
- * dies, for the end of its lock and a look besides: less than a second. The looks are not in step with the ticks, or the same
- * process would always be the first to look.
+ * dies, for the end of its lock and a look besides: less than a second. The looks are not in step with the ticks, nor
+ * (`JobClock` sees to that) with those of other processes, or the same one would always be the first to look.
  */
 export const SHARED_CLOCK = { tickMs: 200, processEveryMs: 170, lockLifetimeMs: 750 } as const;
 
