@@ -133,6 +133,9 @@ function interrupt(signal) {
   for (const child of running) child.kill(signal);
 }
 
+/** What no file takes by far, even on a slow machine: one that hangs fails, and those behind it still run. */
+const LONGEST_MS = 15 * 60_000;
+
 function run({ file, isWithout }) {
   return new Promise((resolve) => {
     const started = Date.now();
@@ -147,7 +150,16 @@ function run({ file, isWithout }) {
         output += text;
       });
     }
+    let killing;
+    const hanging = setTimeout(() => {
+      output += `ended, since it ran for ${LONGEST_MS / 60_000} minutes\n`;
+      child.kill('SIGTERM');
+      // It ends what it has started, unless it can't any more.
+      killing = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    }, LONGEST_MS);
     child.on('close', (code) => {
+      clearTimeout(hanging);
+      clearTimeout(killing);
       running.delete(child);
       const total = count(output, 'Total');
       const passed = count(output, 'Passed');

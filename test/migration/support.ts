@@ -300,16 +300,28 @@ export async function contentOfAccounts(
 
 const KINDS: readonly DueKind[] = ['timer', 'bank', 'delivery'];
 
+/** What names a due thing, whoever has claimed it and since when. */
+function nameOf(due: Due): string {
+  const { at: _, ahead: __, tries: ___, ...thing } = due;
+  return JSON.stringify(thing);
+}
+
+/**
+ * Claims all that is due at the end of time. A lease has run out by then as well: what was claimed a moment ago is
+ * found again, as long as the process counts as steady, so the last claim of each thing is what counts, and a look
+ * that finds nothing new is the last one.
+ */
 async function drain(store: Store): Promise<Claim[]> {
-  const all: Claim[] = [];
+  const all = new Map<string, Claim>();
   for (const kind of KINDS) {
     for (;;) {
+      const before = all.size;
       const claims = await store.due.claim(kind, 8.64e15, 1_000);
-      if (claims.length === 0) break;
-      all.push(...claims);
+      for (const claim of claims) all.set(nameOf(claim.due), claim);
+      if (all.size === before) break;
     }
   }
-  return all;
+  return [...all.values()];
 }
 
 /** What is due of some accounts, but what is parked; it stays due. */

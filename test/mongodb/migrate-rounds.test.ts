@@ -94,7 +94,7 @@ async function expectMoved(target: Store, wanted: Expected): Promise<void> {
 }
 
 /** It is killed at each of its writes that this divides: `KILL_EVERY`, 1 for all of them. */
-const EVERY = Number(process.env.KILL_EVERY ?? 20);
+const EVERY = Number(process.env.KILL_EVERY ?? 8);
 
 test('all accounts move, with what is due and what needs a person', async () => {
   const wanted = await expected();
