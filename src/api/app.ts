@@ -13,7 +13,7 @@ import { MAX_BODY_BYTES, readBody } from './body.ts';
 import { MAX_CALLBACK_BYTES, receiveCallbacks } from './callbacks.ts';
 import type { ApiRouter, ApiServices, Context, RequestState } from './context.ts';
 import { ApiError, unavailable } from './errors.ts';
-import { openApiDocument } from './openapi.ts';
+import { openApiDocument } from './openapi/document.ts';
 import { BURST, RATE_PER_SECOND } from './rate-limit.ts';
 import { cancelCharge, createRefund, listRefunds, readRefund } from './refunds.ts';
 import { pay, sendMessage } from './sandbox.ts';

@@ -9,9 +9,9 @@ import {
   WebhookRejected,
 } from 'pixstate/client';
 import * as assert from 'uvu/assert';
-import { openApiDocument } from '../../src/api/openapi.ts';
-import { WebhookEvent as WebhookSchema } from '../../src/api/openapi-events.ts';
-import { Applied, Delivery, ErrorObject } from '../../src/api/openapi-results.ts';
+import { openApiDocument } from '../../src/api/openapi/document.ts';
+import { WebhookEvent as WebhookSchema } from '../../src/api/openapi/events.ts';
+import { Applied, Delivery, ErrorObject } from '../../src/api/openapi/results.ts';
 import { EVENT_NAMES, PART_EVENT_NAMES } from '../../src/domain/events.ts';
 import { cliJson } from '../support/cli.ts';
 import { merchant } from '../support/client.ts';

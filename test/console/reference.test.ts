@@ -1,7 +1,7 @@
 /** The merchants' API in the console: its document as it is, and tries of it with an account's own credentials. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openApiDocument } from '../../src/api/openapi.ts';
+import { openApiDocument } from '../../src/api/openapi/document.ts';
 import type { ApiDocument } from '../../src/console/api-shapes.ts';
 import {
   codesOf,

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { blocksOf } from '../../scripts/docs/blocks.ts';
 import { ApiError, type ErrorCode } from '../../src/api/errors.ts';
-import { openApiDocument } from '../../src/api/openapi.ts';
+import { openApiDocument } from '../../src/api/openapi/document.ts';
 import { readConfig } from '../../src/config.ts';
 import { EVENT_NAMES } from '../../src/domain/events.ts';
 import { webhookPayload } from '../../src/domain/webhook-payload.ts';

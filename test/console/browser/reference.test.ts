@@ -1,6 +1,6 @@
 /** The API reference in a browser: every endpoint of the document, and a try that makes a charge. */
 import * as assert from 'uvu/assert';
-import { openApiDocument } from '../../../src/api/openapi.ts';
+import { openApiDocument } from '../../../src/api/openapi/document.ts';
 import type { ApiDocument } from '../../../src/console/api-shapes.ts';
 import { text } from '../../support/json.ts';
 import { origin } from '../visitor.ts';

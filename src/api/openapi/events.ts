@@ -1,6 +1,6 @@
 /** The webhooks' bodies as schemas: only the OpenAPI document is made from these (contract, "Events"; additions). */
 import { z } from 'zod';
-import { EVENT_NAMES, PART_EVENT_NAMES } from '../domain/events.ts';
+import { EVENT_NAMES, PART_EVENT_NAMES } from '../../domain/events.ts';
 import {
   CashoutStatus,
   Customer,
@@ -11,7 +11,7 @@ import {
   RefundStatus,
   time,
   uuid,
-} from './openapi-results.ts';
+} from './results.ts';
 
 const eventId = z.string().openapi({
   description: 'The same at every retry: do the work once for each.',

@@ -1,7 +1,16 @@
 /** The OpenAPI 3.1 document, made from the schemas that check the requests. */
 import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
 import { z } from 'zod';
-import { WebhookEvent } from './openapi-events.ts';
+import {
+  CancelSchema,
+  ChargeSchema,
+  MessageSchema,
+  PaySchema,
+  RefundSchema,
+  TransferSchema,
+} from '../schemas.ts';
+import { DEFAULT_ROWS, MOST_ROWS } from '../statement/query.ts';
+import { WebhookEvent } from './events.ts';
 import {
   Applied,
   Balance,
@@ -15,16 +24,7 @@ import {
   Statement,
   Transfer,
   uuid,
-} from './openapi-results.ts';
-import {
-  CancelSchema,
-  ChargeSchema,
-  MessageSchema,
-  PaySchema,
-  RefundSchema,
-  TransferSchema,
-} from './schemas.ts';
-import { DEFAULT_ROWS, MOST_ROWS } from './statement/query.ts';
+} from './results.ts';
 
 const EVERY_ENDPOINT: Record<number, string> = {
   401: 'INVALID_CREDENTIALS',

@@ -1,10 +1,10 @@
 /** The API's answers as schemas: only the OpenAPI document is made from these. */
 import { z } from 'zod';
-import { PIX_KEY_TYPES } from '../domain/pix-key.ts';
-import { ERROR_CODES } from './errors.ts';
+import { PIX_KEY_TYPES } from '../../domain/pix-key.ts';
+import { ERROR_CODES } from '../errors.ts';
 // The requests' schemas bring zod its `openapi` method.
-import './schemas.ts';
-import { MOST_ROWS } from './statement/query.ts';
+import '../schemas.ts';
+import { MOST_ROWS } from '../statement/query.ts';
 
 export const cents = z.int().openapi({ description: 'Cents.' });
 export const time = z.iso.datetime().openapi({ example: '2026-11-21T12:00:00.000Z' });
