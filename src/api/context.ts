@@ -19,6 +19,7 @@ import type { ReadStatement } from '../engine/statement/page.ts';
 import type { JournalReads } from '../engine/store.ts';
 import { invalidRequest } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
+import type { NotCreated, Showing, Shown } from './showing.ts';
 
 export interface RequestState extends DefaultState {
   requestId: string;
@@ -51,8 +52,16 @@ export type ApiReads = Pick<JournalReads, 'head' | 'read' | 'transaction' | 'ent
 
 /** What merchants and the bank can have done. */
 export interface Acts extends Pick<Payments, 'noteUnknown' | 'noteUndecided'> {
-  createCharge(account: Account, request: ChargeRequest, options: CommandOptions): Promise<Answer>;
-  createTransfer(account: Account, request: TransferRequest, options: CommandOptions): Promise<Answer>;
+  createCharge(
+    account: Account,
+    request: ChargeRequest,
+    options: CommandOptions,
+  ): Promise<Shown | NotCreated>;
+  createTransfer(
+    account: Account,
+    request: TransferRequest,
+    options: CommandOptions,
+  ): Promise<Shown | NotCreated>;
   refund(account: Account, request: RefundRequest, options: CommandOptions): Promise<RefundAnswer>;
   cancel(account: Account, request: CancelRequest, options: CommandOptions): Promise<Answer>;
   tell(
@@ -78,6 +87,7 @@ export type InvalidIncoming = Parameters<Payments['recordInvalid']>[1];
  */
 export interface ApiServices {
   journal: ApiReads;
+  showing: Showing;
   statement: ReadStatement;
   payments: Acts;
   directory: Pick<Directory, 'client'>;

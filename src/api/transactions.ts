@@ -2,15 +2,13 @@
 
 import { isUuidV4 } from '../domain/text.ts';
 import type { Metadata, TransactionType } from '../domain/transactions.ts';
-import type { Answer } from '../engine/commands.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { findTransaction } from '../engine/lookups.ts';
 import type { LookupName } from '../engine/store/lookups.ts';
 import { objectOf } from './body.ts';
 import { type ApiServices, type Context, queryValue, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, notFound, unavailable, validationError } from './errors.ts';
-import { represent } from './representation.ts';
 import { ChargeSchema, check, TransferSchema, toCustomer } from './schemas.ts';
+import type { NotCreated, Shown } from './showing.ts';
 
 /** The account's own maximum is a rule of the field `amount` like any other. */
 function aboveMaximum(ctx: Context, body: Record<string, unknown>): { field: string; message: string }[] {
@@ -39,24 +37,28 @@ function checked<Output>(
   return result.value;
 }
 
-function created(ctx: Context, answer: Answer, what: 'charge' | 'transfer', now: number): void {
+function show(ctx: Context, shown: Shown): void {
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
+  ctx.body = shown;
+}
+
+function created(ctx: Context, answer: Shown | NotCreated, what: 'charge' | 'transfer'): void {
+  if (typeof answer === 'string') {
+    ctx.status = 201;
+    show(ctx, answer);
+    return;
+  }
   switch (answer.kind) {
-    case 'applied':
-      ctx.status = 201;
-      ctx.body = represent(answer.record, now);
-      return;
     case 'duplicateKey':
       throw new ApiError('DUPLICATE_REQUEST', `A ${what} with this idempotencyKey exists already.`, {
         transactionId: answer.transaction,
       });
     case 'insufficientBalance':
       throw new ApiError('INSUFFICIENT_BALANCE', 'The balance is not enough for the amount and its fee.');
-    default:
-      throw new Error(`a creation was answered ${answer.kind}`);
   }
 }
 
-export function createCharge({ payments, now }: ApiServices) {
+export function createCharge({ payments }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
     const request = checked(ctx, ChargeSchema, objectOf(ctx));
     const charge = {
@@ -69,11 +71,11 @@ export function createCharge({ payments, now }: ApiServices) {
       metadata: inOrder(request.metadata ?? {}),
       expiresIn: request.expiresIn ?? null,
     };
-    created(ctx, await payments.createCharge(ctx.state.account, charge, sendOptions(ctx)), 'charge', now());
+    created(ctx, await payments.createCharge(ctx.state.account, charge, sendOptions(ctx)), 'charge');
   };
 }
 
-export function createTransfer({ payments, now }: ApiServices) {
+export function createTransfer({ payments }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
     const request = checked(ctx, TransferSchema, objectOf(ctx));
     const transfer = {
@@ -85,12 +87,7 @@ export function createTransfer({ payments, now }: ApiServices) {
       pixKeyType: request.pix.pixKeyType,
       pixKey: request.pix.pixKey,
     };
-    created(
-      ctx,
-      await payments.createTransfer(ctx.state.account, transfer, sendOptions(ctx)),
-      'transfer',
-      now(),
-    );
+    created(ctx, await payments.createTransfer(ctx.state.account, transfer, sendOptions(ctx)), 'transfer');
   };
 }
 
@@ -110,7 +107,7 @@ export async function ownTransaction(
 
 /** One transaction by `id` or by another name of it. */
 export function lookUp(
-  services: ApiServices,
+  { showing }: ApiServices,
   type: TransactionType,
   other: LookupName & ('externalRef' | 'reference'),
 ) {
@@ -119,14 +116,12 @@ export function lookUp(
     const key = queryValue(ctx, other);
     if ((id === null) === (key === null))
       throw invalidRequest(`Give either the query parameter id or ${other}.`);
-    if (key !== null) {
-      const record = await findTransaction(services.journal, ctx.state.account.id, other, key);
-      if (record === null) throw notFound();
-      ctx.body = represent(record, services.now());
-      return;
-    }
-    if (!isUuidV4(id ?? '')) throw validationError([{ field: 'id', message: 'must be a UUID v4' }]);
-    ctx.body = represent(await ownTransaction(services, ctx, id ?? '', type), services.now());
+    if (id !== null && !isUuidV4(id)) throw validationError([{ field: 'id', message: 'must be a UUID v4' }]);
+    const { id: account } = ctx.state.account;
+    const shown =
+      id === null ? await showing.byName(account, other, key ?? '') : await showing.byId(account, type, id);
+    if (shown === null) throw notFound();
+    show(ctx, shown);
   };
 }
 

@@ -3,8 +3,10 @@
  * on a port of their own, with the console.
  */
 import type { pino } from 'pino';
+import { actsOf } from '../api/acts.ts';
 import { type ApiOptions, createApp, type ServerState } from '../api/app.ts';
 import { BucketPlaces, RateLimit } from '../api/rate-limit.ts';
+import { showingOf } from '../api/showing.ts';
 import { elapsed, now } from '../clock.ts';
 import type { Core } from '../core.ts';
 import { Overloaded } from '../engine/actors/host.ts';
@@ -96,8 +98,9 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
   const { config, payments, directory, store, spareTime } = core;
   return {
     journal: store.journal,
+    showing: showingOf(store.journal, now),
     statement: statementsOf(store.journal),
-    payments,
+    payments: actsOf(payments, now),
     directory,
     rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), elapsed),
     now,
@@ -136,7 +139,8 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
     },
     ports: {
       journal: store.journal,
-      payments,
+      showing: showingOf(store.journal, now),
+      payments: actsOf(payments, now),
       accounts: store.accounts,
       directory,
       places,

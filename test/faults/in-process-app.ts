@@ -1,8 +1,10 @@
 /** The real application over HTTP, on one process in memory whose clock stands still until a test moves it. */
 import { randomUUID } from 'node:crypto';
 import { Directory } from '../../src/accounts/directory.ts';
+import { actsOf } from '../../src/api/acts.ts';
 import { type Answered, createApp } from '../../src/api/app.ts';
 import { BucketPlaces, RateLimit } from '../../src/api/rate-limit.ts';
+import { showingOf } from '../../src/api/showing.ts';
 import { statementsOf } from '../../src/engine/statement/page.ts';
 import { listen } from '../../src/server/http.ts';
 import type { Faults } from '../support/memory-store/faults.ts';
@@ -34,7 +36,8 @@ export async function withApp(
   const app = createApp({
     journal: process.store.journal,
     statement: statementsOf(process.store.journal),
-    payments: process.payments,
+    showing: showingOf(process.store.journal, now),
+    payments: actsOf(process.payments, now),
     directory: new Directory(process.store.accounts, seal(), now),
     rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), now),
     now,

@@ -4,9 +4,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
+import { actsOf } from '../../src/api/acts.ts';
 import { createApp } from '../../src/api/app.ts';
 import type { CommandOptions } from '../../src/api/context.ts';
 import { BucketPlaces, RateLimit } from '../../src/api/rate-limit.ts';
+import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
 import { Abandoned } from '../../src/engine/actors/host.ts';
 import { listen } from '../../src/server/http.ts';
@@ -17,6 +19,7 @@ import {
   remoteActs,
   remoteDirectory,
   remoteReads,
+  remoteShowing,
   remoteStatements,
 } from '../../src/server/threads/ports.ts';
 import type { FromThread } from '../../src/server/threads/protocol.ts';
@@ -37,27 +40,20 @@ const CHARGE = {
 async function scene() {
   const clock = { ms: now() };
   const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank() });
-  const { store, payments } = process;
+  const { store } = process;
+  const acts = actsOf(process.payments, now);
   const account = await openAccount(process, clock, 0);
   const begun: CommandOptions[] = [];
   const ends: (() => void)[] = [];
   const messages: FromThread[] = [];
   const ports: EnginePorts = {
     journal: store.journal,
+    showing: showingOf(store.journal, now),
     payments: {
-      ...{
-        createTransfer: payments.createTransfer,
-        tell: payments.tell,
-        recordInvalid: payments.recordInvalid,
-        refund: payments.refund,
-        cancel: payments.cancel,
-      },
-      ...{ noteUnknown: payments.noteUnknown, noteUndecided: payments.noteUndecided },
+      ...acts,
       createCharge(of, request, options) {
         begun.push(options);
-        return new Promise((resolve) =>
-          ends.push(() => resolve(payments.createCharge(of, request, options))),
-        );
+        return new Promise((resolve) => ends.push(() => resolve(acts.createCharge(of, request, options))));
       },
     },
     accounts: store.accounts,
@@ -137,7 +133,7 @@ test('what is decided in time is answered, whatever else waits', async () => {
   line.send('createCharge', [account.id, CHARGE], second.options).catch(() => {});
   await until(() => second.wasDropped, 2_000);
   for (const end of ends) end();
-  assert.is((await answer).kind, 'applied');
+  assert.is(JSON.parse(String(await answer)).status, 'waiting_payment');
   assert.is(first.wasDropped, false);
 });
 
@@ -199,6 +195,7 @@ async function lateAnswer(engineSpeaks: boolean): Promise<{ status: number; ms: 
   const accounts = new RemoteAccounts(line);
   const app = createApp({
     journal: remoteReads(line),
+    showing: remoteShowing(line),
     statement: remoteStatements(line),
     payments: remoteActs(line),
     directory: remoteDirectory(accounts, now),

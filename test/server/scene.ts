@@ -2,7 +2,9 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts, type IssuedAccount, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
+import { actsOf } from '../../src/api/acts.ts';
 import { BucketPlaces } from '../../src/api/rate-limit.ts';
+import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
 import { Flags } from '../../src/server/flags.ts';
@@ -67,7 +69,8 @@ export async function withThreads(count: number, body: (scene: ThreadScene) => P
   const observed: ThreadScene['observed'] = [];
   const ports: EnginePorts = {
     journal: store.journal,
-    payments,
+    showing: showingOf(store.journal, now),
+    payments: actsOf(payments, now),
     accounts: store.accounts,
     directory: new Directory(store.accounts, seal(), now),
     places,

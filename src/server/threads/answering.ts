@@ -9,6 +9,7 @@ import type { AccountReads, Directory } from '../../accounts/directory.ts';
 import type { Answered, ServerState } from '../../api/app.ts';
 import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
 import type { BucketPlaces } from '../../api/rate-limit.ts';
+import type { Showing } from '../../api/showing.ts';
 import { Abandoned } from '../../engine/actors/host.ts';
 import { type StatementReads, statementsOf } from '../../engine/statement/page.ts';
 import type { SpareTime } from '../../spare-time.ts';
@@ -25,12 +26,14 @@ import type {
   Question,
   QuestionName,
   Questions,
+  Replies,
   Reply,
 } from './protocol.ts';
 
 /** What an HTTP thread reaches by its line. */
 export interface EnginePorts {
   journal: ApiReads & StatementReads;
+  showing: Showing;
   payments: Acts;
   /** The store's own table. */
   accounts: AccountReads;
@@ -59,7 +62,7 @@ type CommandHandlers = {
   ) => Promise<Commands[Name]['result']>;
 };
 
-function questionsTo({ journal, payments, accounts, places, state }: EnginePorts): QuestionHandlers {
+function questionsTo({ journal, showing, payments, accounts, places, state }: EnginePorts): QuestionHandlers {
   const known = (account: Account | null): Known | null =>
     account === null ? null : { account, place: places.of(account.id) };
   return {
@@ -68,6 +71,8 @@ function questionsTo({ journal, payments, accounts, places, state }: EnginePorts
     transaction: (id) => journal.transaction(id),
     entries: (account, transaction, seqs) => journal.entries(account, transaction, seqs),
     deliveries: (transaction) => journal.deliveries(transaction),
+    shownById: (account, type, id) => showing.byId(account, type, id),
+    shownByName: (account, name, key) => showing.byName(account, name, key),
     statement: statementsOf(journal),
     account: async (id) => known(await accounts.get(id)),
     client: async (clientId) => known(await accounts.byClientId(clientId)),
@@ -121,12 +126,13 @@ const AT_ONCE = 16;
 /** One thread's end; a thread that takes the place of a dead one gets another. */
 export class Answering {
   readonly #ports: EnginePorts;
-  readonly #post: (replies: string) => void;
+  readonly #post: (replies: Replies) => void;
   readonly #questions: QuestionHandlers;
   readonly #commands: CommandHandlers;
   /** Commands without an answer. */
   readonly #open = new Map<number, Open>();
   #replies: Reply[] = [];
+  #texts: Replies['texts'] = [];
   /** Calls that have not begun. */
   #calls: Call[] = [];
   #isTaking = false;
@@ -135,7 +141,7 @@ export class Answering {
   #timerAt = Number.POSITIVE_INFINITY;
   #ended = false;
 
-  constructor(ports: EnginePorts, post: (replies: string) => void) {
+  constructor(ports: EnginePorts, post: (replies: Replies) => void) {
     this.#ports = ports;
     this.#post = post;
     this.#questions = questionsTo(ports);
@@ -210,14 +216,16 @@ export class Answering {
   }
 
   #reply(reply: Reply): void {
-    this.#replies.push(reply);
+    if ('value' in reply && typeof reply.value === 'string') this.#texts.push(reply.n, reply.value);
+    else this.#replies.push(reply);
     this.#schedule();
   }
 
   #flush(): void {
-    const replies = this.#replies;
+    const [replies, texts] = [this.#replies, this.#texts];
     this.#replies = [];
-    if (!this.#ended) this.#post(JSON.stringify(replies));
+    this.#texts = [];
+    if (!this.#ended) this.#post({ replies: JSON.stringify(replies), texts });
   }
 
   /** One timer for all: set for the earliest deadline of when it is set, and mostly nobody waits any more then. */

@@ -20,6 +20,7 @@ import {
   type Observed,
   type QuestionName,
   type Questions,
+  type Replies,
   type Reply,
 } from './protocol.ts';
 
@@ -116,15 +117,22 @@ export class Line {
   }
 
   /** Takes the engine's replies. */
-  take(text: string): void {
-    for (const reply of JSON.parse(text) as Reply[]) {
-      const waiting = this.#waiting.get(reply.n);
+  take({ replies, texts }: Replies): void {
+    for (let at = 0; at < texts.length; at += 2) this.#ended(Number(texts[at]))?.resolve(texts[at + 1]);
+    for (const reply of JSON.parse(replies) as Reply[]) {
+      const waiting = this.#ended(reply.n);
       if (waiting === undefined) continue;
-      this.#waiting.delete(reply.n);
       if ('error' in reply) waiting.reject(unpack(reply.error));
       else if ('dropped' in reply) waiting.options?.onDropped();
       else waiting.resolve('value' in reply ? reply.value : undefined);
     }
+  }
+
+  /** Who waited under a number, and does no more. */
+  #ended(n: number): Waiting | undefined {
+    const waiting = this.#waiting.get(n);
+    this.#waiting.delete(n);
+    return waiting;
   }
 
   /** A request was answered. */

@@ -2,6 +2,7 @@
 import { type AccountReads, Directory } from '../../accounts/directory.ts';
 import { Sealer } from '../../accounts/sealing.ts';
 import type { Acts, ApiReads } from '../../api/context.ts';
+import type { Showing } from '../../api/showing.ts';
 import type { ReadStatement } from '../../engine/statement/page.ts';
 import type { Line } from './line.ts';
 import type { Account, Known } from './protocol.ts';
@@ -14,6 +15,14 @@ export function remoteReads(line: Line): ApiReads {
     transaction: (id) => line.ask('transaction', id),
     entries: (account, transaction, seqs) => line.ask('entries', account, transaction, seqs),
     deliveries: (transaction) => line.ask('deliveries', transaction),
+  };
+}
+
+/** Transactions as merchants see them. */
+export function remoteShowing(line: Line): Showing {
+  return {
+    byId: (account, type, id) => line.ask('shownById', account, type, id),
+    byName: (account, name, key) => line.ask('shownByName', account, name, key),
   };
 }
 

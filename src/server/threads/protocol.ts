@@ -6,6 +6,7 @@
 import type { AccountReads } from '../../accounts/directory.ts';
 import type { Answered } from '../../api/app.ts';
 import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
+import type { Showing } from '../../api/showing.ts';
 import type { ReadStatement } from '../../engine/statement/page.ts';
 import type { PackedError } from './errors.ts';
 
@@ -34,6 +35,8 @@ export interface Questions {
   transaction: Same<ApiReads['transaction']>;
   entries: Same<ApiReads['entries']>;
   deliveries: Same<ApiReads['deliveries']>;
+  shownById: Same<Showing['byId']>;
+  shownByName: Same<Showing['byName']>;
   statement: Same<ReadStatement>;
   account: Signature<[id: string], Known | null>;
   client: Signature<[clientId: string], Known | null>;
@@ -120,10 +123,17 @@ export interface FromThread {
 /** The engine's word on a call; `dropped`: at its deadline, undecided. */
 export type Reply = { n: number } & ({ value: unknown } | { error: PackedError } | { dropped: true });
 
+/** What the engine says of calls. */
+export interface Replies {
+  /** `Reply[]` as JSON. */
+  replies: string;
+  /** Values that are texts, each behind the number of its call: JSON themselves, they would have to be quoted in it. */
+  texts: (number | string)[];
+}
+
 /** To an HTTP thread. */
 export type ToThread =
-  /** `Reply[]` as JSON. */
-  | { replies: string }
+  | Replies
   /** Ends it: its requests have so long, ms. */
   | { drainMs: number };
 

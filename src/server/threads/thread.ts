@@ -31,7 +31,7 @@ export class HttpThread {
     const worker = new Worker(...workerEntry(import.meta.url, entry ?? './worker', options));
     this.#worker = worker;
     this.#exited = new Promise((resolve) => worker.once('exit', () => resolve()));
-    this.#answering = new Answering(ports, (replies) => this.#post({ replies }));
+    this.#answering = new Answering(ports, (replies) => this.#post(replies));
   }
 
   /** Resolves once it listens. @throws what it could not listen for, or died of before */

@@ -7,7 +7,14 @@ import { Flags } from '../flags.ts';
 import { listen, newRequestId, type RunningServer } from '../http.ts';
 import { pack } from './errors.ts';
 import { Line } from './line.ts';
-import { RemoteAccounts, remoteActs, remoteDirectory, remoteReads, remoteStatements } from './ports.ts';
+import {
+  RemoteAccounts,
+  remoteActs,
+  remoteDirectory,
+  remoteReads,
+  remoteShowing,
+  remoteStatements,
+} from './ports.ts';
 import type { FromThread, ThreadData, ToThread } from './protocol.ts';
 
 /** How long after its deadline a request waits for the engine's word. */
@@ -23,6 +30,7 @@ const flags = new Flags(data.flags);
 const accounts = new RemoteAccounts(line);
 const app = createApp({
   journal: remoteReads(line),
+  showing: remoteShowing(line),
   statement: remoteStatements(line),
   payments: remoteActs(line),
   directory: remoteDirectory(accounts, now),
@@ -55,7 +63,7 @@ async function drain(timeoutMs: number): Promise<void> {
 }
 
 parent.on('message', (message: ToThread) => {
-  if ('replies' in message) line.take(message.replies);
+  if ('replies' in message) line.take(message);
   else void drain(message.drainMs);
 });
 try {
