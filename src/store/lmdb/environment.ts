@@ -72,22 +72,27 @@ export class Environment {
     if (this.#closing !== null) throw new StoreUnavailable('the store is closed');
   }
 
-  /** Issues with a group of writes; resolves with what `applied` gives once the group is durable. */
+  /**
+   * Issues with a group of writes; resolves with what `applied` gives once the group is durable. `isPatient`: nobody waits
+   * for it.
+   */
   write<Issued, Result>(
     issue: (group: LogGroup) => Issued,
     applied: (issued: Issued) => Result,
+    isPatient = false,
   ): Promise<Result> {
     this.expectOpen();
     return new Promise((resolve, reject) => {
       let finish: () => Result;
-      this.#queue.add({
-        issue: (group) => {
+      const operation = {
+        issue: (group: LogGroup): void => {
           const issued = issue(group);
           finish = () => applied(issued);
         },
         done: () => resolve(finish()),
         reject,
-      });
+      };
+      this.#queue.add(operation, isPatient);
     });
   }
 

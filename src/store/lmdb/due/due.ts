@@ -97,6 +97,8 @@ export class LmdbDue implements DueIndex {
         applyFacts(this.#environment.projections, facts, end);
         return outcomes;
       },
+      // No caller waits for an end, and what is told again after a crash does nothing.
+      true,
     );
     return this.#environment.watch.bound(settled);
   }

@@ -27,6 +27,8 @@ export interface WriteQueueOptions {
 }
 
 const GROUP_OPERATIONS = 2048;
+/** What nobody waits for is written with what somebody does, and alone where none of that comes within so long. */
+const PATIENCE_MS = 5;
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
@@ -36,6 +38,9 @@ export class WriteQueue {
   #lastSize = 0;
   /** A round of the engine shares a group. */
   readonly #schedule = onceThisEnds(() => this.#send());
+  /** Somebody waits for some of it, or it has waited long enough. */
+  #isUrgent = false;
+  #patience: NodeJS.Timeout | undefined;
   #closed = false;
   #failed = false;
 
@@ -43,37 +48,55 @@ export class WriteQueue {
     this.#options = options;
   }
 
-  add(operation: WriteOperation): void {
+  /** `isPatient`: nobody waits for it. */
+  add(operation: WriteOperation, isPatient = false): void {
     if (this.#closed) {
       operation.reject(new StoreUnavailable('the store is closed'));
       return;
     }
     this.#waiting.push(operation);
+    if (isPatient) {
+      this.#patience ??= setTimeout(() => this.#sendAll(), PATIENCE_MS);
+      return;
+    }
+    this.#isUrgent = true;
     this.#schedule();
+  }
+
+  #sendAll(): void {
+    this.#isUrgent = true;
+    this.#send();
   }
 
   /** Writes what waits; takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
     while (!this.#failed && (this.#waiting.length > 0 || this.#underWay.size > 0)) {
-      this.#send();
+      this.#sendAll();
       await Promise.all(this.#underWay);
     }
   }
 
   #send(): void {
-    if (this.#failed || this.#waiting.length === 0) return;
+    if (this.#failed || this.#waiting.length === 0 || !this.#isUrgent) return;
     // A second group is handed over while the first is being written, so that the disk needn't wait for us; but
     // not a small one, which would only keep others from sharing a flush.
     const isBusy = this.#underWay.size > 0;
     if (isBusy && (this.#underWay.size > 1 || this.#waiting.length < this.#lastSize / 2)) return;
     const operations = this.#waiting.splice(0, GROUP_OPERATIONS);
     this.#lastSize = operations.length;
+    if (this.#waiting.length === 0) this.#rest();
     const group = this.#write(operations).finally(() => {
       this.#underWay.delete(group);
       this.#send();
     });
     this.#underWay.add(group);
+  }
+
+  #rest(): void {
+    this.#isUrgent = false;
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
   }
 
   async #write(operations: readonly WriteOperation[]): Promise<void> {
