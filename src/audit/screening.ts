@@ -27,7 +27,7 @@ import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
 import { expect, NotSound } from './sound.ts';
 import { beginning, follow, type Standing } from './standing.ts';
 
-const MOST_HELD = 5_000;
+const MOST_HELD = 20_000;
 const ENTRIES_A_PAGE = 1_000;
 
 export interface ScreeningOptions {

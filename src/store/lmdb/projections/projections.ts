@@ -46,6 +46,8 @@ export interface ProjectionsOptions {
 /** So many changes are written together at the least, unless they have waited for `WAIT_MS`. */
 const TOGETHER = 2_000;
 const WAIT_MS = 500;
+/** Records that were written and are kept in memory: most are asked for again soon, or never. */
+const RECORDS = 8_000;
 /** Settings that are kept in memory: those of accounts in use are asked for several times a second. */
 const ACCOUNTS = 4_000;
 
@@ -96,7 +98,9 @@ export class Projections {
     this.#file = file;
     this.#onFatal = onFatal;
     this.#mark = file.mark;
-    this.records = new Records(file.table('records'), log);
+    // Who only reads goes through all there is, once.
+    const keptFor = (recent: number): number => (file.isWritable ? recent : 0);
+    this.records = new Records(file.table('records'), log, keptFor(RECORDS));
     this.lookups = texts('lookups');
     this.refusals = texts('refusals');
     this.places = new Places(file.table('places'));
@@ -105,7 +109,11 @@ export class Projections {
     this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
     this.listed = texts('listed');
     this.waits = texts('waits');
-    this.accounts = new Overlay({ table: file.table('accounts'), coding: json<Account>(), recent: ACCOUNTS });
+    this.accounts = new Overlay({
+      table: file.table('accounts'),
+      coding: json<Account>(),
+      recent: keptFor(ACCOUNTS),
+    });
     this.clients = texts('clients');
     this.marks = texts('marks');
     this.parked = texts('parked');

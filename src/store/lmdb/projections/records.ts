@@ -9,14 +9,9 @@ import { ALL } from './keys.ts';
 import { type Coding, Overlay } from './overlay.ts';
 import type { Table } from './table.ts';
 
-/** A record, and the row of the batch that alone has made it; null where it has more of them. */
-interface Kept {
-  record: TransactionRecord;
-  number: number | null;
-}
+/** A record, or the number of the row of the batch that alone has made it. */
+type Kept = TransactionRecord | number;
 
-/** Records that were written and are kept in memory: most are asked for again soon, or never. */
-const RECENT = 8_000;
 /** Begins no JSON. */
 const ROW = '@';
 
@@ -31,22 +26,21 @@ function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   return record;
 }
 
-function codingOn(log: Log): Coding<Kept> {
+function coding(): Coding<Kept> {
   return {
-    encode: ({ record, number }) => (number === null ? JSON.stringify(record) : ROW + number),
-    decode: (text, id) => {
-      if (!text.startsWith(ROW)) return { record: JSON.parse(text), number: null };
-      const number = Number(text.slice(ROW.length));
-      return { record: madeByOne(log, number, id), number };
-    },
+    encode: (kept) => (typeof kept === 'number' ? ROW + kept : JSON.stringify(kept)),
+    decode: (text) => (text.startsWith(ROW) ? Number(text.slice(ROW.length)) : JSON.parse(text)),
   };
 }
 
 export class Records {
   readonly #overlay: Overlay<Kept>;
+  readonly #log: Log;
 
-  constructor(table: Table, log: Log) {
-    this.#overlay = new Overlay({ table, coding: codingOn(log), recent: RECENT });
+  /** `recent`: how many that were written or read are kept in memory. */
+  constructor(table: Table, log: Log, recent: number) {
+    this.#overlay = new Overlay({ table, coding: coding(), recent });
+    this.#log = log;
   }
 
   get waiting(): number {
@@ -54,7 +48,8 @@ export class Records {
   }
 
   get(id: string): TransactionRecord | null {
-    return this.#overlay.get(id)?.record ?? null;
+    const kept = this.#overlay.get(id);
+    return typeof kept === 'number' ? madeByOne(this.#log, kept, id) : kept;
   }
 
   /** Whether there is a record, be it one that can't be read. */
@@ -63,7 +58,8 @@ export class Records {
   }
 
   *behind(after: string): Generator<TransactionRecord> {
-    for (const [id, { record }] of this.#overlay.range(after, ALL[1])) if (id !== after) yield record;
+    for (const [id, kept] of this.#overlay.range(after, ALL[1]))
+      if (id !== after) yield typeof kept === 'number' ? madeByOne(this.#log, kept, id) : kept;
   }
 
   /** How many records there are, be they such that can't be read. */
@@ -74,12 +70,12 @@ export class Records {
   /** `number` is the row of the batch that changed it last. */
   put(record: TransactionRecord, number: number): void {
     const isMadeByOne = record.seqs.length === 1 && record.refusals === undefined;
-    this.#overlay.put(record.id, { record, number: isMadeByOne ? number : null });
+    this.#overlay.put(record.id, isMadeByOne ? number : record);
   }
 
   /** As `put`, of a record whose row isn't known. */
   putWhole(record: TransactionRecord): void {
-    this.#overlay.put(record.id, { record, number: null });
+    this.#overlay.put(record.id, record);
   }
 
   remove(id: string): void {
