@@ -16,6 +16,7 @@ import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
 import type { AttentionItem, DueIndex, Settlement } from '../engine/store.ts';
+import { Named } from '../passing.ts';
 import { type Claimed, ClaimReader, type ClaimSources } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import { type InHand, inHand, sendOf, toTell } from './in-hand.ts';
@@ -54,9 +55,9 @@ export class Dispatcher {
   readonly toClaim = new SweepRoom(this.room);
   readonly #options: DispatcherOptions;
   /** By delivery id: their first attempt hasn't ended, or isn't recorded yet. */
-  readonly #jobs = new Map<string, InHand>();
+  readonly #jobs = new Named<InHand>();
   /** Jobs that wait for the first attempt of another, by that one's id. */
-  readonly #waiting = new Map<string, InHand[]>();
+  readonly #waiting = new Named<InHand[]>();
   /** First attempts that ended but aren't recorded yet. */
   readonly #ended = new Set<string>();
   readonly #settler: Settler;
@@ -212,13 +213,9 @@ export class Dispatcher {
 
   #attempted(job: InHand, result: Attempted): void {
     const { now, retryScale } = this.#options;
+    const { statusCode, error } = result;
     const at = new Date(result.at).toISOString();
-    const attempt = {
-      at,
-      statusCode: result.statusCode,
-      error: result.error,
-      durationMs: Math.round(result.durationMs),
-    };
+    const attempt = { at, statusCode, error, durationMs: Math.round(result.durationMs) };
     const record = attempted(job.record, attempt, result.retryAfterMs, retryScale, now());
     const next: Due | null =
       record.nextAttemptAt === null

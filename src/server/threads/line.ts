@@ -9,6 +9,7 @@
 import type { Answered } from '../../api/app.ts';
 import type { CommandOptions } from '../../api/context.ts';
 import { Abandoned } from '../../engine/actors/host.ts';
+import { Numbered } from '../../passing.ts';
 import { onceATurn } from '../../waiting.ts';
 import { pack, unpack } from './errors.ts';
 import {
@@ -38,13 +39,12 @@ interface Waiting {
 export class Line {
   readonly #post: (message: FromThread) => void;
   readonly #verbose: boolean;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Numbered<Waiting>();
   readonly #schedule = onceATurn(() => this.#flush());
   #calls: Call[] = [];
   #more: FromThread = {};
   #observed = new Map<string, Observed>();
   #answered: Answered[] = [];
-  #lastNumber = 0;
   #watch: NodeJS.Timeout | undefined;
   #observing: NodeJS.Timeout | undefined;
 
@@ -60,7 +60,7 @@ export class Line {
     ...args: Questions[Name]['args']
   ): Promise<Questions[Name]['result']> {
     return new Promise((resolve, reject) => {
-      const n = this.#wait({ resolve, reject, options: null });
+      const n = this.#waiting.put({ resolve, reject, options: null });
       this.#say({ n, name, args } as Call);
     });
   }
@@ -76,17 +76,11 @@ export class Line {
   ): Promise<Commands[Name]['result']> {
     return new Promise((resolve, reject) => {
       if (options.abandoned()) return reject(new Abandoned());
-      const n = this.#wait({ resolve, reject, options });
+      const n = this.#waiting.put({ resolve, reject, options });
       const { weight, deadline } = options;
       this.#say({ n, name, args, weight, deadline } as Call);
       this.#watch ??= setTimeout(() => this.#lookForLeft(), LEFT_AFTER_MS);
     });
-  }
-
-  #wait(waiting: Waiting): number {
-    this.#lastNumber += 1;
-    this.#waiting.set(this.#lastNumber, waiting);
-    return this.#lastNumber;
   }
 
   #say(call: Call): void {
@@ -107,7 +101,7 @@ export class Line {
         waits = true;
         continue;
       }
-      this.#waiting.delete(n);
+      this.#waiting.take(n);
       reject(new Abandoned());
       this.#more.left ??= [];
       this.#more.left.push(n);
@@ -118,21 +112,15 @@ export class Line {
 
   /** Takes the engine's replies. */
   take({ replies, texts }: Replies): void {
-    for (let at = 0; at < texts.length; at += 2) this.#ended(Number(texts[at]))?.resolve(texts[at + 1]);
+    for (let at = 0; at < texts.length; at += 2)
+      this.#waiting.take(Number(texts[at]))?.resolve(texts[at + 1]);
     for (const reply of JSON.parse(replies) as Reply[]) {
-      const waiting = this.#ended(reply.n);
-      if (waiting === undefined) continue;
+      const waiting = this.#waiting.take(reply.n);
+      if (waiting === null) continue;
       if ('error' in reply) waiting.reject(unpack(reply.error));
       else if ('dropped' in reply) waiting.options?.onDropped();
       else waiting.resolve('value' in reply ? reply.value : undefined);
     }
-  }
-
-  /** Who waited under a number, and does no more. */
-  #ended(n: number): Waiting | undefined {
-    const waiting = this.#waiting.get(n);
-    this.#waiting.delete(n);
-    return waiting;
   }
 
   /** A request was answered. */

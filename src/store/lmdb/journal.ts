@@ -19,6 +19,7 @@ import type {
   Reads,
   Wants,
 } from '../../engine/store.ts';
+import { Named } from '../../passing.ts';
 import type { Environment } from './environment.ts';
 import { failedBehind } from './failed-deliveries.ts';
 import { batchValue, parseBatch, parseHead } from './log/batch-value.ts';
@@ -50,7 +51,7 @@ export class LmdbJournal implements Journal {
   /** The durable heads of accounts that were asked for or written to, the longest untouched first. */
   readonly #heads = new Map<string, Head>();
   /** The last batch of accounts that is on its way to the disk. */
-  readonly #underWay = new Map<string, Batch>();
+  readonly #underWay = new Named<Batch>();
 
   constructor(environment: Environment, now: () => number) {
     this.#environment = environment;

@@ -5,6 +5,7 @@
  * 2. After `close` nothing is left: no socket, no timer.
  */
 
+import { Numbered } from '../../passing.ts';
 import { onceATurn } from '../../waiting.ts';
 import { Attempt } from './attempt.ts';
 import { Connections } from './connection.ts';
@@ -30,7 +31,7 @@ export class LocalSender implements WebhookSender {
   readonly #options: LocalSenderOptions;
   readonly #connections: Connections;
   readonly #queue: OriginQueue;
-  readonly #attempts = new Set<Attempt>();
+  readonly #attempts = new Numbered<Attempt>();
   readonly #listeners: Array<(results: SendResult[]) => void> = [];
   readonly #sweeper: NodeJS.Timeout;
   #results: SendResult[] = [];
@@ -89,8 +90,10 @@ export class LocalSender implements WebhookSender {
         };
       });
     }
-    for (const attempt of this.#attempts) attempt.cancel();
-    this.#attempts.clear();
+    for (const [number, attempt] of this.#attempts) {
+      attempt.cancel();
+      this.#attempts.take(number);
+    }
     while (this.#results.length > 0) this.#flush();
     this.#listeners.length = 0;
     this.#queue.clear();
@@ -110,13 +113,13 @@ export class LocalSender implements WebhookSender {
         this.#report(result);
       },
       onEnd: (ending) => {
-        this.#attempts.delete(attempt);
+        this.#attempts.take(number);
         this.#queue.ended(slot, ending);
         if (this.#closed !== null) this.#connections.release(target.lane);
         if (this.#attempts.size === 0) this.#onQuiet?.();
       },
     });
-    this.#attempts.add(attempt);
+    const number = this.#attempts.put(attempt);
     attempt.begin();
   }
 

@@ -3,6 +3,7 @@
  * and is read when its time comes. One process works on the folder: claims are its memory's alone, and end with it.
  */
 import { type Claim, claimOn, DUE_KINDS, type Due, type DueKind } from '../../../engine/store/due.ts';
+import { Named } from '../../../passing.ts';
 import { endOf, keyOf, ordered } from '../projections/keys.ts';
 import type { Table } from '../projections/table.ts';
 import { Heap } from './heap.ts';
@@ -40,12 +41,12 @@ export class Schedule {
   /** Things that lie in no row yet, by id. */
   #fresh = new Map<string, Thing>();
   /** Rows of which something is in memory, by key. */
-  readonly #rows = new Map<string, StoredRow>();
+  readonly #rows = new Named<StoredRow>();
   #underWay: StoredRow[] = [];
   /** Rows of which nothing is left. */
   #gone = new Set<string>();
   #goneUnderWay: ReadonlySet<string> = new Set();
-  readonly #held = new Map<string, Thing>();
+  readonly #held = new Named<Thing>();
   readonly #incarnation: string;
   #claims = 0;
   #ids = 0;
@@ -221,7 +222,7 @@ export class Schedule {
 
   /** What is in memory and in nobody's hands. */
   #free(): Thing[] {
-    const stored = [...this.#rows.values()].flatMap(({ things }) => things);
+    const stored = this.#rows.values().flatMap(({ things }) => things);
     return [...this.#fresh.values(), ...stored].filter(({ hasEnded, claim }) => !hasEnded && claim === 0);
   }
 
