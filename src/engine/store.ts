@@ -94,6 +94,9 @@ export interface Reads {
 /** What is waited for at the bank: the outcome of a cashout, of the analysis of a charge's payment, of its refunds. */
 export type BankWait = 'cashout' | 'analysis' | 'refund';
 
+/** What transactions wait for: the bank's word, or that ops decide on a protest (MED) against a charge. */
+export type Wait = BankWait | 'protest';
+
 /** A place among transactions in the order of their last changes. */
 export type ChangePlace = Pick<TransactionRecord, 'updatedAt' | 'id'>;
 
@@ -141,13 +144,8 @@ export interface JournalReads {
   quoted(lookups: readonly Lookup[], after: string, limit: number): Promise<QuotedPage>;
   /** Progress of a transaction's deliveries; one without an attempt has none. */
   deliveries(transaction: string): Promise<DeliveryRecord[]>;
-  /** Transactions that wait for the bank and changed last before this time (ISO), behind a place, oldest change first. */
-  waiting(
-    wait: BankWait,
-    after: ChangePlace | null,
-    before: string,
-    limit: number,
-  ): Promise<TransactionRecord[]>;
+  /** Transactions that wait for that and changed last before this time (ISO), behind a place, oldest change first. */
+  waiting(wait: Wait, after: ChangePlace | null, before: string, limit: number): Promise<TransactionRecord[]>;
   /** Where that costs little: how many charges wait for their payment, at most so many. */
   waitingCharges?(most: number): Promise<number>;
   /** Dead and rejected deliveries, behind a place (null: from the first); costs what the page does. */

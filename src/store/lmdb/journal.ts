@@ -12,11 +12,11 @@ import type { Restoration } from '../../engine/store/restoration.ts';
 import type {
   Append,
   AppendResult,
-  BankWait,
   ChangePlace,
   Journal,
   NumberedEntry,
   Reads,
+  Wait,
   Wants,
 } from '../../engine/store.ts';
 import { Named } from '../../passing.ts';
@@ -267,7 +267,7 @@ export class LmdbJournal implements Journal {
   }
 
   async waiting(
-    wait: BankWait,
+    wait: Wait,
     after: ChangePlace | null,
     before: string,
     limit: number,

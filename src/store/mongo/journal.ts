@@ -16,11 +16,11 @@ import type { Restoration } from '../../engine/store/restoration.ts';
 import type {
   Append,
   AppendResult,
-  BankWait,
   ChangePlace,
   Journal,
   NumberedEntry,
   Reads,
+  Wait,
   Wants,
 } from '../../engine/store.ts';
 import { newestBatches } from './across/newest.ts';
@@ -41,7 +41,7 @@ import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts'
 import { failedBehind } from './due/failed-deliveries.ts';
 import type { Gathered } from './gathering.ts';
 import { MongoLookups } from './lookups.ts';
-import { WAITS } from './projection.ts';
+import { waitFilter } from './projection.ts';
 import { quotedBy } from './quoting.ts';
 import type { MongoReads } from './reads.ts';
 import type { MongoProcesses } from './recovery/processes.ts';
@@ -222,7 +222,7 @@ export class MongoJournal implements Journal {
   }
 
   async waiting(
-    wait: BankWait,
+    wait: Wait,
     after: ChangePlace | null,
     before: string,
     limit: number,
@@ -233,7 +233,7 @@ export class MongoJournal implements Journal {
       since === null
         ? {}
         : { $or: [{ updatedAt: { ...until, $gt: since } }, { updatedAt: since, _id: { $gt: after?.id } }] };
-    const filter = { [WAITS[wait]]: true, updatedAt: until, ...behind };
+    const filter = { ...waitFilter(wait), updatedAt: until, ...behind };
     return this.#findRecords(filter, { sort: { updatedAt: 1, _id: 1 }, limit });
   }
 

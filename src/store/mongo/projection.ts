@@ -12,7 +12,7 @@ import { waitOf } from '../../engine/attention/stuck.ts';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
 import type { LookupRow } from '../../engine/store/lookups.ts';
-import type { Append, AttentionItem, AttentionKey, BankWait } from '../../engine/store.ts';
+import type { Append, AttentionItem, AttentionKey, BankWait, Wait } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
 import type { MongoConnection } from './connection.ts';
 import {
@@ -33,11 +33,16 @@ import { allTaken, insertAll, updateAll, type Written } from './writes.ts';
 const ORDERS_A_BATCH = 65_536;
 
 /** What marks a transaction that waits for the bank. */
-export const WAITS = {
+const WAITS = {
   cashout: 'open',
   analysis: 'inAnalysis',
   refund: 'refunding',
 } as const satisfies Record<BankWait, string>;
+
+/** What finds those that wait for that: each by an index of its own. */
+export function waitFilter(wait: Wait): Document {
+  return wait === 'protest' ? { status: 'in_protest' } : { [WAITS[wait]]: true };
+}
 
 /** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
 export function waitMark(

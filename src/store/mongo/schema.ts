@@ -22,11 +22,11 @@ function dueIndex(name: string, place: string): Index {
   ];
 }
 
-/** An index over what waits for the bank, in the order of its last change. */
-function waitIndex(name: string, mark: string): Index {
+/** An index over what waits for the bank or for ops, in the order of its last change. */
+function waitIndex(name: string, partialFilterExpression: object): Index {
   return [
     { updatedAt: 1, _id: 1 },
-    { name, partialFilterExpression: { [mark]: true } },
+    { name, partialFilterExpression },
   ];
 }
 
@@ -53,9 +53,10 @@ const INDEXES: Record<string, readonly Index[]> = {
     ],
     dueIndex('timers_due', 'timers.'),
     dueIndex('orders_due', 'orders.'),
-    waitIndex('open_updatedAt', 'open'),
-    waitIndex('inAnalysis_updatedAt', 'inAnalysis'),
-    waitIndex('refunding_updatedAt', 'refunding'),
+    waitIndex('open_updatedAt', { open: true }),
+    waitIndex('inAnalysis_updatedAt', { inAnalysis: true }),
+    waitIndex('refunding_updatedAt', { refunding: true }),
+    waitIndex('in_protest_updatedAt', { status: 'in_protest' }),
   ],
   deliveries: [
     [{ transaction: 1, _id: 1 }, { name: 'transaction' }],

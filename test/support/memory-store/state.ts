@@ -5,7 +5,7 @@
 import type { Account } from '../../../src/domain/account.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { countOf, withCount } from '../../../src/engine/attention/counted.ts';
-import { waitOf } from '../../../src/engine/attention/stuck.ts';
+import { waitsFor } from '../../../src/engine/attention/stuck.ts';
 import {
   type AttentionKind,
   type Batch,
@@ -31,12 +31,12 @@ import type {
   AttentionItem,
   AttentionKey,
   AttentionPlace,
-  BankWait,
   ChangePlace,
   DoneBy,
   NumberedEntry,
   Reads,
   Settlement,
+  Wait,
   Wants,
 } from '../../../src/engine/store.ts';
 import { MemoryBacklog } from './backlog.ts';
@@ -287,10 +287,10 @@ export class MemoryState {
     });
   }
 
-  waiting(wait: BankWait, after: ChangePlace | null, before: string, limit: number): TransactionRecord[] {
+  waiting(wait: Wait, after: ChangePlace | null, before: string, limit: number): TransactionRecord[] {
     const place = ({ updatedAt, id }: ChangePlace): string => `${updatedAt} ${id}`;
     return [...this.#records.values()]
-      .filter((record) => waitOf(record) === wait && record.updatedAt < before)
+      .filter((record) => waitsFor(record, wait) && record.updatedAt < before)
       .filter((record) => after === null || place(record) > place(after))
       .sort((a, b) => (place(a) < place(b) ? -1 : 1))
       .slice(0, limit);

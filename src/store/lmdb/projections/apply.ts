@@ -3,14 +3,14 @@
  * engine has made, and for one that is read again.
  */
 import type { Account } from '../../../domain/account.ts';
-import { stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';
+import { isProtested, stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';
 import type { Batch, Entry, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Claim, Due } from '../../../engine/store/due.ts';
 import type { LookupRow } from '../../../engine/store/lookups.ts';
-import type { Append, AttentionItem } from '../../../engine/store.ts';
+import type { Append, AttentionItem, Wait } from '../../../engine/store.ts';
 import type { FactsPlace } from '../log/group.ts';
 import type { Fact } from '../log/rows.ts';
 import { countIn, discount, dismiss, noteAnew, noteUnlessKnown, withdraw } from './attention.ts';
@@ -32,22 +32,39 @@ export function dueId(number: number, index: number): string {
   return `${number}.${index}`;
 }
 
+function waitKey(wait: Wait, { updatedAt, id }: TransactionRecord): string {
+  return keyOf(wait, ordered(Date.parse(updatedAt)), id);
+}
+
 /** The key by which a record that waits for the bank is found; null where it doesn't wait. */
-export function waitKey(record: TransactionRecord): string | null {
+function bankKey(record: TransactionRecord): string | null {
   const wait = waitOf(record);
-  return wait === null ? null : keyOf(wait, ordered(Date.parse(record.updatedAt)), record.id);
+  return wait === null ? null : waitKey(wait, record);
+}
+
+/** The same for what waits for ops. */
+function protestKey(record: TransactionRecord): string | null {
+  return isProtested(record) ? waitKey('protest', record) : null;
+}
+
+/** All keys by which a record is found that waits. */
+export function waitKeys(record: TransactionRecord): string[] {
+  return [bankKey(record), protestKey(record)].filter((key) => key !== null);
+}
+
+function moveWait({ waits }: Projections, before: string | null, after: string | null): void {
+  if (before === after) return;
+  if (before !== null) waits.remove(before);
+  if (after !== null) waits.put(after, '');
 }
 
 /** Puts a record in the place of the one before. */
-function putRecord({ records, waits }: Projections, record: TransactionRecord, number: number): void {
-  const after = waitKey(record);
+function putRecord(projections: Projections, record: TransactionRecord, number: number): void {
+  const { records } = projections;
   // A record of a single batch has none before it.
   const before = record.seqs.length > 1 ? records.get(record.id) : null;
-  const waited = before === null ? null : waitKey(before);
-  if (waited !== after) {
-    if (waited !== null) waits.remove(waited);
-    if (after !== null) waits.put(after, '');
-  }
+  moveWait(projections, before === null ? null : bankKey(before), bankKey(record));
+  moveWait(projections, before === null ? null : protestKey(before), protestKey(record));
   records.put(record, number);
 }
 

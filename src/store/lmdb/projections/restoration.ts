@@ -4,7 +4,7 @@ import type { Batch, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import type { Lookup } from '../../../engine/store/lookups.ts';
 import type { Rebuilt, Restoration } from '../../../engine/store/restoration.ts';
-import { waitKey } from './apply.ts';
+import { waitKeys } from './apply.ts';
 import { endOf, keyOf, ordered } from './keys.ts';
 import type { Projections } from './projections.ts';
 
@@ -40,18 +40,17 @@ function storedRecord({ records }: Projections, id: string): TransactionRecord |
 function restoreRecord(projections: Projections, record: TransactionRecord): number {
   const stored = storedRecord(projections, record.id);
   if (stored !== null && canonicalJson(stored) === canonicalJson(record))
-    return restoreWait(projections, record);
+    return restoreWaits(projections, record);
   projections.records.putWhole(record);
-  restoreWait(projections, record);
+  restoreWaits(projections, record);
   return 1;
 }
 
-/** Has the record be found by its wait for the bank; how much was missing. */
-function restoreWait({ waits }: Projections, record: TransactionRecord): number {
-  const key = waitKey(record);
-  if (key === null || waits.get(key) !== null) return 0;
-  waits.put(key, '');
-  return 1;
+/** Has the record be found by what it waits for; how much was missing. */
+function restoreWaits({ waits }: Projections, record: TransactionRecord): number {
+  const missing = waitKeys(record).filter((key) => waits.get(key) === null);
+  for (const key of missing) waits.put(key, '');
+  return missing.length;
 }
 
 function refusalsIn({ refusals }: Projections, transaction: string): number[] {

@@ -135,5 +135,43 @@ export function unfinishedContract(context: ContractContext): void {
       });
       same(await store.journal.waiting('analysis', null, iso(now() + 1), 9), []);
     });
+
+    test('a charge under protest waits for ops until they have decided', async ({ open, now, advance }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const made = [0, 1, 2].map(() => chargeCreated(now()));
+      const [first, second, other] = made.map(({ transaction }) => transaction);
+      if (!first || !second || !other) throw new Error('three were made');
+      const created = await grow(store, account, made);
+      const protests = async (): Promise<TransactionRecord[]> =>
+        store.journal.waiting('protest', null, iso(now() + 1), 9);
+      advance(1_000);
+      const paid = [first, second, other].map((id) => chargeMoved(now(), id, 'waiting_payment', 'paid'));
+      let known = (await grow(store, account, paid, { known: created.append.records })).append.records;
+      same(await protests(), []);
+      const moved: TransactionRecord[] = [];
+      for (const id of [second, first]) {
+        advance(1_000);
+        const entry = chargeMoved(now(), id, 'paid', 'in_protest');
+        moved.push(...(await grow(store, account, [entry], { known })).append.records);
+      }
+      same(await protests(), moved);
+      same(await store.journal.waiting('protest', moved[0] ?? null, iso(now() + 1), 9), moved.slice(1));
+      for (const wait of ['cashout', 'analysis', 'refund'] as const)
+        same(await store.journal.waiting(wait, null, iso(now() + 1), 9), []);
+      // A part of it that is booked leaves it under protest, and is its last change.
+      advance(1_000);
+      const booked = chargeMoved(now(), second, 'in_protest', 'in_protest');
+      known = moved;
+      moved.push(...(await grow(store, account, [booked], { known })).append.records);
+      same(await protests(), moved.slice(1));
+      advance(1_000);
+      const ends = [
+        chargeMoved(now(), first, 'in_protest', 'paid'),
+        chargeMoved(now(), second, 'in_protest', 'chargedback'),
+      ];
+      await grow(store, account, ends, { known: moved.slice(1) });
+      same(await protests(), []);
+    });
   });
 }
