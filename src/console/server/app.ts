@@ -27,6 +27,7 @@ import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
 import { type ListWish, listTransactions } from './listing.ts';
 import type { Live } from './live/live.ts';
 import type { Now } from './now/now.ts';
+import { listProtests } from './now/protests.ts';
 import type { SignInProxy } from './proxy.ts';
 import { limitOf, MOST_LIMIT, oneOf, partOf, textOf, timeOf, wholeOf } from './query.ts';
 import type { Reference } from './reference.ts';
@@ -168,6 +169,7 @@ function endpoints(options: AppOptions): Endpoint[] {
     ...accountEndpoints(options),
     ...deliveryEndpoints(options),
     ['get', '/now', ({ reads }) => options.now.read(reads)],
+    ['get', '/protests', ({ ctx, reads }) => listProtests(reads, textOf(ctx, 'after'), limitOf(ctx))],
     ['get', '/journal', ({ ctx, reads }) => options.now.entries(reads, limitOf(ctx))],
     ['get', '/transactions', ({ ctx, reads }) => listTransactions(reads, listWish(ctx))],
     [

@@ -34,6 +34,18 @@ function rowOf(record: TransactionRecord, names: ReadonlyMap<string, string>): T
   };
 }
 
+/** Transactions as rows of a list. */
+export async function rowsOf(
+  reads: StoreReads,
+  records: readonly TransactionRecord[],
+): Promise<TransactionRow[]> {
+  const names = await accountNames(
+    reads,
+    records.map(({ account }) => account),
+  );
+  return records.map((record) => mask(rowOf(record, names)));
+}
+
 /** Gathers the rows of one page. */
 class Page implements Taker {
   readonly records: TransactionRecord[] = [];
@@ -74,10 +86,5 @@ class Page implements Taker {
 export async function listTransactions(reads: StoreReads, wish: ListWish): Promise<TransactionPage> {
   const page = new Page(reads, wish);
   const { next, ...walked } = await walkBack(reads, wish.account, cursorIn('after', wish.after), page);
-  const names = await accountNames(
-    reads,
-    page.records.map(({ account }) => account),
-  );
-  const rows = page.records.map((record) => mask(rowOf(record, names)));
-  return { rows, ...walked, after: next };
+  return { rows: await rowsOf(reads, page.records), ...walked, after: next };
 }

@@ -1,6 +1,6 @@
 /** What the console's start page is made of. Amounts are whole cents, times ISO in UTC. */
 import type { About } from '../../domain/sentences/item-codes.ts';
-import type { Item, Kind } from '../shapes.ts';
+import type { Item, Kind, TransactionRow } from '../shapes.ts';
 
 /**
  * What helps: `retry` the deliveries, `answer` for the bank what it said, be `done` with it once it is looked into;
@@ -66,7 +66,16 @@ export interface NowDocument {
   /** How many causes there are besides. */
   others: number;
   counted: Counted;
+  /** Charges under protest (MED): how many there are to decide, and the money at stake. */
+  protests: Counted & { n: number; sum: number };
   figures: Figures;
+}
+
+/** `GET /console/api/protests?after&limit`: those charges, the one that was changed longest ago first. */
+export interface Protests {
+  rows: TransactionRow[];
+  /** What the next page comes after, as this answer gives it; null after the last one. */
+  after: string | null;
 }
 
 /** An entry of any journal. */

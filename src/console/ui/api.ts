@@ -4,7 +4,7 @@ import type { ApiReference, Tried, TryWish } from '../api-shapes.ts';
 import type { AccountDocument, Curve, StatementCsv, StatementPage } from '../shapes/account.ts';
 import type { RetryRun } from '../shapes/acts.ts';
 import type { DeliveryPage, UrlList } from '../shapes/deliveries.ts';
-import type { NewestEntries, NowDocument } from '../shapes/now.ts';
+import type { NewestEntries, NowDocument, Protests } from '../shapes/now.ts';
 import {
   type AccountPage,
   type Found,
@@ -154,6 +154,10 @@ export function payload(
 
 export function now(signal?: AbortSignal): Promise<NowDocument> {
   return call('GET', '/now', undefined, signal);
+}
+
+export function protests(query: Values, signal?: AbortSignal): Promise<Protests> {
+  return call('GET', `/protests${queryOf(query)}`, undefined, signal);
 }
 
 export function newestEntries(limit: number, signal?: AbortSignal): Promise<NewestEntries> {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { cliJson } from '../../support/cli.ts';
 import { type Merchant, merchant } from '../../support/client.ts';
-import { charge, tell, told, transfer } from '../../support/flows.ts';
+import { charge, shown, tell, told, transfer } from '../../support/flows.ts';
 import { at, list, text } from '../../support/json.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { until } from '../../support/wait.ts';
@@ -162,6 +162,47 @@ browserSuite(
       );
       await page.keyboard.press('Escape');
       await dead.waitFor({ state: 'detached' });
+      await watched.close();
+    });
+
+    test('protests are one card, and each of them is decided there', async (stage) => {
+      const own = await merchant(stage.server, ['--name', 'Ótica Sol']);
+      const ids: string[] = [];
+      for (let nth = 0; nth < 6; nth++) {
+        ids.push(text(await charge(own, 4_400 + nth), 'id'));
+        await told(own, ids[nth] ?? '', 'PAY');
+        await told(own, ids[nth] ?? '', 'PROTEST');
+      }
+      const [first = ''] = ids;
+      const watched = await stage.enter('/');
+      const { page } = watched;
+      const card = page.locator('.cause', { hasText: 'to decide' });
+      await card.locator('h2', { hasText: '7 protests (MED) to decide' }).waitFor();
+      // Five are shown, the oldest first; the others on demand.
+      await card.locator('.protests li').nth(4).waitFor();
+      assert.is(await card.locator('.protests li').count(), 5);
+      await card.locator('.more button').click();
+      await card.locator('.protests li').nth(6).waitFor();
+      await check(watched, 'now seven protests');
+      await card.getByRole('button', { name: `Decide ${first}` }).click();
+      const dialog = page.locator('dialog.act[open]');
+      const choices = dialog.locator('input[type=radio]');
+      await choices.nth(2).waitFor();
+      assert.equal(
+        (
+          await choices.all().then((all) => Promise.all(all.map((each) => each.getAttribute('value'))))
+        ).sort(),
+        ['CHARGEBACK', 'DISMISS', 'REFUND'],
+      );
+      await dialog.locator('input[value=DISMISS]').check();
+      await check(watched, 'act a protest');
+      await dialog.locator('.field input').last().fill('the goods arrived');
+      await dialog.locator('button[type=submit]').click();
+      await card.locator('h2', { hasText: '6 protests' }).waitFor();
+      assert.is(await card.getByRole('button', { name: `Decide ${first}` }).count(), 0);
+      assert.is(text(await shown(own, 'pix-in', first), 'status'), 'paid');
+      for (const id of ids.slice(1)) await told(own, id, 'DISMISS');
+      await card.locator('h2', { hasText: '1 protest (MED) to decide' }).waitFor();
       await watched.close();
     });
 

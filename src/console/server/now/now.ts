@@ -3,7 +3,7 @@
  * answer; what is long is counted in parts.
  */
 import type { TransactionRecord } from '../../../engine/journal.ts';
-import type { ChangePlace, StoreReads } from '../../../engine/store.ts';
+import type { ChangePlace, StoreReads, Wait } from '../../../engine/store.ts';
 import { within } from '../../../waiting.ts';
 import type { Tally } from '../../protocol.ts';
 import type { Counted, Figures, Following, NewestEntries, NowDocument } from '../../shapes/now.ts';
@@ -12,6 +12,7 @@ import { CausesPass, causesOf, listedBehind } from './causes.ts';
 import { newestEntries } from './journal.ts';
 import { Kept } from './kept.ts';
 import { type CountedPage, type Outcome, Pass } from './pass.ts';
+import { END_OF_TIME } from './protests.ts';
 import { EVERY_MS, Rates } from './rates.ts';
 
 export interface NowOptions {
@@ -36,18 +37,38 @@ const LATE_ROWS = 1_000;
 /** So many charges that wait are counted where each of them is. */
 const MOST_WAITING = 10_000;
 const PAGE = 500;
-const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
-interface Transfers {
+type Place = ChangePlace | null;
+
+/** How many transactions wait for something, and what they are worth. */
+interface Waits {
   n: number;
   sum: number;
 }
 
-type TransfersPage = CountedPage<TransactionRecord, ChangePlace | null>;
+class WaitsPass extends Pass<Waits, TransactionRecord, Place> {
+  readonly #wait: Wait;
 
-async function openTransfers({ journal }: StoreReads, place: ChangePlace | null): Promise<TransfersPage> {
-  const items = await journal.waiting('cashout', place, END_OF_TIME, PAGE);
-  return { items, next: items.length < PAGE ? null : (items.at(-1) ?? null) };
+  constructor(wait: Wait) {
+    super({
+      begin: () => ({ n: 0, sum: 0 }),
+      add: (sums, { snapshot }) => {
+        sums.n += 1;
+        sums.sum += snapshot.context.amount;
+      },
+      isEmpty: ({ n }) => n === 0,
+      first: null,
+      ...{ mostItems: 2_000, mostMs: 40 },
+    });
+    this.#wait = wait;
+  }
+
+  async read({ journal }: StoreReads, now: number): Promise<Outcome<Waits>> {
+    return this.goOn(async (place): Promise<CountedPage<TransactionRecord, Place>> => {
+      const items = await journal.waiting(this.#wait, place, END_OF_TIME, PAGE);
+      return { items, next: items.length < PAGE ? null : (items.at(-1) ?? null) };
+    }, now);
+  }
 }
 
 function counted({ at, complete }: Outcome<unknown>): Counted {
@@ -58,16 +79,8 @@ export class Now {
   readonly #options: NowOptions;
   readonly #rates = new Rates();
   readonly #causes = new CausesPass();
-  readonly #transfers = new Pass<Transfers, TransactionRecord, ChangePlace | null>({
-    begin: () => ({ n: 0, sum: 0 }),
-    add: (sums, { snapshot }) => {
-      sums.n += 1;
-      sums.sum += snapshot.context.amount;
-    },
-    isEmpty: ({ n }) => n === 0,
-    first: null,
-    ...{ mostItems: 2_000, mostMs: 40 },
-  });
+  readonly #transfers = new WaitsPass('cashout');
+  readonly #protests = new WaitsPass('protest');
   readonly #document: Kept<NowDocument>;
   readonly #entries: Kept<NewestEntries>;
   readonly #ticking: NodeJS.Timeout;
@@ -104,10 +117,15 @@ export class Now {
     const now = this.#options.now();
     const ticked = within(TALLY_MS, this.#tick(), () => new Error('late')).catch(() => {});
     const found = await this.#causes.goOn((place) => listedBehind(reads, place), now);
-    const transfers = await this.#transfers.goOn((place) => openTransfers(reads, place), now);
+    const transfers = await this.#transfers.read(reads, now);
+    const protests = await this.#protests.read(reads, now);
     const { causes, others } = await causesOf(reads, found.sums);
     await ticked;
-    return { causes, others, counted: counted(found), figures: await this.#figures(reads, transfers) };
+    return {
+      ...{ causes, others, counted: counted(found) },
+      protests: { ...counted(protests), ...protests.sums },
+      figures: await this.#figures(reads, transfers),
+    };
   }
 
   /**
@@ -123,7 +141,7 @@ export class Now {
     return { at, ok: fault === undefined, lag: known.lag };
   }
 
-  async #figures(reads: StoreReads, transfers: Outcome<Transfers>): Promise<Figures> {
+  async #figures(reads: StoreReads, transfers: Outcome<Waits>): Promise<Figures> {
     return {
       perMin: this.#rates.perMinute(),
       firstAttempt: this.#rates.firstAttempts(),

@@ -7,6 +7,7 @@ import type { GlyphName } from '../parts/glyphs.ts';
 import { Icon, Mark } from '../parts/icon.tsx';
 import { timeText } from '../parts/time.tsx';
 import { go, type Page, pageOf, usePlace } from '../router.ts';
+import { casesIn } from '../state/cases.ts';
 import { fill, nextTheme, type Theme, usePreferences, useWords } from '../state/preferences.ts';
 import { useReading } from '../state/reading.ts';
 import { useSession } from '../state/session.ts';
@@ -115,7 +116,7 @@ const CASES_EVERY_MS = 10_000;
 /** How many cases need somebody. */
 function Cases() {
   const { value } = useReading({ key: '', read: readNow, restsFor: () => CASES_EVERY_MS });
-  const count = value === null ? 0 : value.causes.length + value.others;
+  const count = value === null ? 0 : casesIn(value);
   return count === 0 ? null : <span class="badge">{count}</span>;
 }
 

@@ -6,10 +6,9 @@ import type { Act } from '../../acts/shape.ts';
 import { CopiedText } from '../../parts/copied.tsx';
 import { FAMILY_ICONS, type Family } from '../../parts/families.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { reais } from '../../parts/money.tsx';
 import { addressOf } from '../../router.ts';
-import { useNow } from '../../state/clock.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
+import { CaseHeading, Since } from './case.tsx';
 import { actOn, type Step, step } from './step.ts';
 import { causeWords, useNowWords } from './words.ts';
 
@@ -23,46 +22,15 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   bank: 'bad',
 };
 
-/** How long ago that was, in its two largest units: it ticks. */
-function Since({ at }: { at: string }) {
-  const { ago } = useWords();
-  const seconds = Math.max(0, Math.floor((useNow() - Date.parse(at)) / 1_000));
-  const [minutes, hours, days] = [60, 3_600, 86_400].map((length) => Math.floor(seconds / length));
-  const text =
-    days !== undefined && days > 0
-      ? fill(ago.h, { n: `${days} d ${(hours ?? 0) % 24}` })
-      : hours !== undefined && hours > 0
-        ? fill(ago.min, { n: `${hours} h ${(minutes ?? 0) % 60}` })
-        : fill(ago.s, { n: minutes === 0 ? seconds : `${minutes} min ${seconds % 60}` });
-  return (
-    <time class="weak since" dateTime={at} title={at}>
-      {text}
-    </time>
-  );
-}
-
-/** The heading in parts: the number stands out. */
 function Heading({ cause, isWhole }: { cause: Cause; isWhole: boolean }) {
   const { language } = usePreferences();
-  const own = useNowWords();
   const { code, kind, count, sum, about } = cause;
   const words = causeWords[language][code ?? ''] ?? causeWords[language][kind];
   const sentence = words?.title[count === 1 ? 'one' : 'other'] ?? kind;
-  const [before = '', after] = sentence.split('{n}');
   return (
-    <h2>
-      {isWhole ? null : `${own.atLeast} `}
-      {before}
-      {after === undefined ? null : <b>{count.toLocaleString(language === 'pt' ? 'pt-BR' : 'en-GB')}</b>}
-      {after}
-      {sum === null ? null : (
-        <>
-          {' · '}
-          <b class="money">{reais(sum)}</b>
-        </>
-      )}
+    <CaseHeading {...{ sentence, count, sum, isWhole }}>
       {about.url === null ? null : <code class="url">{about.url}</code>}
-    </h2>
+    </CaseHeading>
   );
 }
 

@@ -1,9 +1,10 @@
 /** The start page: what needs somebody, a few figures, and the journal's newest entries. */
-import type { NowDocument } from '../../../shapes/now.ts';
+import type { Cause, NowDocument } from '../../../shapes/now.ts';
 import { now as readNow } from '../../api.ts';
 import { Trouble } from '../../parts/freshness.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { timeText } from '../../parts/time.tsx';
+import { casesIn } from '../../state/cases.ts';
 import { now } from '../../state/clock.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { useReading } from '../../state/reading.ts';
@@ -11,6 +12,7 @@ import { useTitle } from '../../state/title.ts';
 import { CauseCard } from './cause.tsx';
 import { Feed } from './feed.tsx';
 import { Strip } from './figures.tsx';
+import { ProtestCard } from './protests.tsx';
 import { useNowWords } from './words.ts';
 
 const EVERY_MS = 3_000;
@@ -30,10 +32,15 @@ function CountNote({ document: { counted, others } }: { document: NowDocument })
   return notes.length === 0 ? null : <p class="weak">{notes.join(' ')}</p>;
 }
 
+/** The books are off: that comes before what is to be decided. */
+function isFault({ kind }: Cause): boolean {
+  return kind === 'journal' || kind === 'projection';
+}
+
 function Causes({ document, again }: { document: NowDocument; again(): void }) {
   const words = useNowWords();
-  const { causes, counted } = document;
-  if (causes.length === 0)
+  const { causes, counted, protests } = document;
+  if (casesIn(document) === 0)
     return (
       <p class="panel all-well">
         <span class="good-text">
@@ -42,17 +49,20 @@ function Causes({ document, again }: { document: NowDocument; again(): void }) {
         {counted.complete ? words.allWell : words.stillCounting}
       </p>
     );
+  const card = (cause: Cause) => (
+    <CauseCard
+      key={`${cause.kind} ${cause.code} ${cause.about.account} ${cause.about.url}`}
+      cause={cause}
+      isWhole={counted.complete}
+      again={again}
+    />
+  );
   return (
     <>
       <ul class="causes" aria-label={words.causes}>
-        {causes.map((cause) => (
-          <CauseCard
-            key={`${cause.kind} ${cause.code} ${cause.about.account} ${cause.about.url}`}
-            cause={cause}
-            isWhole={counted.complete}
-            again={again}
-          />
-        ))}
+        {causes.filter(isFault).map(card)}
+        {protests.n === 0 ? null : <ProtestCard protests={protests} again={again} />}
+        {causes.filter((cause) => !isFault(cause)).map(card)}
       </ul>
       <CountNote document={document} />
     </>
@@ -70,7 +80,7 @@ export function Now() {
   const shell = useWords();
   const reading = useReading({ key: '', read: readNow, restsFor: () => EVERY_MS });
   const document = reading.value;
-  const cases = document === null ? 0 : document.causes.length + document.others;
+  const cases = document === null ? 0 : casesIn(document);
   useTitle(cases === 0 ? shell.now : `(${cases}) ${shell.now}`);
   return (
     <>
