@@ -108,6 +108,8 @@ test('what is decided goes, and what is booked in part stays until all of it is'
 
 test('a restart takes none of them away', async ({ server, eva, protested }) => {
   await server.restart();
+  // On a database the console's own connection may come a moment after the server's.
+  await until(async () => (await eva.get('/protests')).status === 200, 10_000, 'the store is there');
   assert.equal(await idsOn(eva), protested.slice(3));
 });
 
