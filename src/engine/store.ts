@@ -196,6 +196,7 @@ export interface DueIndex {
 export interface AttentionFilter {
   kind?: AttentionKind;
   account?: string;
+  transaction?: string;
   url?: string;
   /** Items of this time (ISO) or later. */
   since?: string;

@@ -62,10 +62,11 @@ export async function itemsWith(
   return Promise.all(items.map((item) => completed(store, item)));
 }
 
-function fitsAll(item: AttentionItem, { kind, account, url, since }: AttentionFilter): boolean {
+function fitsAll(item: AttentionItem, { kind, account, transaction, url, since }: AttentionFilter): boolean {
   return (
     (kind === undefined || item.kind === kind) &&
     (account === undefined || item.about.account === account) &&
+    (transaction === undefined || item.about.transaction === transaction) &&
     (url === undefined || item.about.url === url) &&
     (since === undefined || item.since >= since)
   );

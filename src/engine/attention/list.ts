@@ -49,6 +49,7 @@ function compare(a: AttentionPlace, b: AttentionPlace): number {
 function fits({ about, since }: AttentionItem, filter: AttentionFilter): boolean {
   return (
     (filter.account === undefined || about.account === filter.account) &&
+    (filter.transaction === undefined || about.transaction === filter.transaction) &&
     (filter.url === undefined || about.url === filter.url) &&
     (filter.since === undefined || since >= filter.since)
   );

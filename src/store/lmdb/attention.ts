@@ -1,6 +1,6 @@
 /**
  * Items for a person to look at, in the embedded store. What is on the list is kept in its order, by kind, so that a
- * kind's items are paged and counted without reading others.
+ * kind's items, and a transaction's, are paged and counted without reading others.
  */
 import { ATTENTION_KINDS, type AttentionKind } from '../../engine/journal.ts';
 import {
@@ -42,6 +42,22 @@ function kindsOf({ kind }: AttentionFilter): readonly AttentionKind[] {
   return kind === undefined ? ATTENTION_KINDS : [kind];
 }
 
+/** The order of the list. */
+function compare(a: AttentionPlace, b: AttentionPlace): number {
+  for (const part of ['since', 'kind', 'id'] as const) {
+    if (a[part] !== b[part]) return a[part] < b[part] ? -1 : 1;
+  }
+  return 0;
+}
+
+function fits({ kind, about }: AttentionItem, filter: AttentionFilter): boolean {
+  return (
+    (filter.kind === undefined || kind === filter.kind) &&
+    (filter.account === undefined || about.account === filter.account) &&
+    (filter.url === undefined || about.url === filter.url)
+  );
+}
+
 export class LmdbAttention implements Attention {
   readonly #environment: Environment;
   /** Writes under way. */
@@ -51,48 +67,71 @@ export class LmdbAttention implements Attention {
     this.#environment = environment;
   }
 
-  /** The items of a kind, behind a place, that fit. */
+  /** Of keys in the order of a list, that have a time, the items behind a place that fit. */
   *#itemsOf(
-    kind: AttentionKind,
+    keys: Iterable<AttentionPlace>,
     filter: AttentionFilter,
     after: AttentionPlace | null,
   ): Generator<AttentionItem> {
     const { projections } = this.#environment;
-    const { since: from = '', account, url } = filter;
-    const isBehind = after !== null && after.since >= from;
-    const start = keyOf(kind, isBehind ? after.since : from);
-    for (const [key] of projections.listed.range(start, endOf(kind))) {
-      const since = key.slice(kind.length + 1, kind.length + 1 + TIME_LENGTH);
-      const id = key.slice(kind.length + TIME_LENGTH + 2);
-      if (isBehind && since === after.since && (kind < after.kind || (kind === after.kind && id <= after.id)))
-        continue;
-      const noted = known(projections, { kind, id });
+    for (const key of keys) {
+      if (after !== null && compare(key, after) <= 0) continue;
+      const noted = known(projections, key);
       if (noted === null) continue;
       const item = whole(noted.item);
-      if (account !== undefined && item.about.account !== account) continue;
-      if (url === undefined || item.about.url === url) yield item;
+      if (fits(item, filter)) yield item;
     }
+  }
+
+  /** The keys of a kind, from a time on. */
+  *#ofKind(kind: AttentionKind, from: string): Generator<AttentionPlace> {
+    const { listed } = this.#environment.projections;
+    for (const [key] of listed.range(keyOf(kind, from), endOf(kind))) {
+      const since = key.slice(kind.length + 1, kind.length + 1 + TIME_LENGTH);
+      yield { kind, since, id: key.slice(kind.length + TIME_LENGTH + 2) };
+    }
+  }
+
+  /** The keys of what is about a transaction, from a time on. */
+  *#about(transaction: string, from: string): Generator<AttentionPlace> {
+    const { about } = this.#environment.projections;
+    for (const [key] of about.range(keyOf(transaction, from), endOf(transaction))) {
+      const since = key.slice(transaction.length + 1, transaction.length + 1 + TIME_LENGTH);
+      const named = key.slice(transaction.length + TIME_LENGTH + 2);
+      const kind = ATTENTION_KINDS.find((each) => named.startsWith(`${each} `));
+      if (kind !== undefined) yield { kind, since, id: named.slice(kind.length + 1) };
+    }
+  }
+
+  /** What fits, in lists that are each in the order of the whole. */
+  #lists(filter: AttentionFilter, after: AttentionPlace | null): Generator<AttentionItem>[] {
+    const { since = '', transaction } = filter;
+    const from = after !== null && after.since >= since ? after.since : since;
+    const keys =
+      transaction === undefined
+        ? kindsOf(filter).map((kind) => this.#ofKind(kind, from))
+        : [fitsKey(transaction) ? this.#about(transaction, from) : []];
+    return keys.map((each) => this.#itemsOf(each, filter, after));
   }
 
   async page(filter: AttentionFilter, after: AttentionPlace | null, limit: number): Promise<AttentionItem[]> {
     this.#environment.expectOpen();
     const items: AttentionItem[] = [];
-    for (const kind of kindsOf(filter)) {
+    for (const list of this.#lists(filter, after)) {
       let taken = 0;
-      for (const item of this.#itemsOf(kind, filter, after)) {
+      for (const item of list) {
         items.push(item);
         taken += 1;
         if (taken === limit) break;
       }
     }
-    const place = ({ since, kind, id }: AttentionItem): string => `${since} ${kind} ${id}`;
-    return items.sort((a, b) => (place(a) < place(b) ? -1 : 1)).slice(0, limit);
+    return items.sort(compare).slice(0, limit);
   }
 
   async count(filter: AttentionFilter, after: AttentionPlace | null): Promise<number> {
     this.#environment.expectOpen();
     let count = 0;
-    for (const kind of kindsOf(filter)) for (const _ of this.#itemsOf(kind, filter, after)) count += 1;
+    for (const list of this.#lists(filter, after)) for (const _ of list) count += 1;
     return count;
   }
 

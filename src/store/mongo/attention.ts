@@ -102,12 +102,13 @@ export async function withdrawAll(connection: MongoConnection, keys: readonly At
 
 /** What is on the list behind a place; its order is that of time and `_id`. */
 function listed(filter: AttentionFilter, after: AttentionPlace | null): Document {
-  const { kind, account, url, since } = filter;
+  const { kind, account, transaction, url, since } = filter;
   const place = after === null ? null : { since: toDate(after.since), _id: idOf(after) };
   return {
     done: false,
     ...(kind === undefined ? {} : { kind }),
     ...(account === undefined ? {} : { 'about.account': account }),
+    ...(transaction === undefined ? {} : { 'about.transaction': transaction }),
     ...(url === undefined ? {} : { 'about.url': url }),
     ...(since === undefined ? {} : { since: { $gte: toDate(since) } }),
     ...(place === null

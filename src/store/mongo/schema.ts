@@ -76,6 +76,7 @@ const INDEXES: Record<string, readonly Index[]> = {
     [{ done: 1, since: 1, _id: 1 }, { name: 'list' }],
     [{ done: 1, kind: 1, since: 1, _id: 1 }, { name: 'kinds' }],
     [{ done: 1, 'about.account': 1, since: 1, _id: 1 }, { name: 'accounts' }],
+    [{ done: 1, 'about.transaction': 1, since: 1, _id: 1 }, { name: 'transactions' }],
     [{ done: 1, 'about.url': 1, since: 1, _id: 1 }, { name: 'urls' }],
   ],
   accounts: [[{ clientId: 1 }, { name: 'clientId', unique: true }]],

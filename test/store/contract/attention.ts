@@ -168,9 +168,12 @@ export function attentionContract(context: ContractContext): void {
       same(await store.attention.find('x'), [dead]);
     });
 
-    test('the list is read in pages, by kind, account, URL and time', async ({ open, now }) => {
+    test('the list is read in pages, by kind, account, transaction, URL and time', async ({ open, now }) => {
       const store = await open('a');
-      const about = (nth: number) => ({ account: `account ${nth % 2}`, url: `https://u${nth % 3}.test/` });
+      const about = (nth: number) => ({
+        ...{ account: `account ${nth % 2}`, url: `https://u${nth % 3}.test/` },
+        transaction: nth % 3 === 0 ? null : `transaction ${nth % 3}`,
+      });
       const items = Array.from({ length: 12 }, (_, nth) => {
         const kind = nth % 2 === 0 ? ('dead' as const) : ('unknown' as const);
         const note = { kind, id: `i${nth}`, what: 'w', next: 'n' };
@@ -191,6 +194,13 @@ export function attentionContract(context: ContractContext): void {
       for (const [filter, fits] of [
         [{ kind: 'dead' }, ({ kind }) => kind === 'dead'],
         [{ account: 'account 1' }, (item) => item.about.account === 'account 1'],
+        [{ transaction: 'transaction 1' }, (item) => item.about.transaction === 'transaction 1'],
+        [{ transaction: 'transaction' }, () => false],
+        [
+          { kind: 'dead', transaction: 'transaction 2', since: iso(now() + 1) },
+          ({ kind, since, about: { transaction } }) =>
+            kind === 'dead' && transaction === 'transaction 2' && since > iso(now()),
+        ],
         [{ url: 'https://u2.test/' }, (item) => item.about.url === 'https://u2.test/'],
         [{ since: iso(now() + 1) }, ({ since }) => since >= iso(now() + 1)],
         [
@@ -206,6 +216,23 @@ export function attentionContract(context: ContractContext): void {
           sorted.slice(6).filter(fits).slice(0, 2),
         );
       }
+    });
+
+    test('what is about a transaction is found as long as it is on the list', async ({ open, now }) => {
+      const store = await open('a');
+      const about = async (transaction: string): Promise<string[]> =>
+        (await store.attention.page({ transaction }, null, 9)).map(({ id }) => id);
+      const dead = { ...item('x', now() + 1), kind: 'dead' as const };
+      await store.attention.note([item('x', now()), dead, item('y', now())]);
+      same([await about('x'), await about('y'), await about('z')], [['x', 'x'], ['y'], []]);
+      await store.attention.dismiss([dead]);
+      same(await store.attention.page({ transaction: 'x' }, null, 9), [item('x', now())]);
+      // Dead once more, later: it is in one place.
+      const again = { ...dead, since: iso(now() + 5) };
+      await store.due.settle([{ claim: null, next: null, attention: again }]);
+      same(await store.attention.page({ transaction: 'x' }, null, 9), [item('x', now()), again]);
+      await store.attention.withdraw([item('x', now()), again]);
+      same([await about('x'), await about('y')], [[], ['y']]);
     });
 
     test('what is on the list is counted by kind, and forgotten once its cause is gone', async ({

@@ -238,13 +238,14 @@ export class MemoryState {
   }
 
   listed(filter: AttentionFilter, after: AttentionPlace | null): AttentionItem[] {
-    const { kind, account, url, since = '' } = filter;
+    const { kind, account, transaction, url, since = '' } = filter;
     const place = (of: AttentionPlace): string => `${of.since} ${of.kind} ${of.id}`;
     return [...this.#attention.values()]
       .filter(({ done }) => !done)
       .map(({ item }) => item)
       .filter((item) => kind === undefined || item.kind === kind)
       .filter(({ about }) => account === undefined || about.account === account)
+      .filter(({ about }) => transaction === undefined || about.transaction === transaction)
       .filter((item) => (url === undefined || item.about.url === url) && item.since >= since)
       .filter((item) => after === null || place(item) > place(after))
       .sort((a, b) => (place(a) < place(b) ? -1 : 1));

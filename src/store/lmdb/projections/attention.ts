@@ -1,6 +1,6 @@
 /**
  * Items for a person to look at, as they are kept. Each known item has a row; what is on the list has another one, in
- * the order of the list, and is counted by kind.
+ * the order of the list, and is counted by kind; what is about a transaction is found by that, too.
  */
 import { countOf, withCount } from '../../../engine/attention/counted.ts';
 import type { AttentionKey, DoneBy } from '../../../engine/store.ts';
@@ -8,7 +8,7 @@ import type { KeptItem } from '../log/rows.ts';
 import { keyOf } from './keys.ts';
 import type { Noted, Projections } from './projections.ts';
 
-type Kept = Pick<Projections, 'attention' | 'listed' | 'counts'>;
+type Kept = Pick<Projections, 'attention' | 'listed' | 'about' | 'counts'>;
 
 export function known({ attention }: Kept, { id, kind }: AttentionKey): Noted | null {
   return attention.get(keyOf(kind, id));
@@ -18,14 +18,26 @@ function count({ counts }: Kept, kind: AttentionKey['kind'], change: number): vo
   counts.put(kind, (counts.get(kind) ?? 0) + change);
 }
 
-function list(kept: Kept, { kind, since, id }: KeptItem): void {
+/** The key by which an item is found that is about a transaction. */
+function aboutKey({ kind, since, id, about }: KeptItem): string | null {
+  const transaction = about?.transaction ?? null;
+  return transaction === null ? null : keyOf(transaction, since, kind, id);
+}
+
+function list(kept: Kept, item: KeptItem): void {
+  const { kind, since, id } = item;
+  const own = aboutKey(item);
   kept.listed.put(keyOf(kind, since, id), '');
+  if (own !== null) kept.about.put(own, '');
   count(kept, kind, 1);
 }
 
-function unlist(kept: Kept, { item: { kind, since, id }, done }: Noted): void {
+function unlist(kept: Kept, { item, done }: Noted): void {
   if (done) return;
+  const { kind, since, id } = item;
+  const own = aboutKey(item);
   kept.listed.remove(keyOf(kind, since, id));
+  if (own !== null) kept.about.remove(own);
   count(kept, kind, -1);
 }
 

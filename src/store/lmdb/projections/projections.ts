@@ -67,6 +67,8 @@ export class Projections {
   readonly attention: Overlay<Noted>;
   /** [kind, since, id] of those on the list. */
   readonly listed: Overlay<string>;
+  /** [transaction, since, kind, id] of those on the list that are about one. */
+  readonly about: Overlay<string>;
   /** [what is waited for, time of the last change in ms, transaction]. */
   readonly waits: Overlay<string>;
   readonly accounts: Overlay<Account>;
@@ -108,6 +110,7 @@ export class Projections {
     this.failed = new FailedDeliveries(file.table('failed'), this, log);
     this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
     this.listed = texts('listed');
+    this.about = texts('about');
     this.waits = texts('waits');
     this.accounts = new Overlay({
       table: file.table('accounts'),
@@ -130,6 +133,7 @@ export class Projections {
       this.failed,
       this.attention,
       this.listed,
+      this.about,
       this.counts,
       this.waits,
       this.accounts,
