@@ -16,6 +16,7 @@ import type { Fact } from '../log/rows.ts';
 import { countIn, discount, dismiss, noteAnew, noteUnlessKnown, withdraw } from './attention.ts';
 import { keyOf, ordered } from './keys.ts';
 import type { Projections } from './projections.ts';
+import { keepQuoter } from './quoters.ts';
 
 /** A batch and what follows from it, with the number of its row. */
 export interface Projected extends Pick<Append, 'records' | 'lookups' | 'due' | 'attention' | 'withdrawn'> {
@@ -68,12 +69,18 @@ function putRecord(projections: Projections, record: TransactionRecord, number: 
   records.put(record, number);
 }
 
+export function putLookup(projections: Projections, account: string, lookup: LookupRow): void {
+  const { name, key, value } = lookup;
+  projections.lookups.put(keyOf(account, name, key), value);
+  keepQuoter(projections, account, lookup);
+}
+
 /** Applies a batch but for what it makes due. */
 function applyBatch(projections: Projections, batch: Projected): void {
   const { number, account, seq, records, lookups, entries, attention, withdrawn } = batch;
   projections.places.add(account, seq, number);
   for (const record of records) putRecord(projections, record, number);
-  for (const { name, key, value } of lookups) projections.lookups.put(keyOf(account, name, key), value);
+  for (const lookup of lookups) putLookup(projections, account, lookup);
   for (const { transaction, refusal } of entries)
     if (transaction !== null && refusal !== null)
       projections.refusals.put(keyOf(transaction, ordered(seq)), '');

@@ -20,11 +20,11 @@ interface FileState {
 }
 
 /** Another version's tables are made again from the log. A build that knows no versions leaves none. */
-const VERSION = 4;
+const VERSION = 5;
 
 /** All tables, by what lies in them. */
 const TABLES = [
-  ...(['records', 'lookups', 'refusals', 'places', 'deliveries', 'failed'] as const),
+  ...(['records', 'lookups', 'quoters', 'refusals', 'places', 'deliveries', 'failed'] as const),
   ...(['attention', 'listed', 'about', 'counts'] as const),
   ...(['waits', 'accounts', 'clients', 'marks', 'parked', 'backlog', 'targets', 'due'] as const),
 ];

@@ -56,6 +56,8 @@ export class Projections {
   readonly records: Records;
   /** [account, name, key] to a transaction's id or another value. */
   readonly lookups: Overlay<string>;
+  /** [name, digest of the key, account] of lookups that hardly any account has. */
+  readonly quoters: Overlay<string>;
   /** [transaction, seq] of batches that hold refused messages to it. */
   readonly refusals: Overlay<string>;
   readonly places: Places;
@@ -104,6 +106,7 @@ export class Projections {
     const keptFor = (recent: number): number => (file.isWritable ? recent : 0);
     this.records = new Records(file.table('records'), log, keptFor(RECORDS));
     this.lookups = texts('lookups');
+    this.quoters = texts('quoters');
     this.refusals = texts('refusals');
     this.places = new Places(file.table('places'));
     this.deliveries = new Overlay({ table: file.table('deliveries'), coding: json<DeliveryRecord[]>() });
@@ -127,6 +130,7 @@ export class Projections {
     this.#all = [
       this.records,
       this.lookups,
+      this.quoters,
       this.refusals,
       this.places,
       this.deliveries,

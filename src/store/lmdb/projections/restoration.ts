@@ -4,9 +4,10 @@ import type { Batch, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import type { Lookup } from '../../../engine/store/lookups.ts';
 import type { Rebuilt, Restoration } from '../../../engine/store/restoration.ts';
-import { waitKeys } from './apply.ts';
+import { putLookup, waitKeys } from './apply.ts';
 import { endOf, keyOf, ordered } from './keys.ts';
 import type { Projections } from './projections.ts';
+import { dropQuoter, hasQuoter } from './quoters.ts';
 
 /** What later batches changed, and must stay: ids of transactions, and lookups as `name:key`. */
 interface Later {
@@ -73,9 +74,10 @@ function restoreLookups(projections: Projections, { account, lookups }: Restorat
   const wrong = lookups.filter(
     (row) =>
       !later.lookups.has(nameOf(row)) &&
-      projections.lookups.get(keyOf(account, row.name, row.key)) !== row.value,
+      (projections.lookups.get(keyOf(account, row.name, row.key)) !== row.value ||
+        !hasQuoter(projections, account, row)),
   );
-  for (const { name, key, value } of wrong) projections.lookups.put(keyOf(account, name, key), value);
+  for (const row of wrong) putLookup(projections, account, row);
   return wrong.length;
 }
 
@@ -87,7 +89,10 @@ function endGone(projections: Projections, { account, gone }: Restoration, later
     for (const seq of refusalsIn(projections, id)) projections.refusals.remove(keyOf(id, ordered(seq)));
   }
   const lookups = gone.lookups.filter((row) => !later.lookups.has(nameOf(row)));
-  for (const { name, key } of lookups) projections.lookups.remove(keyOf(account, name, key));
+  for (const row of lookups) {
+    projections.lookups.remove(keyOf(account, row.name, row.key));
+    dropQuoter(projections, account, row);
+  }
   return ids.length + lookups.length;
 }
 
