@@ -168,6 +168,8 @@ export interface TransactionDocument {
   entries: Entry[];
   /** The `before` of the next, older entries; null where these are all. */
   before: number | null;
+  /** What needs a person about it, the oldest of it first. */
+  items: Item[];
   deliveries: Delivery[];
 }
 

@@ -13,6 +13,7 @@ import { turn } from '../../waiting.ts';
 import type { Delivery, Entry, Posting, SentPayload, TransactionDocument } from '../shapes.ts';
 import { deliveriesIn } from './deliveries/entries.ts';
 import { ConsoleError, noTransaction } from './errors.ts';
+import { itemsAbout, shownItems } from './items.ts';
 import { mask } from './masking.ts';
 
 /** Entries on a page, as long as a batch doesn't hold more of one transaction. */
@@ -142,10 +143,11 @@ export async function transactionDocument(
 ): Promise<TransactionDocument> {
   const { journal, accounts } = reads;
   const record = await recordOf(reads, id);
-  const [account, { entries, next }, progress] = await Promise.all([
+  const [account, { entries, next }, progress, items] = await Promise.all([
     accounts.get(record.account),
     pageOf(journal, record, before),
     journal.deliveries(record.id),
+    itemsAbout(reads, record.id),
   ]);
   const { snapshot } = record;
   const { machine, version, value, context } = snapshot;
@@ -164,6 +166,7 @@ export async function transactionDocument(
     timers: record.timers,
     legs: await legsOf(journal, record, entries, before === null && next === null),
     before: next,
+    items: shownItems(items),
     deliveries: shownDeliveries(entries, progress),
   };
 }

@@ -6,9 +6,8 @@ import { countOf } from '../../../engine/attention/counted.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../../../engine/journal.ts';
 import type { AttentionItem, AttentionPlace, StoreReads } from '../../../engine/store.ts';
 import type { Cause, CauseAction } from '../../shapes/now.ts';
-import type { Item } from '../../shapes.ts';
 import { accountNames } from '../account/list.ts';
-import { mask } from '../masking.ts';
+import { shownItems } from '../items.ts';
 import { type CountedPage, Pass } from './pass.ts';
 
 const PAGE = 500;
@@ -144,11 +143,6 @@ export class CausesPass extends Pass<Sums, AttentionItem, Place> {
   }
 }
 
-function itemShape(item: AttentionItem): Item {
-  const { kind, id, code, amount, since, what, next, about, data } = item;
-  return { kind, id, code, account: about.account, amount, since, what, next, about, data };
-}
-
 /** The causes as they are shown, the most urgent first, and how many there are besides. */
 export async function causesOf(
   reads: StoreReads,
@@ -164,7 +158,7 @@ export async function causesOf(
   );
   const causes = shown.map((group) => ({
     ...group,
-    sample: mask(group.sample.map(itemShape)),
+    sample: shownItems(group.sample),
     accountName: names.get(group.about.account ?? '') ?? null,
     action: ACTIONS[group.kind],
   }));

@@ -1,10 +1,26 @@
 /** What the cards of all cases share. */
 import type { ComponentChildren } from 'preact';
+import type { Family } from '../../parts/families.ts';
 import { reais } from '../../parts/money.tsx';
 import { LOCALES } from '../../parts/time.tsx';
 import { useNow } from '../../state/clock.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { useNowWords } from './words.ts';
+
+const FAMILIES: Readonly<Record<string, Family>> = {
+  dead: 'bad',
+  rejected: 'bad',
+  return: 'back',
+  journal: 'bad',
+  projection: 'bad',
+  quarantined: 'bad',
+  bank: 'bad',
+};
+
+/** How urgent a case looks, by its kind. */
+export function familyOfCase(kind: string): Family {
+  return FAMILIES[kind] ?? 'care';
+}
 
 /** How long ago that was, in its two largest units: it ticks. */
 export function Since({ at }: { at: string }) {

@@ -4,23 +4,13 @@ import type { Cause } from '../../../shapes/now.ts';
 import { ActButton } from '../../acts/button.tsx';
 import type { Act } from '../../acts/shape.ts';
 import { CopiedText } from '../../parts/copied.tsx';
-import { FAMILY_ICONS, type Family } from '../../parts/families.ts';
+import { FAMILY_ICONS } from '../../parts/families.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { addressOf } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
-import { CaseHeading, Since } from './case.tsx';
+import { CaseHeading, familyOfCase, Since } from './case.tsx';
 import { actOn, type Step, step } from './step.ts';
 import { causeWords, useNowWords } from './words.ts';
-
-const FAMILIES: Readonly<Record<string, Family>> = {
-  dead: 'bad',
-  rejected: 'bad',
-  return: 'back',
-  journal: 'bad',
-  projection: 'bad',
-  quarantined: 'bad',
-  bank: 'bad',
-};
 
 function Heading({ cause, isWhole }: { cause: Cause; isWhole: boolean }) {
   const { language } = usePreferences();
@@ -123,7 +113,7 @@ interface CauseCardProps {
 }
 
 export function CauseCard({ cause, isWhole, again }: CauseCardProps) {
-  const family = FAMILIES[cause.kind] ?? 'care';
+  const family = familyOfCase(cause.kind);
   const next = step(cause);
   const act = actOn(cause);
   return (

@@ -1,6 +1,13 @@
-/** The start page: what needs somebody, a few figures, and the journal's newest entries. */
+/**
+ * The start page: what needs somebody, a few figures, and the journal's newest entries. The cases of a single
+ * transaction, which few have, come with its script.
+ */
+import { itemIn } from '../../../../domain/sentences/items.ts';
 import type { Cause, NowDocument } from '../../../shapes/now.ts';
+import type { Item } from '../../../shapes.ts';
+import { ActButton } from '../../acts/button.tsx';
 import { now as readNow } from '../../api.ts';
+import { FAMILY_ICONS } from '../../parts/families.ts';
 import { Trouble } from '../../parts/freshness.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { timeText } from '../../parts/time.tsx';
@@ -9,6 +16,7 @@ import { now } from '../../state/clock.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { useReading } from '../../state/reading.ts';
 import { useTitle } from '../../state/title.ts';
+import { familyOfCase, Since } from './case.tsx';
 import { CauseCard } from './cause.tsx';
 import { Feed } from './feed.tsx';
 import { Strip } from './figures.tsx';
@@ -100,5 +108,44 @@ export function Now() {
         </>
       )}
     </>
+  );
+}
+
+interface CasesProps {
+  items: readonly Item[];
+  /** Reads the page afresh. */
+  again(): void;
+}
+
+function Case({ item, again }: { item: Item; again(): void }) {
+  const words = useNowWords();
+  const { language } = usePreferences();
+  const family = familyOfCase(item.kind);
+  const { what, next } = itemIn(language, item);
+  return (
+    <li class={`panel cause ${family}`}>
+      <Icon name={FAMILY_ICONS[family]} />
+      <h2>{what}</h2>
+      <Since at={item.since} />
+      {/* This is the page that it leads to. */}
+      {next.startsWith('npx pixstate inspect') ? null : <p class="meaning weak">{next}</p>}
+      <p class="cause-step">
+        <ActButton act={{ kind: 'done', items: [item], of: 1 }} done={again}>
+          {words.step.done} <span class="unseen">{what}</span>
+        </ActButton>
+      </p>
+    </li>
+  );
+}
+
+/** What needs a person about a transaction, for its own page: each to be done with by itself, once it is looked into. */
+export function Cases({ items, again }: CasesProps) {
+  const words = useNowWords();
+  return (
+    <ul class="causes" aria-label={words.causes}>
+      {items.map((item) => (
+        <Case key={`${item.kind} ${item.id}`} item={item} again={again} />
+      ))}
+    </ul>
   );
 }

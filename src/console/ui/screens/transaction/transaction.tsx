@@ -14,6 +14,7 @@ import { LIVE_EVERY_MS } from '../../state/pages.ts';
 import { fill, useWords } from '../../state/preferences.ts';
 import { useReading } from '../../state/reading.ts';
 import { useSession } from '../../state/session.ts';
+import { LaterPage } from '../later.tsx';
 import { Acts, actOf } from './acts.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Heading } from './heading.tsx';
@@ -91,6 +92,9 @@ function useScrubbing(entries: readonly KeyedEntry[]) {
   return { key, pointed, show, point };
 }
 
+/** Few transactions have any: they come with the start page's script, which has the words. */
+const loadCases = () => import('../now/now.tsx').then(({ Cases }) => Cases);
+
 interface OverviewProps {
   document: TransactionDocument;
   isRevealed: boolean;
@@ -106,6 +110,9 @@ function Overview({ document, isRevealed, older, again }: OverviewProps) {
   const mayAct = me.role === 'operator';
   return (
     <>
+      {document.items.length === 0 ? null : (
+        <LaterPage load={loadCases} items={document.items} again={again} />
+      )}
       <Statechart
         document={document}
         entries={entries}
