@@ -9,6 +9,16 @@ import { browserSuite } from './stage.ts';
 
 const DOCUMENT = openApiDocument(true, false) as ApiDocument;
 
+/** All that the document tells in sentences. */
+function toldBy(part: unknown): Set<string> {
+  if (typeof part !== 'object' || part === null) return new Set();
+  return new Set(
+    Object.entries(part).flatMap(([name, each]) =>
+      typeof each === 'string' && /^(description|summary)$/.test(name) ? [each] : [...toldBy(each)],
+    ),
+  );
+}
+
 browserSuite('a browser reads the API reference', (test) => {
   test('axe finds nothing, and nothing runs over', async (stage) => {
     for (const look of LOOKS) {
@@ -81,6 +91,28 @@ browserSuite('a browser reads the API reference', (test) => {
     await page.reload();
     await page.getByRole('button', { name: 'Send' }).waitFor();
     assert.is(await page.getByLabel('clientSecret').inputValue(), '');
+    await watched.close();
+  });
+
+  test('in Portuguese it says that descriptions are English, and they are marked as such', async (stage) => {
+    const watched = await stage.enter('/reference/post-pix-in', { language: 'pt-BR' });
+    const { page } = watched;
+    await page.getByText('As descrições vêm do documento OpenAPI e estão em inglês.').waitFor();
+    assert.match((await page.locator('html').getAttribute('lang')) ?? '', /^pt/);
+    const told = toldBy(DOCUMENT);
+    const marked = page.locator('#content [lang=en]');
+    await marked.nth(3).waitFor();
+    const strays = await page.evaluate<string[]>(`[...document.querySelectorAll('#content p')]
+      .filter((each) => each.closest('[lang=en]') === null)
+      .map((each) => each.textContent)`);
+    assert.equal(
+      strays.filter((text) => told.has(text)),
+      [],
+    );
+    for (const text of await marked.allTextContents()) assert.ok(told.has(text), text);
+    // None of the page's own words is taken for English.
+    for (const text of await marked.allTextContents()) assert.not.match(text, /[ãõçáéíóúâêôà]/i);
+    await page.locator('.endpoint > header p[lang=en]').waitFor();
     await watched.close();
   });
 

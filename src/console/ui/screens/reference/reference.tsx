@@ -85,6 +85,7 @@ export function Reference({ endpoint }: { endpoint: string | null }) {
       <Trouble reading={reading} />
       <div class="page-title">
         <h1>{words.title}</h1>
+        <p class="weak">{words.descriptions}</p>
       </div>
       {value === null ? (
         <p class="empty">{error === null ? loading : ''}</p>

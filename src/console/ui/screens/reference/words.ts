@@ -5,6 +5,7 @@ import { usePreferences } from '../../state/preferences.ts';
 export const referenceWords = {
   pt: {
     title: 'Referência da API',
+    descriptions: 'As descrições vêm do documento OpenAPI e estão em inglês.',
     endpoints: 'Endpoints',
     all: 'Todos os endpoints',
     base: 'Endereço base nesta máquina',
@@ -55,6 +56,7 @@ export const referenceWords = {
   },
   en: {
     title: 'API reference',
+    descriptions: 'The descriptions are those of the OpenAPI document.',
     endpoints: 'Endpoints',
     all: 'All endpoints',
     base: 'Base address on this machine',
