@@ -31,7 +31,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const CAN_ON_MONGODB = [
   /^test\/(mongodb|api|cli|ops|bank\/served)\//,
   /^test\/server\/processes\.test\.ts$/,
-  /^test\/console\/(accounts|acts|endpoints|guard|now|protests|retries|sessions)\.test\.ts$/,
+  /^test\/console\/(accounts|acts|cases|endpoints|guard|now|protests|retries|sessions)\.test\.ts$/,
   /^test\/faults\/(kill|kill-start|kill-command|receivers|connections|overload)\.test\.ts$/,
 ];
 /** What is run there without being asked for: what goes through the store in ways of its own. */
