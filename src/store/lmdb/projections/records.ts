@@ -5,12 +5,10 @@
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import { project } from '../../../engine/project.ts';
 import type { Log } from '../log/log.ts';
+import { frozen } from './frozen.ts';
 import { ALL } from './keys.ts';
 import { type Coding, Overlay } from './overlay.ts';
 import type { Table } from './table.ts';
-
-/** A record, or the number of the row of the batch that alone has made it. */
-type Kept = TransactionRecord | number;
 
 /** Begins no JSON. */
 const ROW = '@';
@@ -23,13 +21,66 @@ function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   let record: TransactionRecord | null = null;
   for (const entry of batch.entriesOf(id)) record = project(record, account, seq, entry);
   if (record === null) throw new Error(`row ${number} of the log tells nothing of ${id}`);
-  return record;
+  return frozen(record);
 }
 
-function coding(): Coding<Kept> {
+/** A record as it is kept. */
+interface Kept {
+  /** @throws Error where it can't be read */
+  read(): TransactionRecord;
+  text(): string;
+}
+
+/** One that has changed since its first batch. */
+class Changed implements Kept {
+  readonly #record: TransactionRecord;
+
+  constructor(record: TransactionRecord) {
+    this.#record = frozen(record);
+  }
+
+  read(): TransactionRecord {
+    return this.#record;
+  }
+
+  text(): string {
+    return JSON.stringify(this.#record);
+  }
+}
+
+/**
+ * One that a single batch has made: the row of that batch, until somebody asks. Most are asked for again much later, or
+ * never, and what lives until it is written costs more to keep than to make again.
+ */
+class MadeByOne implements Kept {
+  readonly #log: Log;
+  readonly #number: number;
+  readonly #id: string;
+  #record: TransactionRecord | null = null;
+
+  constructor(log: Log, number: number, id: string) {
+    this.#log = log;
+    this.#number = number;
+    this.#id = id;
+  }
+
+  read(): TransactionRecord {
+    this.#record ??= madeByOne(this.#log, this.#number, this.#id);
+    return this.#record;
+  }
+
+  text(): string {
+    return ROW + this.#number;
+  }
+}
+
+function codingOn(log: Log): Coding<Kept> {
   return {
-    encode: (kept) => (typeof kept === 'number' ? ROW + kept : JSON.stringify(kept)),
-    decode: (text) => (text.startsWith(ROW) ? Number(text.slice(ROW.length)) : JSON.parse(text)),
+    encode: (kept) => kept.text(),
+    decode: (text, id) =>
+      text.startsWith(ROW)
+        ? new MadeByOne(log, Number(text.slice(ROW.length)), id)
+        : new Changed(JSON.parse(text)),
   };
 }
 
@@ -39,7 +90,7 @@ export class Records {
 
   /** `recent`: how many that were written or read are kept in memory. */
   constructor(table: Table, log: Log, recent: number) {
-    this.#overlay = new Overlay({ table, coding: coding(), recent });
+    this.#overlay = new Overlay({ table, coding: codingOn(log), recent });
     this.#log = log;
   }
 
@@ -48,8 +99,7 @@ export class Records {
   }
 
   get(id: string): TransactionRecord | null {
-    const kept = this.#overlay.get(id);
-    return typeof kept === 'number' ? madeByOne(this.#log, kept, id) : kept;
+    return this.#overlay.get(id)?.read() ?? null;
   }
 
   /** Whether there is a record, be it one that can't be read. */
@@ -58,8 +108,7 @@ export class Records {
   }
 
   *behind(after: string): Generator<TransactionRecord> {
-    for (const [id, kept] of this.#overlay.range(after, ALL[1]))
-      if (id !== after) yield typeof kept === 'number' ? madeByOne(this.#log, kept, id) : kept;
+    for (const [id, kept] of this.#overlay.range(after, ALL[1])) if (id !== after) yield kept.read();
   }
 
   /** How many records there are, be they such that can't be read. */
@@ -70,12 +119,15 @@ export class Records {
   /** `number` is the row of the batch that changed it last. */
   put(record: TransactionRecord, number: number): void {
     const isMadeByOne = record.seqs.length === 1 && record.refusals === undefined;
-    this.#overlay.put(record.id, isMadeByOne ? number : record);
+    this.#overlay.put(
+      record.id,
+      isMadeByOne ? new MadeByOne(this.#log, number, record.id) : new Changed(record),
+    );
   }
 
   /** As `put`, of a record whose row isn't known. */
   putWhole(record: TransactionRecord): void {
-    this.#overlay.put(record.id, record);
+    this.#overlay.put(record.id, new Changed(record));
   }
 
   remove(id: string): void {
