@@ -1,0 +1,65 @@
+/** Holders of what comes and goes. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Named, Numbered } from '../src/passing.ts';
+
+const test = suite('passing');
+
+test('what has a number is taken out by it, once', () => {
+  const numbered = new Numbered<string>();
+  const [one, two] = [numbered.put('one'), numbered.put('two')];
+  assert.is(numbered.size, 2);
+  assert.is(numbered.take(two), 'two');
+  assert.is(numbered.take(two), null);
+  assert.equal([...numbered], [[one, 'one']]);
+  assert.is(numbered.size, 1);
+});
+
+test('a number never stands for what came later', () => {
+  const numbered = new Numbered<number>();
+  const seen = new Set<number>();
+  for (let n = 0; n < 1_000; n++) {
+    const number = numbered.put(n);
+    assert.not(seen.has(number));
+    for (const before of seen) assert.is(numbered.take(before), null);
+    seen.add(number);
+    assert.is(numbered.take(number), n);
+  }
+  // One place was enough for all of them.
+  assert.is(numbered.size, 0);
+  assert.is(numbered.take(0), null);
+  assert.is(numbered.take(-1), null);
+});
+
+test('what is taken out while all are gone through is left out', () => {
+  const numbered = new Numbered<string>();
+  const numbers = ['a', 'b', 'c'].map((text) => numbered.put(text));
+  const met: string[] = [];
+  for (const [number, text] of numbered) {
+    met.push(text);
+    numbered.take(number);
+    if (text === 'a') numbered.take(numbers[1] ?? 0);
+  }
+  assert.equal(met, ['a', 'c']);
+  assert.is(numbered.size, 0);
+});
+
+test('what has a name is found by it until it is deleted, whatever the name', () => {
+  const named = new Named<number>();
+  const names = ['a', '__proto__', 'constructor', '12', ''];
+  for (const [index, name] of names.entries()) {
+    assert.not(named.has(name));
+    assert.is(named.get(name), undefined);
+    named.set(name, index);
+  }
+  assert.equal(named.values().sort(), [0, 1, 2, 3, 4]);
+  named.set('a', 5);
+  for (const [index, name] of names.entries()) {
+    assert.is(named.get(name), name === 'a' ? 5 : index);
+    named.delete(name);
+    assert.not(named.has(name));
+  }
+  assert.equal(named.values(), []);
+});
+
+test.run();
