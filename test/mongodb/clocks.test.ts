@@ -63,20 +63,22 @@ async function onScene(body: (scene: Scene) => Promise<void>): Promise<void> {
 const suite = fixtureSuite<Scene>('clocks of servers', (defer) => held(defer, onScene));
 const { test } = suite;
 
-/** How far the database's clock is from this process's, ms. */
-async function databaseOffset(db: Db): Promise<number> {
+/** How far the database's clock is from this process's, ms, and by how much that may be off. */
+async function databaseOffset(db: Db): Promise<{ offset: number; uncertain: number }> {
   const before = Date.now();
   const { localTime } = await db.command({ hello: 1 });
-  return localTime.getTime() - (before + Date.now()) / 2;
+  const after = Date.now();
+  // Both clocks leave out parts of a millisecond.
+  return { offset: localTime.getTime() - (before + after) / 2, uncertain: (after - before) / 2 + 1 };
 }
 
-/** When a transaction was first seen with a status, by the database's clock, ms since 1970. */
+/** When a transaction was first seen with a status, at the latest, by the database's clock, ms since 1970. */
 async function seenAt(db: Db, id: string, status: string, timeoutMs: number): Promise<number> {
-  const offset = await databaseOffset(db);
+  const { offset, uncertain } = await databaseOffset(db);
   const isSo = async () =>
     (await db.collection<Document & { _id: string }>('transactions').findOne({ _id: id }))?.status === status;
   await until(isSo, timeoutMs, `${id} ${status}`);
-  return Date.now() + offset;
+  return Date.now() + offset + uncertain;
 }
 
 /** The server's own clock when it began to serve, as its log tells. */
@@ -91,7 +93,7 @@ test('the clocks are as wrong as they should be, and answers go by the database'
   db,
 }) => {
   const client = await merchant(ahead);
-  const offset = await databaseOffset(db);
+  const { offset } = await databaseOffset(db);
   const [early = 0, late = 0] = [ahead, behind].map(clockOf);
   // They were started one after the other.
   assert.ok(early - late > AHEAD_MS - BEHIND_MS - 8_000, `the clocks are ${early - late} ms apart`);
@@ -147,7 +149,7 @@ test('in turns and at the same moment, times of an account’s entries never go 
   }
   const journal = await journalOf(db, client.accountId);
   assert.equal(flawsOf(journal), []);
-  const offset = await databaseOffset(db);
+  const { offset } = await databaseOffset(db);
   const newest = journal.at(-1)?.at.getTime() - (Date.now() + offset);
   assert.ok(newest < 1_000, `the last entry is ${newest} ms ahead of the database`);
 });
