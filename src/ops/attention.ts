@@ -6,6 +6,7 @@ import {
   findAttention,
   type ListedPage,
 } from '../engine/attention/list.ts';
+import { fitsAll } from '../engine/attention/listing.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import type { AttentionFilter, AttentionItem, AttentionPlace, DoneBy, Store } from '../engine/store.ts';
 import { inTurn } from '../waiting.ts';
@@ -60,16 +61,6 @@ export async function itemsWith(
   if (id === '' || id.length > MAX_ID) return [];
   const items = await findAttention(store, rule, id);
   return Promise.all(items.map((item) => completed(store, item)));
-}
-
-function fitsAll(item: AttentionItem, { kind, account, transaction, url, since }: AttentionFilter): boolean {
-  return (
-    (kind === undefined || item.kind === kind) &&
-    (account === undefined || item.about.account === account) &&
-    (transaction === undefined || item.about.transaction === transaction) &&
-    (url === undefined || item.about.url === url) &&
-    (since === undefined || item.since >= since)
-  );
 }
 
 /** All on the list that fits, page by page. */

@@ -15,6 +15,7 @@ import type {
   DoneBy,
   Store,
 } from '../store.ts';
+import { compareItems, fitsAll } from './listing.ts';
 import {
   BANK_WAITS,
   isMadeAnew,
@@ -38,22 +39,6 @@ export interface AttentionPage {
 
 /** A page, and the place behind which the next one begins; null: there was nothing. */
 export type ListedPage = AttentionPage & { last: AttentionPlace | null };
-
-function compare(a: AttentionPlace, b: AttentionPlace): number {
-  for (const part of ['since', 'kind', 'id'] as const) {
-    if (a[part] !== b[part]) return a[part] < b[part] ? -1 : 1;
-  }
-  return 0;
-}
-
-function fits({ about, since }: AttentionItem, filter: AttentionFilter): boolean {
-  return (
-    (filter.account === undefined || about.account === filter.account) &&
-    (filter.transaction === undefined || about.transaction === filter.transaction) &&
-    (filter.url === undefined || about.url === filter.url) &&
-    (filter.since === undefined || since >= filter.since)
-  );
-}
 
 /** What has waited too long at the bank, behind a place, oldest change first, without what ops are done with. */
 async function* allStuck(
@@ -88,14 +73,14 @@ async function stuckPage(
   for (const wait of BANK_WAITS) {
     const start = after === null ? null : { updatedAt: after.since, id: '' };
     for await (const item of allStuck(store, wait, rule, start)) {
-      if (!fits(item, filter) || (after !== null && compare(item, after) <= 0)) continue;
+      if (!fitsAll(item, filter) || (after !== null && compareItems(item, after) <= 0)) continue;
       count += 1;
       items.push(item);
       // Kept within bounds: the first ones of both kinds of waits are wanted, and their number.
-      if (items.length >= 2 * limit + PAGE) items.sort(compare).splice(limit);
+      if (items.length >= 2 * limit + PAGE) items.sort(compareItems).splice(limit);
     }
   }
-  items.sort(compare).splice(limit);
+  items.sort(compareItems).splice(limit);
   return { items, more: count - items.length };
 }
 
@@ -227,7 +212,7 @@ export async function attentionPage(
     stuckPage(store, rule, filter, after, limit),
     notedPage(store, filter, after, limit),
   ]);
-  const merged = [...stuck.items, ...noted.items].sort(compare);
+  const merged = [...stuck.items, ...noted.items].sort(compareItems);
   const listed = merged.slice(0, limit);
   const more = merged.length - listed.length + stuck.more + noted.more;
   const held = await Promise.all(listed.map((item) => holds(store, item, rule.now)));
@@ -243,7 +228,7 @@ export async function findAttention(store: Sources, rule: StuckRule, id: string)
   const noted = (await store.attention.find(id)).filter((item) => !isMadeAnew(item));
   const record = await store.journal.transaction(id);
   const stuck = record === null ? await stuckRefunds(store, rule, id) : await stuckNow(store, rule, record);
-  return [...noted, ...stuck].sort(compare);
+  return [...noted, ...stuck].sort(compareItems);
 }
 
 /** A transaction that is stuck, unless ops are done with it. */

@@ -2,6 +2,7 @@
  * Items for a person to look at, in the embedded store. What is on the list is kept in its order, by kind, so that a
  * kind's items, and a transaction's, are paged and counted without reading others.
  */
+import { compareItems, fitsAll } from '../../engine/attention/listing.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../../engine/journal.ts';
 import {
   type Attention,
@@ -42,22 +43,6 @@ function kindsOf({ kind }: AttentionFilter): readonly AttentionKind[] {
   return kind === undefined ? ATTENTION_KINDS : [kind];
 }
 
-/** The order of the list. */
-function compare(a: AttentionPlace, b: AttentionPlace): number {
-  for (const part of ['since', 'kind', 'id'] as const) {
-    if (a[part] !== b[part]) return a[part] < b[part] ? -1 : 1;
-  }
-  return 0;
-}
-
-function fits({ kind, about }: AttentionItem, filter: AttentionFilter): boolean {
-  return (
-    (filter.kind === undefined || kind === filter.kind) &&
-    (filter.account === undefined || about.account === filter.account) &&
-    (filter.url === undefined || about.url === filter.url)
-  );
-}
-
 export class LmdbAttention implements Attention {
   readonly #environment: Environment;
   /** Writes under way. */
@@ -75,11 +60,11 @@ export class LmdbAttention implements Attention {
   ): Generator<AttentionItem> {
     const { projections } = this.#environment;
     for (const key of keys) {
-      if (after !== null && compare(key, after) <= 0) continue;
+      if (after !== null && compareItems(key, after) <= 0) continue;
       const noted = known(projections, key);
       if (noted === null) continue;
       const item = whole(noted.item);
-      if (fits(item, filter)) yield item;
+      if (fitsAll(item, filter)) yield item;
     }
   }
 
@@ -125,7 +110,7 @@ export class LmdbAttention implements Attention {
         if (taken === limit) break;
       }
     }
-    return items.sort(compare).slice(0, limit);
+    return items.sort(compareItems).slice(0, limit);
   }
 
   async count(filter: AttentionFilter, after: AttentionPlace | null): Promise<number> {
