@@ -1,4 +1,4 @@
-/** Fills a store without a server: charges of some accounts, some of them paid. What is due of it stays due. */
+/** Fills a store without a server: charges of some accounts, some of them paid, transfers. What is due of it stays due. */
 import { readConfig } from '../../src/config.ts';
 import { type Core, openCore } from '../../src/core.ts';
 import type { Account } from '../../src/domain/account.ts';
@@ -8,6 +8,8 @@ export interface Filling {
   charges: number;
   /** Of each account each charge of which so many are paid is: 1 all, 2 each second one. */
   paidEach: number;
+  /** Each account that was paid sends some of it on, under a key. */
+  withTransfers?: true;
   /** What the accounts' events go to. */
   url?: string;
 }
@@ -46,6 +48,19 @@ async function pay({ payments, store }: Core, id: string): Promise<void> {
   await payments.tell(record, { id: `pay ${id}`, type: 'PAY', data: {} }, 'ops');
 }
 
+async function transfer({ payments }: Core, owner: Account, n: number): Promise<void> {
+  const request = {
+    amount: 1_000,
+    idempotencyKey: `transfer ${n}`,
+    externalRef: null,
+    description: null,
+    metadata: {},
+    ...({ pixKeyType: 'EMAIL', pixKey: 'someone@example.com' } as const),
+  };
+  const answer = await payments.createTransfer(owner, request, {});
+  if (answer.kind !== 'applied') throw new Error(`a transfer was answered ${answer.kind}`);
+}
+
 async function inGroups<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<void>) {
   for (let from = 0; from < items.length; from += AT_ONCE) {
     await Promise.all(items.slice(from, from + AT_ONCE).map((item, index) => work(item, from + index)));
@@ -78,6 +93,7 @@ export async function fill(env: Record<string, string>, filling: Filling): Promi
   });
   const paid = ids.filter((_, n) => Math.floor(n / all.length) % filling.paidEach === 0);
   await inGroups(paid, (id) => pay(core, id));
+  if (filling.withTransfers === true) await inGroups(all, (owner, n) => transfer(core, owner, n));
   await core.engine.drain(DRAIN_MS);
   await core.close();
 }

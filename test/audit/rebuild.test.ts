@@ -139,6 +139,26 @@ for (const [name, by, damage] of [
   });
 }
 
+test('an account that a question to all of them passes over is asked again', async () => {
+  const lookups = [
+    { name: 'idempotencyKey', key: 'k-1' },
+    { name: 'externalRef', key: 'same' },
+  ] as const;
+  const finds = async ({ store: { journal } }: Core) =>
+    (await journal.quoted(lookups, '', 100)).rows.map(({ name }) => name).sort();
+  const damages: [(tables: StoredTables) => void, string[]][] = [
+    [({ names }) => names.clear(), []],
+    [({ names }) => names.put([life.account], 'externalRef'), ['externalRef']],
+  ];
+  for (const [damage, found] of damages) {
+    await withDamage(damage, async (core) => {
+      assert.equal(await finds(core), found);
+      assert.is((await rebuilt(core, life.account)).ok, true);
+      assert.equal(await finds(core), ['externalRef', 'idempotencyKey']);
+    });
+  }
+});
+
 test('a record of a former build, which names its refused messages itself, is sound, and gets shorter', async () => {
   const former = (tables: StoredTables): unknown => {
     const refused = refusedIn(tables);

@@ -87,6 +87,7 @@ export interface StoredTables {
   journal: StoredJournal;
   records: StoredTable;
   lookups: StoredTable;
+  names: StoredTable;
   refusals: StoredTable;
   waits: StoredTable;
   deliveries: StoredTable;
@@ -114,6 +115,7 @@ export async function withStoredTables<Result>(
     journal: new StoredJournal(rows, table('places')),
     records: stored('records'),
     lookups: stored('lookups'),
+    names: stored('names'),
     refusals: stored('refusals'),
     waits: stored('waits'),
     deliveries: stored('deliveries'),

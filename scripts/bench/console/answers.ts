@@ -57,6 +57,7 @@ async function askedOf(own: Visitor): Promise<Asked[]> {
     { name: 'the curve of a balance', path: (n) => `/accounts/${one(owners, n)}/curve?from=${day}` },
     { name: 'find by id', path: (n) => `/find?q=${one(ids, n)}`, isFind: true },
     { name: 'find by externalRef', path: (n) => `/find?q=order%20${spread(n)}`, isFind: true },
+    { name: 'find by idempotencyKey', path: (n) => `/find?q=transfer%20${n % accounts}`, isFind: true },
     { name: 'find what is not there', path: (n) => `/find?q=nothing%20${n}`, isFind: true },
   ];
 }
@@ -76,7 +77,8 @@ async function timesOf(own: Visitor, { name, path }: Asked): Promise<number[]> {
 export async function answers(): Promise<void> {
   const dataDir = temporaryFolder();
   process.stderr.write(`${transactions} transactions of ${accounts} accounts\n`);
-  await fill({ DATA_DIR: dataDir }, { accounts, charges: transactions, paidEach: PAID_EACH });
+  const filling = { accounts, charges: transactions, paidEach: PAID_EACH, withTransfers: true } as const;
+  await fill({ DATA_DIR: dataDir }, filling);
   const server = await startConsole({ dataDir, entry });
   try {
     const own = await visitor(server);

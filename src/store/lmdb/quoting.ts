@@ -2,7 +2,7 @@
 import type { Lookup, QuotedPage, QuotedRow } from '../../engine/store/lookups.ts';
 import { keyOf } from './projections/keys.ts';
 import type { Projections } from './projections/projections.ts';
-import { isSeldom, quotersBehind } from './projections/quoters.ts';
+import { isSeldom, namesBehind, namesIn, quotersBehind } from './projections/quoters.ts';
 
 /** So many accounts behind one as may find something by lookups that hardly any have. */
 function seldomIn(
@@ -34,15 +34,23 @@ export function quotedIn(
   const { accounts, lookups } = projections;
   const rows: QuotedRow[] = [];
   const keys = wanted.map(({ name, key }) => [name, keyOf('', name, key)] as const);
-  const often = keys.filter(([name]) => !isSeldom(name));
   const seldom = seldomIn(projections, wanted, after, limit);
+  /** By the names that an account finds anything by: few differ. */
+  const keysBy = new Map<string, typeof keys>();
+  const keysFor = (names: string): typeof keys => {
+    const those = keysBy.get(names) ?? keys.filter(([name]) => namesIn(names).includes(name));
+    keysBy.set(names, those);
+    return those;
+  };
   let asked = 0;
   let last = after;
-  for (const account of accounts.keysBehind(after)) {
+  for (const [account, names] of namesBehind(projections, after)) {
     if (asked === limit) return { rows, next: last };
-    for (const [name, key] of seldom.has(account) ? keys : often) {
+    for (const [name, key] of keysFor(names)) {
+      if (isSeldom(name) && !seldom.has(account)) continue;
       const transaction = lookups.get(account + key);
-      if (transaction !== null) rows.push({ name, transaction });
+      // What was written for no account is nobody's.
+      if (transaction !== null && accounts.has(account)) rows.push({ name, transaction });
     }
     asked += 1;
     last = account;

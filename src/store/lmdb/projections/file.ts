@@ -20,12 +20,12 @@ interface FileState {
 }
 
 /** Another version's tables are made again from the log. A build that knows no versions leaves none. */
-const VERSION = 5;
+const VERSION = 6;
 
 /** All tables, by what lies in them. */
 const TABLES = [
-  ...(['records', 'lookups', 'quoters', 'refusals', 'places', 'deliveries', 'failed'] as const),
-  ...(['attention', 'listed', 'about', 'counts'] as const),
+  ...(['records', 'lookups', 'quoters', 'names', 'refusals', 'places', 'deliveries'] as const),
+  ...(['failed', 'attention', 'listed', 'about', 'counts'] as const),
   ...(['waits', 'accounts', 'clients', 'marks', 'parked', 'backlog', 'targets', 'due'] as const),
 ];
 

@@ -58,6 +58,8 @@ export class Projections {
   readonly lookups: Overlay<string>;
   /** [name, digest of the key, account] of lookups that hardly any account has. */
   readonly quoters: Overlay<string>;
+  /** Account to the names of the lookups that it has had any of. */
+  readonly names: Overlay<string>;
   /** [transaction, seq] of batches that hold refused messages to it. */
   readonly refusals: Overlay<string>;
   readonly places: Places;
@@ -107,6 +109,7 @@ export class Projections {
     this.records = new Records(file.table('records'), log, keptFor(RECORDS));
     this.lookups = texts('lookups');
     this.quoters = texts('quoters');
+    this.names = new Overlay({ table: file.table('names'), coding: TEXT, recent: keptFor(ACCOUNTS) });
     this.refusals = texts('refusals');
     this.places = new Places(file.table('places'));
     this.deliveries = new Overlay({ table: file.table('deliveries'), coding: json<DeliveryRecord[]>() });
@@ -131,6 +134,7 @@ export class Projections {
       this.records,
       this.lookups,
       this.quoters,
+      this.names,
       this.refusals,
       this.places,
       this.deliveries,

@@ -71,6 +71,28 @@ export function quotedContract(context: ContractContext): void {
       assert.equal(await pages(again, [{ name: 'externalRef', key: 'another' }], 2), []);
     });
 
+    test('an account is asked for what it has its first of later', async ({ open, reopen, now }) => {
+      const account = settings({ id: `acc_${randomUUID()}` });
+      const text = randomUUID();
+      const lookups = (['payment', 'idempotencyKey', 'externalRef'] as const).map((name) => ({
+        ...{ name, key: text },
+      }));
+      const first = await open('a');
+      assert.is(await first.accounts.put(account), true);
+      const charge = chargeCreated(now(), { externalRef: text });
+      const { records } = (await grow(first, account.id, [charge])).append;
+      const expected = [`externalRef ${charge.transaction}`];
+      const store = await reopen('b');
+      assert.equal(await pages(store, lookups, 2), expected);
+      const transfer = cashoutCreated(now(), { idempotencyKey: text });
+      await grow(store, account.id, [chargePaid(now(), charge.transaction, text), transfer], {
+        known: records,
+      });
+      expected.push(`payment ${charge.transaction}`, `idempotencyKey ${transfer.transaction}`);
+      assert.equal(await pages(store, lookups, 2), expected.sort());
+      assert.equal(await pages(await reopen('c'), lookups, 2), expected);
+    });
+
     test('what hardly any account knows is found as the rest is, page by page', async ({
       open,
       reopen,
