@@ -7,16 +7,23 @@ import { newIncarnation, now } from '../../src/clock.ts';
 import { ConsoleBridge } from '../../src/console/bridge.ts';
 import { makeLink } from '../../src/console/passes.ts';
 import { type OpenStore, openFolderStore } from '../../src/store/open.ts';
-import { chargeCreated, grow } from '../store/contract/builders.ts';
+import { chargeCreated, grow, settings } from '../store/contract/builders.ts';
 import { cli } from '../support/cli.ts';
 import { endWithin, spawnNode, temporaryFolder } from '../support/process.ts';
 import { startServer } from '../support/server.ts';
 import { until } from '../support/wait.ts';
 import { startConsole } from './visitor.ts';
 
-const test = suite<{ folder: string; opened: OpenStore; bridge: ConsoleBridge; failures: string[] }>(
-  'bridge',
-);
+interface Scene {
+  folder: string;
+  opened: OpenStore;
+  bridge: ConsoleBridge;
+  failures: string[];
+  /** What the engine's side was asked for. */
+  asked: string[];
+}
+
+const test = suite<Scene>('bridge');
 
 test.before.each(async (context) => {
   context.folder = await temporaryFolder();
@@ -26,23 +33,46 @@ test.before.each(async (context) => {
   };
   context.opened = await openFolderStore(context.folder, { incarnation, now, access: 'write', onFatal });
   context.failures = [];
+  context.asked = [];
+  const { marks } = context.opened.store;
+  const asked = (what: string): void => void context.asked.push(what);
   context.bridge = new ConsoleBridge({
     data: {
       ...{ host: '127.0.0.1', port: 0, dataDir: context.folder, mongodbUri: null, incarnation },
       ...{ sandbox: true, version: '0', logLevel: 'silent', origin: null, proxy: null },
       api: 'http://127.0.0.1:1',
     },
-    marks: context.opened.store.marks,
-    metrics: async () => ({ type: 'text/plain', text: 'a metric' }),
-    urls: () => ({ urls: [], others: 0, since: '' }),
+    marks: {
+      swapMark: (name, before, text) => {
+        asked(`swapMark ${name}`);
+        return marks.swapMark(name, before, text);
+      },
+    },
+    metrics: async () => {
+      asked('metrics');
+      return { type: 'text/plain', text: 'a metric' };
+    },
+    urls: () => {
+      asked('urls');
+      return { urls: [], others: 0, since: '' };
+    },
     acts: {
-      act: async () => ({ status: 200, headers: {}, body: {} }),
-      run: () => null,
+      act: async () => {
+        asked('act');
+        return { status: 200, headers: {}, body: {} };
+      },
+      run: () => {
+        asked('run');
+        return null;
+      },
       close: async () => {},
     },
-    note: async () => {},
-    onFollowed: () => {},
-    tally: () => ({ entries: 0, firsts: 0, firstsTaken: 0 }),
+    note: async () => asked('note'),
+    onFollowed: () => asked('followed'),
+    tally: () => {
+      asked('tally');
+      return { entries: 0, firsts: 0, firstsTaken: 0 };
+    },
     onFailure: (error) => void context.failures.push(error.message),
   });
   await context.bridge.listening;
@@ -152,6 +182,37 @@ test('streams end with a thread that dies, and come back with the next one', asy
   const charge = chargeCreated(now());
   await grow(opened.store, 'acc_1', [charge]);
   assert.ok((await again.next()).value.includes(charge.transaction));
+});
+
+test('pages that are watched, and searches, ask the engine for nothing', async ({
+  bridge,
+  opened,
+  asked,
+}) => {
+  const headers = await entered(bridge, opened);
+  const account = settings({ id: 'acc_1' });
+  await opened.store.accounts.put(account);
+  const streams = Array.from({ length: 5 }, () => streamed(bridge, headers));
+  for (const stream of streams) assert.match((await stream.next()).value, /hello/);
+  await until(async () => asked.includes('followed'), 10_000, 'the journal is read again');
+  asked.length = 0;
+  let known: Parameters<typeof grow>[3] = {};
+  for (let round = 0; round < 20; round++) {
+    const charge = chargeCreated(now(), { externalRef: `order ${round}` });
+    const { append } = await grow(opened.store, account.id, [charge], known);
+    known = { known: append.records };
+    for (const stream of streams) assert.ok((await stream.next()).value.includes(charge.transaction));
+    const found = await fetch(`http://127.0.0.1:${bridge.port}/console/api/find?q=order%20${round}`, {
+      headers,
+    });
+    assert.ok((await found.text()).includes(charge.transaction));
+  }
+  // These come by the clock, however many watch.
+  const byClock = ['followed', 'tally'];
+  assert.equal(
+    asked.filter((what) => !byClock.includes(what)),
+    [],
+  );
 });
 
 test("metrics come from the engine, and are everybody's", async ({ bridge }) => {
