@@ -22,6 +22,8 @@ interface PartData {
   returned?: number;
 }
 
+/** Before a refund's id, as a charge names it. */
+const REFUND = 'refund:';
 const PART_MESSAGES = new Set([
   ...['REFUND_ORDER', 'REFUND_DONE', 'REFUND_FAILED'],
   ...['REFUND', 'CHARGEBACK', 'RETURN'],
@@ -36,6 +38,8 @@ export class Parts {
   readonly #amount: number;
   readonly #totalFee: number;
   readonly #refunds = new Map<string, Refund>();
+  /** Refunds that the bank made by itself: they are done from their beginning. */
+  readonly #ofBank = new Set<string>();
   #refunded = 0;
   #chargedback = 0;
   /** Fee that went back so far. */
@@ -56,6 +60,7 @@ export class Parts {
 
   /** Whether that refund has ended so. */
   hasEnded(id: string, type: string): boolean {
+    if (type === 'REFUND_DONE' && this.#ofBank.has(id)) return true;
     return this.#refunds.get(id)?.status === (type === 'REFUND_DONE' ? 'completed' : 'failed');
   }
 
@@ -82,7 +87,7 @@ export class Parts {
   }
 
   /** Takes an entry; throws where no such thing may happen. */
-  take({ message, from }: Entry): Expected {
+  take({ message, from, snapshot }: Entry): Expected {
     const data = message.data as PartData;
     const status = String(from);
     switch (message.type) {
@@ -93,6 +98,11 @@ export class Parts {
         return this.#ended(data.refundId, message.type === 'REFUND_DONE', status);
       case 'RETURN':
         return this.#cameBack(data.amount ?? 0, status);
+      case 'REFUND':
+        for (const name of Object.keys(snapshot?.context ?? {}))
+          if (name.startsWith(REFUND)) this.#ofBank.add(name.slice(REFUND.length));
+        for (const id of this.#refunds.keys()) this.#ofBank.delete(id);
+        return this.#taken(message.type, data.amount ?? this.#stands, status);
       default:
         return this.#taken(message.type, data.amount ?? this.#stands, status);
     }

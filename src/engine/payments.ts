@@ -12,7 +12,7 @@ import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
 import type { ItemCode, ItemData } from '../domain/sentences/item-codes.ts';
 import type { Metadata } from '../domain/transactions.ts';
 import { itemFor } from './attention/item.ts';
-import type { Bank, BankMessage } from './bank.ts';
+import { type Bank, type BankMessage, BankRefused } from './bank.ts';
 import type { Answer } from './commands.ts';
 import { signed } from './decision.ts';
 import type { Engine, SendOptions } from './engine.ts';
@@ -135,31 +135,45 @@ export class Payments {
   }
 
   /**
-   * The key comes before the balance, the balance before the bank; both are looked at again inside.
+   * The key comes before the balance, the balance before the bank. The engine asks for the key itself, so it is asked for
+   * here only where something speaks against the transfer.
    * @throws BankRefused: nothing is created, nothing is debited.
    */
   async createTransfer(account: Account, request: TransferRequest, options: SendOptions): Promise<Answer> {
-    const { bank, engine, newId } = this.#options;
+    const { engine, newId } = this.#options;
     const { amount, idempotencyKey } = request;
     const totalFee = cashoutFee(account.fees, amount);
-    const known = await this.#transferOf(account, idempotencyKey);
-    if (known !== null) return { kind: 'duplicateKey', transaction: known };
-    const available = await engine.provisionalBalance(account.id, amount + totalFee);
-    if (available < amount + totalFee) {
-      // A racer with the same key may have taken the money since the first look.
-      const racer = await this.#transferOf(account, idempotencyKey);
-      return racer === null
-        ? { kind: 'insufficientBalance', available }
-        : { kind: 'duplicateKey', transaction: racer };
+    const refusal = await this.#refusalOf(account, request, amount + totalFee);
+    if (refusal !== null) {
+      const known = await this.#transferOf(account, idempotencyKey);
+      if (known !== null) return { kind: 'duplicateKey', transaction: known };
+      if (refusal instanceof BankRefused) throw refusal;
+      return refusal;
     }
-    const { pixKeyType, pixKey } = request;
-    await bank.check({ amount, pixKeyType, pixKey, from: keyOf(account) });
     const fee = { netAmount: amount - totalFee, totalFee };
     return engine.send(
       account.id,
       { kind: 'createTransfer', id: newId(), transfer: { ...request, fee } },
       options,
     );
+  }
+
+  /** What speaks against a transfer before it is tried; null: nothing. `needed`: with its fee, in cents. */
+  async #refusalOf(
+    account: Account,
+    { amount, pixKeyType, pixKey }: TransferRequest,
+    needed: number,
+  ): Promise<(Answer & { kind: 'insufficientBalance' }) | BankRefused | null> {
+    const { bank, engine } = this.#options;
+    const available = await engine.provisionalBalance(account.id, needed);
+    if (available < needed) return { kind: 'insufficientBalance', available };
+    try {
+      await bank.check({ amount, pixKeyType, pixKey, from: keyOf(account) });
+      return null;
+    } catch (error) {
+      if (error instanceof BankRefused) return error;
+      throw error;
+    }
   }
 
   /** The transfer that has the key already. */
