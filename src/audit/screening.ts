@@ -24,6 +24,7 @@ import { lookupsIn } from './pages.ts';
 import type { AuditReads } from './patience.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
+import { type Share, WHOLE } from './share.ts';
 import { expect, NotSound } from './sound.ts';
 import { beginning, follow, type Standing } from './standing.ts';
 
@@ -35,6 +36,8 @@ export interface ScreeningOptions {
   log: LogReads;
   decide: boolean;
   everyDoorSpeaks: boolean;
+  /** All accounts where nothing is said. */
+  share?: Share;
   /** Where transactions are kept that aren't in hand; without it they are read again. */
   scratch?: Scratch | null;
   /** How many transactions are held between two pages at the most. */
@@ -86,16 +89,18 @@ export class Screening {
 
   constructor(options: ScreeningOptions) {
     this.#options = options;
-    this.#mostHeld = options.mostHeld ?? MOST_HELD;
+    const { mostHeld = MOST_HELD, share = WHOLE } = options;
+    this.#mostHeld = Math.ceil(mostHeld / share.of);
   }
 
   /** Reads all. @throws StoreUnavailable */
   async run(): Promise<void> {
-    const { log, entriesAPage = ENTRIES_A_PAGE, report, onPage } = this.#options;
-    for (const { batches, unreadable } of log.pages(entriesAPage)) {
+    const { log, entriesAPage = ENTRIES_A_PAGE, share = WHOLE, report, onPage } = this.#options;
+    for (const { batches, unreadable } of log.pages(entriesAPage, 0, share.isOurs)) {
       const entries = await this.#page(batches);
-      for (const { number, fault } of unreadable)
-        report('', 0, `row ${number} of the log can't be read: ${fault}`);
+      for (const { number, account, fault } of unreadable)
+        if (account !== null || share.isFirst)
+          report('', 0, `row ${number} of the log can't be read: ${fault}`);
       for (const { number, batch, isFound } of batches)
         if (!isFound)
           report(batch.account, batch.seq, `nothing leads to the batch in row ${number} of the log`);
@@ -105,11 +110,12 @@ export class Screening {
     }
   }
 
-  /** Whether each stored record is one that was compared. */
-  explainsRecords(): boolean {
+  /** Whether each stored record is one that was compared, by whichever share. */
+  async explainsRecords(): Promise<boolean> {
+    const { log, share = WHOLE } = this.#options;
     let compared = 0;
     for (const standing of this.#standings.values()) compared += standing.compared;
-    return compared === this.#options.log.countRecords();
+    return (await share.comparedByAll(compared)) === log.countRecords();
   }
 
   /** An account whose journal and projections are in order; null where they aren't. @throws StoreUnavailable */

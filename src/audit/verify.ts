@@ -9,6 +9,7 @@ import { checkRecords, type Replayed, type Walked } from './records.ts';
 import { Replay } from './replay.ts';
 import type { Scratch } from './scratch.ts';
 import { Screening } from './screening.ts';
+import { type Share, WHOLE } from './share.ts';
 
 export interface VerifyOptions {
   /** Give every account's head. */
@@ -21,6 +22,8 @@ export interface VerifyOptions {
   account?: string;
   /** Room for what is more than memory holds; without it more is read a second time. */
   scratch?: Scratch;
+  /** These accounts alone; all where nothing is said. */
+  share?: Share;
   /** Called after each page that was read. */
   onPage?(progress: { accounts: number; entries: number }): void;
 }
@@ -56,6 +59,8 @@ export interface AuditOptions {
   everyDoorSpeaks: boolean;
   /** The accounts given are all that there are: records of others are reported, too. */
   isAll: boolean;
+  /** Those of them that are in this share. */
+  share?: Share | undefined;
   scratch?: Scratch | undefined;
   onDifference(difference: Difference): void;
   onAccount(verified: Verified): void;
@@ -63,7 +68,7 @@ export interface AuditOptions {
   onPage?(entries: number, accounts?: number): void;
 }
 
-const MOST_DIFFERENCES = 1_000;
+export const MOST_DIFFERENCES = 1_000;
 /** Accounts between two walks over all records: what a replay found of each is held until the next one. */
 const ACCOUNTS_A_WALK = 100_000;
 
@@ -84,20 +89,24 @@ export async function auditAccounts(
   accounts: Iterable<string> | AsyncIterable<string>,
   options: AuditOptions,
 ): Promise<void> {
-  const { isAll, onDifference } = options;
+  const { isAll, share = WHOLE, onDifference } = options;
   const screening = isAll ? await screened(journal, options) : null;
-  const isExplained = screening?.explainsRecords() === true;
+  const isExplained = (await screening?.explainsRecords()) === true;
   let replayed = new Map<string, Replayed>();
   let walkedTo = '';
   const walk = async (to: string | null): Promise<void> => {
-    const isBetween = (account: string): boolean => account > walkedTo && (to === null || account <= to);
-    const walked: Walked = { replayed, isOurs: (account) => isAll && isBetween(`${account}`) };
-    if (!isExplained)
-      await checkRecords(journal, walked, (account, what) => onDifference({ account, seq: 0, what }));
+    const isMine = (account: string): boolean =>
+      account > walkedTo && (to === null || account <= to) && share.isOurs(account);
+    const walked: Walked = { replayed, isOurs: (account) => isAll && isMine(`${account}`) };
+    const report = (account: string, what: string): void => {
+      if (account !== '' || share.isFirst) onDifference({ account, seq: 0, what });
+    };
+    if (!isExplained) await checkRecords(journal, walked, report);
     replayed = new Map();
     walkedTo = to ?? walkedTo;
   };
   for await (const account of accounts) {
+    if (!share.isOurs(account)) continue;
     if (replayed.size === ACCOUNTS_A_WALK) await walk([...replayed.keys()].at(-1) ?? walkedTo);
     const sound = await screening?.sound(account);
     const { batches, entries, seq, hash, recorded } = sound ?? (await replay(journal, account, options));
@@ -110,12 +119,12 @@ export async function auditAccounts(
 /** Reads the log of all accounts once, where the store has one. */
 async function screened(
   journal: AuditReads,
-  { decide, everyDoorSpeaks, scratch, onDifference, onPage }: AuditOptions,
+  { decide, everyDoorSpeaks, share = WHOLE, scratch, onDifference, onPage }: AuditOptions,
 ): Promise<Screening | null> {
   const { log } = journal;
   if (log === undefined) return null;
   const report = (account: string, seq: number, what: string): void => onDifference({ account, seq, what });
-  const options = { journal, log, decide, everyDoorSpeaks, scratch: scratch ?? null, report };
+  const options = { journal, log, decide, everyDoorSpeaks, share, scratch: scratch ?? null, report };
   const screening = new Screening({ ...options, ...(onPage && { onPage }) });
   await screening.run();
   return screening;
@@ -139,7 +148,7 @@ async function replay(
  * @throws StoreUnavailable where the store stays away
  */
 export async function verifyStore(reads: AuditReads, options: VerifyOptions): Promise<VerifyReport> {
-  const { decide, everyDoorSpeaks, account, scratch, onPage } = options;
+  const { decide, everyDoorSpeaks, account, share, scratch, onPage } = options;
   const journal = patientReads(reads);
   const report: VerifyReport = { ok: true, accounts: 0, batches: 0, entries: 0, differences: [] };
   const heads: NonNullable<VerifyReport['heads']> = [];
@@ -149,6 +158,7 @@ export async function verifyStore(reads: AuditReads, options: VerifyOptions): Pr
     decide,
     everyDoorSpeaks,
     isAll: account === undefined,
+    share,
     scratch,
     onDifference: (difference) => {
       report.ok = false;

@@ -1,10 +1,12 @@
 /** `verify`, `rebuild`: journals against what is stored beside them. */
+import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { type RebuildReport, rebuild } from '../audit/rebuild.ts';
 import { BrokenJournal } from '../audit/reprojection.ts';
 import { type VerifyReport, verifyStore } from '../audit/verify.ts';
+import type { Core } from '../core.ts';
 import type { Store } from '../engine/store.ts';
-import { rebuildInThread, verifyInThread } from '../reader/thread.ts';
+import { rebuildInThread, verifyInThreads } from '../reader/thread.ts';
 import { openTemporaryTable } from '../store/scratch.ts';
 import { accountNotFound, Failure, REFUSED } from './failure.ts';
 import type { Output } from './output.ts';
@@ -49,6 +51,18 @@ function reportText(report: VerifyReport): string {
   );
 }
 
+/** Fewer rows of the log are read by one thread before a second one is there. */
+const FEW_ROWS = 4_000;
+const MOST_THREADS = 4;
+
+/** In how many threads a folder is verified: one core is left to whoever is served by this process. */
+function threadsFor({ store, consoleAt }: Core, account: string | undefined): number {
+  const rows = store.journal.log?.lastRow() ?? 0;
+  if (account !== undefined || rows < FEW_ROWS) return 1;
+  const cores = availableParallelism() - (consoleAt === null ? 0 : 1);
+  return Math.max(1, Math.min(MOST_THREADS, cores));
+}
+
 function verify({ heads = false, decide = false, account }: VerifyOptions): Work {
   return async (core, { output, signal }) => {
     const { store, bank, database, incarnation, place: folder } = core;
@@ -57,7 +71,7 @@ function verify({ heads = false, decide = false, account }: VerifyOptions): Work
     const options = { heads, decide, everyDoorSpeaks, ...(account === undefined ? {} : { account }) };
     const report = await told(output, 'verify', (onPage) =>
       database === null
-        ? verifyInThread(options, { folder, incarnation, signal, onPage })
+        ? verifyInThreads(options, threadsFor(core, account), { folder, incarnation, signal, onPage })
         : verifyStore(store.journal, { ...options, onPage }),
     );
     return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };

@@ -2,9 +2,9 @@
 import type { AuditReads } from '../audit/patience.ts';
 import { type RebuildOptions, type RebuildReport, type RebuildTarget, rebuild } from '../audit/rebuild.ts';
 import type { Scratch } from '../audit/scratch.ts';
+import { type Share, shareOf } from '../audit/share.ts';
 import { type VerifyOptions, type VerifyReport, verifyStore } from '../audit/verify.ts';
-import type { JournalReads } from '../engine/store.ts';
-import type { Follower } from '../store/open.ts';
+import type { FolderReader, Follower } from '../store/open.ts';
 
 /** How far a task has come. */
 export interface Progress {
@@ -14,7 +14,12 @@ export interface Progress {
 
 /** A task, as it is handed to the thread. */
 export type Task =
-  | { name: 'verify'; options: Omit<VerifyOptions, 'scratch' | 'onPage'> }
+  | {
+      name: 'verify';
+      options: Omit<VerifyOptions, 'scratch' | 'share' | 'onPage'>;
+      /** From 0 on, of how many; all accounts where nothing is said. */
+      share?: { index: number; of: number };
+    }
   | { name: 'rebuild'; options: Omit<RebuildOptions, 'scratch' | 'onPage'> };
 
 /** What becomes of a task. */
@@ -27,13 +32,37 @@ export interface Tools {
   onPage(progress: Progress): void;
 }
 
-/** Verifies by what the store is when the thread opens it. */
-export function verifyApart(
-  journal: JournalReads,
-  { options }: Task & { name: 'verify' },
+/** Where shares meet: with the last row that each sees, and with how much each has compared. */
+export type Place = 'opened' | 'compared';
+
+/** Says a number where shares meet, and hears those of all. */
+export type Meet = (place: Place, number: number) => Promise<number[]>;
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0);
+}
+
+/** Verifies by what the store is when the thread opens it: a share of it by what it is when all have. */
+export async function verifyApart(
+  open: (upTo?: (end: number) => Promise<number>) => Promise<FolderReader>,
+  { options, share }: Task & { name: 'verify' },
+  meet: Meet,
   tools: Tools,
 ): Promise<VerifyReport> {
-  return verifyStore(journal, { ...options, ...tools });
+  const reader = await open(
+    share && (async (end) => (await meet('opened', end)).reduce((a, b) => Math.max(a, b))),
+  );
+  try {
+    const own: Share | undefined = share && {
+      isOurs: (account) => shareOf(account, share.of) === share.index,
+      of: share.of,
+      isFirst: share.index === 0,
+      comparedByAll: async (compared) => sum(await meet('compared', compared)),
+    };
+    return await verifyStore(reader.journal, { ...options, ...tools, ...(own && { share: own }) });
+  } finally {
+    await reader.close();
+  }
 }
 
 /** Each read sees what was written before it. */

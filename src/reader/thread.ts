@@ -2,7 +2,7 @@
  * Long work on a data folder in a thread of its own, so that whoever serves goes on meanwhile. The process holds the
  * folder, or nobody may write to it.
  *
- * 1. A task has a thread for itself; the thread ends with the task.
+ * 1. A task has a thread for itself, a verification of much several; they end with the task.
  * 2. A few at a time: what is more waits for its turn.
  * 3. A task that is told to stop has closed the folder by the time its promise is rejected.
  * 4. The thread only reads. What a rebuild puts in place it asks of who started it, piece by piece.
@@ -15,7 +15,8 @@ import type { Restoration } from '../engine/store/restoration.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { asError, OperatorError } from '../errors.ts';
 import { workerEntry } from '../worker-entry.ts';
-import type { Progress, Report, Task } from './tasks.ts';
+import { Meeting, SharedProgress, together } from './shares.ts';
+import type { Place, Progress, Report, Task } from './tasks.ts';
 
 /** What the thread is started with. */
 export interface Given {
@@ -39,11 +40,20 @@ export interface Told {
 export type Said =
   | { kind: 'progress'; progress: Progress }
   | { kind: 'restore'; restoration: Restoration }
+  | { kind: 'met'; place: Place; number: number }
   | { kind: 'done'; report: Report }
   | { kind: 'failed'; error: Told };
 
-/** What it hears when it has asked for something to be put in place: how much was otherwise. */
-export type Heard = { restored: number } | { error: Told };
+/** What it is answered where it asks. */
+export interface Answers {
+  /** How much of what was to be put in place was otherwise. */
+  restore: number;
+  /** The numbers of all shares. */
+  met: number[];
+}
+
+/** What it hears when it has asked. */
+export type Heard = { answer: Answers[keyof Answers] } | { error: Told };
 
 export interface ApartOptions {
   /** The data folder. */
@@ -89,24 +99,37 @@ export function errorOf({ of, message }: Told): Error {
   return of === 'operator' ? new OperatorError(message) : new Error(message);
 }
 
-type Restore = RebuildTarget['restore'];
+/** Does what a thread asks for. */
+interface Asked {
+  restore(restoration: Restoration): Promise<number>;
+  met(place: Place, number: number): Promise<number[]>;
+}
 
-function inThread(task: Task, { folder, incarnation, signal, onPage }: ApartOptions, restore: Restore) {
+const UNASKED: Asked = {
+  restore: () => Promise.reject(new Error('nothing is to be put in place')),
+  met: () => Promise.reject(new Error('nobody else verifies')),
+};
+
+function inThread(task: Task, { folder, incarnation, signal, onPage }: ApartOptions, asked: Asked) {
   const stop = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const given: Given = { folder, incarnation, task, stop };
   return new Promise<Report>((resolve, reject) => {
     const worker = new Worker(...workerEntry(import.meta.url, './worker', { workerData: given }));
     const onAbort = (): void => void Atomics.store(new Int32Array(stop), 0, 1);
     signal.addEventListener('abort', onAbort);
-    const answer = async (restoration: Restoration): Promise<void> => {
-      const work = async (): Promise<Heard> => ({ restored: await restore(restoration) });
-      const heard = await work().catch((error: unknown): Heard => ({ error: told(error) }));
+    if (signal.aborted) onAbort();
+    const answer = async (work: Promise<Answers[keyof Answers]>): Promise<void> => {
+      const heard = await work.then(
+        (result): Heard => ({ answer: result }),
+        (error: unknown): Heard => ({ error: told(error) }),
+      );
       worker.postMessage(heard);
     };
     let settle = (): void => reject(new Error('the reading thread has ended'));
     worker.on('message', (said: Said) => {
       if (said.kind === 'progress') onPage(said.progress);
-      else if (said.kind === 'restore') void answer(said.restoration);
+      else if (said.kind === 'restore') void answer(asked.restore(said.restoration));
+      else if (said.kind === 'met') void answer(asked.met(said.place, said.number));
       else if (said.kind === 'done') settle = () => resolve(said.report);
       else settle = () => reject(errorOf(said.error));
     });
@@ -122,35 +145,62 @@ function inThread(task: Task, { folder, incarnation, signal, onPage }: ApartOpti
   });
 }
 
-async function inTurn(task: Task, options: ApartOptions, restore: Restore): Promise<Report> {
+async function inTurn(options: ApartOptions, work: () => Promise<Report>): Promise<Report> {
   await turn();
   try {
     options.signal.throwIfAborted();
-    return await inThread(task, options, restore);
+    return await work();
   } finally {
     leave();
   }
 }
 
-/** Verifying writes nothing. */
-function unasked(): never {
-  throw new Error('nothing is to be put in place');
+type Verifying = Task & { name: 'verify' };
+
+/** Each share in a thread of its own. @throws what the first one failed with, once all have ended */
+async function inShares(task: Verifying, apart: ApartOptions, of: number): Promise<VerifyReport> {
+  const meeting = new Meeting(of);
+  const progress = new SharedProgress(of);
+  const others = new AbortController();
+  const signal = AbortSignal.any([apart.signal, others.signal]);
+  const end = (error: unknown): void => {
+    others.abort(error);
+    meeting.end(asError(error));
+  };
+  const onAbort = (): void => end(apart.signal.reason);
+  apart.signal.addEventListener('abort', onAbort);
+  const asked: Asked = { ...UNASKED, met: (place, number) => meeting.at(place, number) };
+  const shares = Array.from({ length: of }, async (_, index) => {
+    const onPage = (own: Progress): void => apart.onPage(progress.told(index, own));
+    const share = inThread({ ...task, share: { index, of } }, { ...apart, signal, onPage }, asked);
+    share.catch(end);
+    return (await share) as VerifyReport;
+  });
+  const ended = await Promise.allSettled(shares);
+  apart.signal.removeEventListener('abort', onAbort);
+  // The others were stopped for that.
+  if (others.signal.aborted) throw others.signal.reason;
+  return together(ended.flatMap((share) => (share.status === 'fulfilled' ? [share.value] : [])));
 }
 
 /**
- * Verifies a data folder in a thread of its own.
+ * Verifies a data folder in threads of its own, one or more.
  * @throws StoreUnavailable, OperatorError where the folder can't be read; the signal's reason where it was stopped
  */
-export async function verifyInThread(
-  options: (Task & { name: 'verify' })['options'],
+export async function verifyInThreads(
+  options: Verifying['options'],
+  threads: number,
   apart: ApartOptions,
 ): Promise<VerifyReport> {
-  return (await inTurn({ name: 'verify', options }, apart, unasked)) as VerifyReport;
+  const task: Verifying = { name: 'verify', options };
+  const work = (): Promise<Report> =>
+    threads === 1 ? inThread(task, apart, UNASKED) : inShares(task, apart, threads);
+  return (await inTurn(apart, work)) as VerifyReport;
 }
 
 /**
  * Rebuilds the projections of a data folder that this process has open, reading and comparing in a thread of its own.
- * @throws BrokenJournal; as `verifyInThread`
+ * @throws BrokenJournal; as `verifyInThreads`
  */
 export async function rebuildInThread(
   options: (Task & { name: 'rebuild' })['options'],
@@ -159,5 +209,7 @@ export async function rebuildInThread(
 ): Promise<RebuildReport> {
   // What the batches are found by comes first: the thread reads all else by it.
   await target.mendPlaces?.();
-  return await inTurn({ name: 'rebuild', options }, apart, (restoration) => target.restore(restoration));
+  const asked: Asked = { ...UNASKED, restore: (restoration) => target.restore(restoration) };
+  const work = (): Promise<Report> => inThread({ name: 'rebuild', options }, apart, asked);
+  return (await inTurn(apart, work)) as RebuildReport;
 }

@@ -3,10 +3,18 @@ import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { RebuildTarget } from '../audit/rebuild.ts';
 import { now } from '../clock.ts';
-import { openFollower, openReader } from '../store/open.ts';
+import { type FolderReader, openFollower, openReader } from '../store/open.ts';
 import { openTemporaryTable } from '../store/scratch.ts';
-import { type Progress, type Report, rebuildApart, type Task, type Tools, verifyApart } from './tasks.ts';
-import { errorOf, type Given, type Heard, type Said, told } from './thread.ts';
+import {
+  type Meet,
+  type Progress,
+  type Report,
+  rebuildApart,
+  type Task,
+  type Tools,
+  verifyApart,
+} from './tasks.ts';
+import { type Answers, errorOf, type Given, type Heard, type Said, told } from './thread.ts';
 
 /** Of many small journals, far more pages are read than anybody wants to hear of. */
 const TOLD_EVERY_MS = 200;
@@ -36,20 +44,25 @@ function onPage(progress: Progress): void {
 }
 
 /** One at a time: the next is asked for when the one before was answered. */
-const restore: RebuildTarget['restore'] = async (restoration) => {
+async function ask<Asked extends keyof Answers>(asked: Said & { kind: Asked }): Promise<Answers[Asked]> {
   expectWanted();
   if (parentPort === null) throw new Error('nobody started this thread');
   const answer = once(parentPort, 'message');
-  say({ kind: 'restore', restoration });
+  say(asked);
   const [heard] = (await answer) as [Heard];
+  expectWanted();
   if ('error' in heard) throw errorOf(heard.error);
-  return heard.restored;
-};
+  return heard.answer as Answers[Asked];
+}
+
+const restore: RebuildTarget['restore'] = (restoration) => ask({ kind: 'restore', restoration });
+const meet: Meet = (place, number) => ask({ kind: 'met', place, number });
 
 async function perform(asked: Task, tools: Tools): Promise<Report> {
   if (asked.name === 'verify') {
-    const reader = await openReader(folder, { incarnation, now });
-    return verifyApart(reader.journal, asked, tools).finally(() => reader.close());
+    const open = (upTo?: (end: number) => Promise<number>): Promise<FolderReader> =>
+      openReader(folder, { incarnation, now, ...(upTo && { upTo }) });
+    return verifyApart(open, asked, meet, tools);
   }
   const follower = await openFollower({ mongodbUri: null, dataDir: folder }, { incarnation, now });
   return rebuildApart(follower, { restore }, asked, tools).finally(() => follower.close());

@@ -41,6 +41,8 @@ export interface FolderOptions extends Opener {
   onFatal(error: Error): void;
   /** Tells ops something that they should know, in a sentence. */
   onNotice?(text: string): void;
+  /** As `LmdbStoreOptions` has it. */
+  upTo?: LmdbStoreOptions['upTo'];
 }
 
 export interface DatabaseOptions extends Opener {
@@ -142,7 +144,7 @@ export async function openFolderStore(dataDir: string, options: FolderOptions): 
     flushed = listener;
   };
   const lmdb = {
-    ...{ folder, incarnation, now, onFatal },
+    ...{ folder, incarnation, now, onFatal, ...(options.upTo && { upTo: options.upTo }) },
     onFlush: (ms: number, writes: number) => flushed(ms, writes),
   };
   try {
@@ -166,7 +168,10 @@ export interface FolderReader {
  * nobody may write to it.
  * @throws OperatorError where the store can't be used
  */
-export async function openReader(dataDir: string, opener: Opener): Promise<FolderReader> {
+export async function openReader(
+  dataDir: string,
+  opener: Opener & Pick<LmdbStoreOptions, 'upTo'>,
+): Promise<FolderReader> {
   const onFatal = (error: Error): never => {
     throw error;
   };

@@ -169,7 +169,7 @@ test('a batch that is gone, and a row that nobody can read', async ({ core, page
   const faults: Fault[] = [];
   for (const page of without) faults.push(...(await following.judge(gone, page)));
   assert.equal(faults, [{ kind: 'batch', account, seq: seq + 1, fault: 'missing' }]);
-  const unreadable = [{ number: 7, fault: 'no JSON' }];
+  const unreadable = [{ number: 7, account: null, fault: 'no JSON' }];
   assert.equal((await judged(core, [{ batches: [], unreadable, upTo: 9 }])).faults, [
     { kind: 'row', row: 7, reason: 'no JSON' },
   ]);

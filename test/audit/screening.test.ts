@@ -83,7 +83,7 @@ async function screened({ store: { journal } }: Core, bounds: Bounds = {}): Prom
   const others: string[] = [];
   for await (const account of accountsIn(journal))
     if ((await screening.sound(account)) === null) others.push(account);
-  return { others, entries, held, explainsRecords: screening.explainsRecords(), told };
+  return { others, entries, held, explainsRecords: await screening.explainsRecords(), told };
 }
 
 const nothing = (): void => {};

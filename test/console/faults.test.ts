@@ -22,6 +22,7 @@ class Scene {
       batches: [],
       unreadable: Array.from({ length: rows - from }, (_, nth) => ({
         number: from + nth + 1,
+        account: null,
         fault: 'torn',
       })),
       upTo: rows,

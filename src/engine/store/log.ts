@@ -28,18 +28,19 @@ export interface NewestPage {
 
 export interface LogPage {
   batches: LoggedBatch[];
-  /** Rows that can't be read. */
-  unreadable: { number: number; fault: string }[];
+  /** Rows that can't be read; `account`: whose they say that they are, null where that can't be told. */
+  unreadable: { number: number; account: string | null; fault: string }[];
   /** The number of its last row. */
   upTo: number;
 }
 
 export interface LogReads {
   /**
-   * The batches of all accounts in the order in which they were written, behind a row (0: from the first), up to the
-   * present end; a page has about so many entries.
+   * The batches of all accounts, or of those that are wanted, in the order in which they were written, behind a row (0:
+   * from the first), up to the present end; a page has about so many entries. Rows whose account can't be told are given
+   * whoever is wanted.
    */
-  pages(entries: number, after?: number): Iterable<LogPage>;
+  pages(entries: number, after?: number, isWanted?: (account: string) => boolean): Iterable<LogPage>;
   /** The number of the last row that `pages` gives. */
   lastRow(): number;
   /** How many records are stored, of all accounts; whether they can be read isn't looked at. */

@@ -3,7 +3,7 @@ import { type Batch, sha256 } from '../../engine/journal.ts';
 import type { LoggedBatch, LogPage, LogReads, NewestPage } from '../../engine/store/log.ts';
 import { textOf } from '../../errors.ts';
 import type { Environment } from './environment.ts';
-import { contentIn, parseBatch } from './log/batch-value.ts';
+import { accountIn, contentIn, parseBatch } from './log/batch-value.ts';
 import { batchText } from './log/rows.ts';
 
 /** A page has no more rows than these, whatever they hold. */
@@ -11,21 +11,38 @@ const MOST_ROWS = 1_000;
 
 type PlaceOf = (account: string, seq: number) => number | null;
 
-function logged(number: number, value: string, placeOf: PlaceOf): LoggedBatch {
+interface Row {
+  number: number;
+  value: string;
+  /** Whose it says that it is; null where that can't be told without reading it. */
+  account: string | null;
+}
+
+function logged({ number, value, account: told }: Row, placeOf: PlaceOf): LoggedBatch {
   const batch = parseBatch(value);
   const { account, seq, hash } = batch;
+  // JSON lets a member stand twice.
+  if (account !== (told ?? account)) throw new Error('it names two accounts');
   const isFound = placeOf(account, seq) === number;
   return { number, batch, isAsHashed: sha256(contentIn(value)) === hash, isFound };
 }
 
-/** Adds a batch to a page; how many entries it has. */
-function add({ batches, unreadable }: LogPage, number: number, value: string, placeOf: PlaceOf): number {
+/** Adds a batch to a page, if it is wanted; how many entries it has. */
+function add(
+  { batches, unreadable }: LogPage,
+  row: Row,
+  isWanted: (account: string) => boolean,
+  placeOf: PlaceOf,
+): number {
+  const { number, account } = row;
+  if (account !== null && !isWanted(account)) return 0;
   try {
-    const found = logged(number, value, placeOf);
+    const found = logged(row, placeOf);
+    if (!isWanted(found.batch.account)) return 0;
     batches.push(found);
     return found.batch.entries.length;
   } catch (error) {
-    unreadable.push({ number, fault: textOf(error) });
+    unreadable.push({ number, account, fault: textOf(error) });
     return 0;
   }
 }
@@ -46,7 +63,7 @@ export class LmdbLogReads implements LogReads {
     this.#environment = environment;
   }
 
-  *pages(wanted: number, after = 0): Generator<LogPage> {
+  *pages(wanted: number, after = 0, isWanted: (account: string) => boolean = () => true): Generator<LogPage> {
     // Behind the mark there may be rows whose projections aren't there yet.
     const { mark, places } = this.#environment.opened.projections;
     const placeOf = places.inOrder();
@@ -58,7 +75,8 @@ export class LmdbLogReads implements LogReads {
       const value = batchText(text);
       rows += 1;
       page.upTo = number;
-      if (value !== null) entries += add(page, number, value, placeOf);
+      if (value !== null)
+        entries += add(page, { number, value, account: accountIn(value) }, isWanted, placeOf);
       if (entries < wanted && rows < MOST_ROWS) continue;
       yield page;
       this.#environment.expectOpen();

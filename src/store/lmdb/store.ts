@@ -36,6 +36,11 @@ export interface LmdbStoreOptions {
   boot?: string | null;
   /** So many rows of the log were taken up, of so many. */
   onProgress?(rows: number, of: number): void;
+  /**
+   * Where it is only read: up to which row, of those that are durable by then. `end` is the last one that is there when it
+   * is opened: it can't be an earlier one.
+   */
+  upTo?(end: number): Promise<number>;
 }
 
 /** Opens the embedded store in a folder. */
@@ -83,6 +88,7 @@ async function openOn(
   openFile: () => Promise<ProjectionsFile>,
 ): Promise<Store> {
   const { incarnation, now, onFatal, onFlush = () => {}, onProgress = () => {} } = options;
+  const { upTo } = options;
   let file: ProjectionsFile | null = null;
   let projections: Projections | null = null;
   try {
@@ -90,7 +96,9 @@ async function openOn(
     const onFailure = (error: Error): void => environment.fatal(error);
     projections = new Projections({ file, log, incarnation, now, onFatal: onFailure });
     const environment = new Environment({ log, file, projections, onFatal, onFlush });
-    await replay({ log, projections, now, onProgress });
+    const last = upTo === undefined ? {} : { upTo: await upTo(Math.max(log.end(), projections.mark)) };
+    log.renew();
+    await replay({ log, projections, now, onProgress, ...last });
     return storeOn(environment, now);
   } catch (error) {
     await projections?.leave();

@@ -31,6 +31,17 @@ export function contentIn(value: string): string {
   return value.slice(HASH_LENGTH);
 }
 
+/** What stands before the account, the first member in the canonical order. */
+const BEFORE_ACCOUNT = '{"account":"';
+const ACCOUNT_AT = HASH_LENGTH + BEFORE_ACCOUNT.length;
+
+/** Whose batch it is, without a look at the rest of it; null where that can't be told. */
+export function accountIn(value: string): string | null {
+  if (!value.startsWith(BEFORE_ACCOUNT, HASH_LENGTH)) return null;
+  const account = value.slice(ACCOUNT_AT, value.indexOf('"', ACCOUNT_AT));
+  return account.includes('\\') ? null : account;
+}
+
 /** @throws Error where the value is no batch. */
 export function parseBatch(value: string): Batch {
   const content: BatchContent = JSON.parse(contentIn(value));
