@@ -1,5 +1,5 @@
 /** `rebuild` makes again what was lost or changed beside the journal, whatever it was, also beside an engine that writes. */
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -10,7 +10,7 @@ import type { Core } from '../../src/core.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { grow, refused } from '../store/contract/builders.ts';
-import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
+import type { StoredTables } from '../support/stored-tables.ts';
 import {
   close,
   contentOf,
@@ -22,6 +22,7 @@ import {
   rebuilt,
   rebuiltApart,
   tell,
+  withCopyOf,
 } from './scene.ts';
 
 const test = suite('rebuild');
@@ -43,20 +44,8 @@ test.before(async () => {
 test.after(() => rm(folder, { recursive: true, force: true }));
 
 /** Works on a copy of the store in which something was changed. */
-async function withDamage(damage: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
-  const copy = await mkdtemp(join(tmpdir(), 'pixstate-damaged-'));
-  try {
-    await cp(folder, copy, { recursive: true });
-    await withStoredTables(copy, damage);
-    const core = await openOn({ DATA_DIR: copy });
-    try {
-      await work(core);
-    } finally {
-      await close(core);
-    }
-  } finally {
-    await rm(copy, { recursive: true, force: true });
-  }
+function withDamage(damage: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
+  return withCopyOf(folder, damage, work);
 }
 
 function changed(tables: StoredTables, id: string, change: (record: TransactionRecord) => void): unknown {

@@ -1,4 +1,7 @@
 /** An account with every kind of entry that there is, written by a real engine on a real store. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { type RebuildReport, rebuild } from '../../src/audit/rebuild.ts';
 import { verifyStore } from '../../src/audit/verify.ts';
@@ -11,6 +14,7 @@ import { adjust } from '../../src/engine/ops/adjust.ts';
 import { rebuildInThread } from '../../src/reader/thread.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { lookupsOf } from '../store/contract/harness.ts';
+import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
 
 /** Opens the core on the store that an environment names; its bank does nothing by itself. */
 export async function openOn(env: Record<string, string>): Promise<Core> {
@@ -175,4 +179,25 @@ export function rebuiltApart(core: Core, account?: string): Promise<RebuildRepor
   const { store, place: folder, incarnation } = core;
   const apart = { folder, incarnation, signal: new AbortController().signal, onPage: () => {} };
   return rebuildInThread({ writeMs: WRITE_MS, ...only(account) }, store.journal, apart);
+}
+
+/** Works on a copy of a folder in which something was changed. */
+export async function withCopyOf(
+  folder: string,
+  change: (tables: StoredTables) => unknown,
+  work: (core: Core) => Promise<void>,
+): Promise<void> {
+  const copy = await mkdtemp(join(tmpdir(), 'pixstate-copy-'));
+  try {
+    await cp(folder, copy, { recursive: true });
+    await withStoredTables(copy, change);
+    const core = await openOn({ DATA_DIR: copy });
+    try {
+      await work(core);
+    } finally {
+      await close(core);
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
 }

@@ -1,6 +1,6 @@
 /** The log of all accounts, read once: what is in order is found to be, whatever is held; what isn't is told as ever. */
 
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -14,8 +14,8 @@ import { accountsIn } from '../../src/engine/store/walks.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { cashoutCreated, grow } from '../store/contract/builders.ts';
-import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
-import { close, type Life, live, openOn } from './scene.ts';
+import type { StoredTables } from '../support/stored-tables.ts';
+import { close, type Life, live, openOn, withCopyOf } from './scene.ts';
 
 const test = suite('screening');
 const LIVES = 3;
@@ -34,20 +34,8 @@ test.before(async () => {
 test.after(() => rm(folder, { recursive: true, force: true }));
 
 /** Works on a copy of the store in which something was changed. */
-async function withCopy(change: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
-  const copy = await mkdtemp(join(tmpdir(), 'pixstate-screened-'));
-  try {
-    await cp(folder, copy, { recursive: true });
-    await withStoredTables(copy, change);
-    const core = await openOn({ DATA_DIR: copy });
-    try {
-      await work(core);
-    } finally {
-      await close(core);
-    }
-  } finally {
-    await rm(copy, { recursive: true, force: true });
-  }
+function withCopy(change: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
+  return withCopyOf(folder, change, work);
 }
 
 interface Screened {

@@ -1,5 +1,5 @@
 /** A store that several threads verify, each a share of its accounts: they find together what one finds. */
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -13,8 +13,8 @@ import { Meeting } from '../../src/reader/shares.ts';
 import { verifyInThreads } from '../../src/reader/thread.ts';
 import { type FolderReader, openReader } from '../../src/store/open.ts';
 import { pause, turn } from '../../src/waiting.ts';
-import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
-import { close, createCharge, type Life, live, openOn, tell } from './scene.ts';
+import type { StoredTables } from '../support/stored-tables.ts';
+import { close, createCharge, type Life, live, openOn, tell, withCopyOf } from './scene.ts';
 
 const test = suite('shares');
 const LIVES = 6;
@@ -33,20 +33,8 @@ test.before(async () => {
 test.after(() => rm(folder, { recursive: true, force: true }));
 
 /** Works on a copy of the store in which something was changed. */
-async function withCopy(change: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
-  const copy = await mkdtemp(join(tmpdir(), 'pixstate-shared-'));
-  try {
-    await cp(folder, copy, { recursive: true });
-    await withStoredTables(copy, change);
-    const core = await openOn({ DATA_DIR: copy });
-    try {
-      await work(core);
-    } finally {
-      await close(core);
-    }
-  } finally {
-    await rm(copy, { recursive: true, force: true });
-  }
+function withCopy(change: (tables: StoredTables) => unknown, work: (core: Core) => Promise<void>) {
+  return withCopyOf(folder, change, work);
 }
 
 function verified(
