@@ -21,6 +21,13 @@ export interface Walked {
   isOurs(account: string): boolean;
 }
 
+/** What the walk finds. */
+export interface RecordFaults {
+  unexplained(account: string, what: string): void;
+  /** Of which account it is isn't known. */
+  unreadable(what: string): void;
+}
+
 /** Whether the journal tells of the record's beginning. */
 export async function isExplained(
   journal: Pick<AuditReads, 'batches'>,
@@ -78,22 +85,23 @@ export async function eachRecord(
 export async function checkRecords(
   journal: AuditReads,
   { replayed, isOurs }: Walked,
-  report: (account: string, what: string) => void,
+  { unexplained, unreadable }: RecordFaults,
 ): Promise<void> {
   const counts = new Map<string, number>();
   const explain = async (record: TransactionRecord): Promise<void> => {
     if (await isExplained(journal, record)) return;
-    report(record.account, `no journal tells of the record ${record.id}`);
+    unexplained(record.account, `no journal tells of the record ${record.id}`);
   };
   const isCounted = ({ account, seqs }: TransactionRecord): boolean =>
     (seqs?.[0] ?? Number.POSITIVE_INFINITY) <= (replayed.get(account)?.seq ?? 0);
   const count = (record: TransactionRecord): void | Promise<void> => {
     const { account } = record;
+    if (!replayed.has(account) && !isOurs(account)) return;
     if (isCounted(record)) counts.set(account, (counts.get(account) ?? 0) + 1);
     // A server may have created it while others were replayed.
-    else if (replayed.has(account) || isOurs(account)) return explain(record);
+    else return explain(record);
   };
-  const isWhole = await eachRecord(journal, count, (what) => report('', what));
+  const isWhole = await eachRecord(journal, count, unreadable);
   const full = new Set(
     [...counts].flatMap(([account, found]) =>
       found > (replayed.get(account)?.recorded ?? 0) ? [account] : [],
@@ -102,5 +110,5 @@ export async function checkRecords(
   if (full.size === 0 || !isWhole) return;
   const look = (record: TransactionRecord): void | Promise<void> =>
     full.has(record.account) && isCounted(record) ? explain(record) : undefined;
-  await eachRecord(journal, look, (what) => report('', what));
+  await eachRecord(journal, look, unreadable);
 }

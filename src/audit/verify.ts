@@ -93,21 +93,23 @@ export async function auditAccounts(
   const screening = isAll ? await screened(journal, options) : null;
   const isExplained = (await screening?.explainsRecords()) === true;
   let replayed = new Map<string, Replayed>();
-  let walkedTo = '';
+  let walkedTo: string | null = null;
   const walk = async (to: string | null): Promise<void> => {
+    const from = walkedTo;
     const isMine = (account: string): boolean =>
-      account > walkedTo && (to === null || account <= to) && share.isOurs(account);
+      (from === null || account > from) && (to === null || account <= to) && share.isOurs(account);
     const walked: Walked = { replayed, isOurs: (account) => isAll && isMine(`${account}`) };
-    const report = (account: string, what: string): void => {
-      if (account !== '' || share.isFirst) onDifference({ account, seq: 0, what });
+    const unexplained = (account: string, what: string): void => onDifference({ account, seq: 0, what });
+    const unreadable = (what: string): void => {
+      if (share.isFirst) unexplained('', what);
     };
-    if (!isExplained) await checkRecords(journal, walked, report);
+    if (!isExplained) await checkRecords(journal, walked, { unexplained, unreadable });
     replayed = new Map();
     walkedTo = to ?? walkedTo;
   };
   for await (const account of accounts) {
     if (!share.isOurs(account)) continue;
-    if (replayed.size === ACCOUNTS_A_WALK) await walk([...replayed.keys()].at(-1) ?? walkedTo);
+    if (replayed.size === ACCOUNTS_A_WALK) await walk([...replayed.keys()].at(-1) ?? null);
     const sound = await screening?.sound(account);
     const { batches, entries, seq, hash, recorded } = sound ?? (await replay(journal, account, options));
     replayed.set(account, { seq, recorded });

@@ -54,13 +54,18 @@ function reportText(report: VerifyReport): string {
 /** Fewer rows of the log are read by one thread before a second one is there. */
 const FEW_ROWS = 4_000;
 const MOST_THREADS = 4;
+/** A server needs its memory, and a container may give it less of the cores than there are. */
+const MOST_BESIDE_A_SERVER = 2;
 
 /** In how many threads a folder is verified: one core is left to whoever is served by this process. */
 function threadsFor({ store, consoleAt }: Core, account: string | undefined): number {
   const rows = store.journal.log?.lastRow() ?? 0;
-  if (account !== undefined || rows < FEW_ROWS) return 1;
-  const cores = availableParallelism() - (consoleAt === null ? 0 : 1);
-  return Math.max(1, Math.min(MOST_THREADS, cores));
+  // Where the system doesn't tell its boot, each thread makes the projections anew.
+  if (account !== undefined || rows < FEW_ROWS || process.platform !== 'linux') return 1;
+  const cores = availableParallelism();
+  return consoleAt === null
+    ? Math.min(MOST_THREADS, cores)
+    : Math.max(1, Math.min(MOST_BESIDE_A_SERVER, cores - 1));
 }
 
 function verify({ heads = false, decide = false, account }: VerifyOptions): Work {

@@ -11,6 +11,7 @@ import type { PixKeyType } from '../domain/pix-key.ts';
 import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
 import type { ItemCode, ItemData } from '../domain/sentences/item-codes.ts';
 import type { Metadata } from '../domain/transactions.ts';
+import { Overloaded } from './actors/host.ts';
 import { itemFor } from './attention/item.ts';
 import { type Bank, type BankMessage, BankRefused } from './bank.ts';
 import type { Answer } from './commands.ts';
@@ -150,12 +151,15 @@ export class Payments {
       if (refusal instanceof BankRefused) throw refusal;
       return refusal;
     }
-    const fee = { netAmount: amount - totalFee, totalFee };
-    return engine.send(
-      account.id,
-      { kind: 'createTransfer', id: newId(), transfer: { ...request, fee } },
-      options,
-    );
+    const transfer = { ...request, fee: { netAmount: amount - totalFee, totalFee } };
+    try {
+      return await engine.send(account.id, { kind: 'createTransfer', id: newId(), transfer }, options);
+    } catch (error) {
+      // Nothing was decided: who repeats a transfer is told of it all the same.
+      const known = error instanceof Overloaded ? await this.#transferOf(account, idempotencyKey) : null;
+      if (known === null) throw error;
+      return { kind: 'duplicateKey', transaction: known };
+    }
   }
 
   /** What speaks against a transfer before it is tried; null: nothing. `needed`: with its fee, in cents. */

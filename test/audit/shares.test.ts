@@ -98,6 +98,9 @@ test('what is off is found by several as by one', async () => {
         [STRANGER],
         JSON.stringify({ ...JSON.parse(records.get(first.charge) ?? ''), id: STRANGER }),
       ),
+    // Nobody's, and one that says that it was before any batch.
+    ({ records }) => records.put([STRANGER], JSON.stringify({ id: STRANGER, account: '', seqs: [1] })),
+    ({ records }) => records.put([STRANGER], JSON.stringify({ id: STRANGER, account: 'acc_0', seqs: [0] })),
     ({ places }) => {
       for (const { key } of places.rows(first.account)) places.remove(...key.split(' '));
     },

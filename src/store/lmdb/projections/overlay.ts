@@ -95,23 +95,6 @@ export class Overlay<Value> {
     this.#fresh.set(key, null);
   }
 
-  /** The keys behind one, in their order; no value is read. */
-  *keysBehind(after: string): Generator<string> {
-    const changes = this.#changesIn(after, ALL[1]);
-    const changed = new Map(changes);
-    const added = changes.flatMap(([key, value]) => (value === null ? [] : [key]));
-    let next = 0;
-    for (const key of this.#table.keys({ start: after })) {
-      if (key === after || changed.has(key)) continue;
-      for (let each = added[next]; each !== undefined && compareKeys(each, key) < 0; each = added[next]) {
-        next += 1;
-        if (each !== after) yield each;
-      }
-      yield key;
-    }
-    for (const key of added.slice(next)) if (key !== after) yield key;
-  }
-
   /** What lies between two keys, the second one left out, in their order. */
   *range(start: string, end: string): Generator<[key: string, value: Value]> {
     const changes = this.#changesIn(start, end);
