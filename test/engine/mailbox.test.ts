@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ACCOUNT as SETTINGS } from '../../scripts/simulation/accounts.ts';
+import { SandboxBank } from '../../src/bank/sandbox.ts';
 import { MAILBOX_SIZE } from '../../src/engine/actors/actor.ts';
 import { Abandoned, Overloaded } from '../../src/engine/actors/host.ts';
 import { Room } from '../../src/engine/claims.ts';
@@ -9,6 +10,7 @@ import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { contentOf, type Head, sha256 } from '../../src/engine/journal.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
+import { Payments } from '../../src/engine/payments.ts';
 import type { Append } from '../../src/engine/store.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
@@ -77,6 +79,37 @@ s('it holds at least the burst of 5,000, and turns away what is more without los
   release();
   await Promise.all([first, ...waiting]);
   assert.is((await store.journal.head(ACCOUNT)).balances.available, MAILBOX_SIZE + 1);
+});
+
+s('a transfer that is repeated is told of its first while the mailbox is full, and at the end', async () => {
+  const { engine, faults, store } = opened();
+  const bank = new SandboxBank(1);
+  let ids = 0;
+  const newId = (): string => uuid(++ids);
+  const payments = new Payments({ engine, journal: store.journal, bank, now, newId, chargeExpiryS: 60 });
+  const owner = { ...SETTINGS, id: ACCOUNT };
+  const transfer = (idempotencyKey: string): Promise<string> => {
+    const pixKey = { pixKeyType: 'EMAIL', pixKey: 'someone@example.com' } as const;
+    const parts = { externalRef: null, description: null, metadata: {} };
+    return payments.createTransfer(owner, { amount: 1_000, idempotencyKey, ...parts, ...pixKey }, {}).then(
+      ({ kind }) => kind,
+      (error: unknown) => (error instanceof Overloaded ? 'overloaded' : String(error)),
+    );
+  };
+  await adjust(engine, ACCOUNT, { ...deposit(0), amount: 1_000_000 });
+  assert.is(await transfer('first'), 'applied');
+  const release = faults.hang('append');
+  const held = adjust(engine, ACCOUNT, deposit(1));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const waiting = Array.from({ length: MAILBOX_SIZE }, (_, index) =>
+    adjust(engine, ACCOUNT, deposit(index + 2)),
+  );
+  assert.equal([await transfer('first'), await transfer('second')], ['duplicateKey', 'overloaded']);
+  release();
+  await Promise.all([held, ...waiting]);
+  assert.equal([await transfer('first'), await transfer('second')], ['duplicateKey', 'applied']);
+  await engine.drain(1_000);
+  assert.equal([await transfer('second'), await transfer('third')], ['duplicateKey', 'overloaded']);
 });
 
 s('what nobody waits for is dropped while it is not decided, and takes no effect later', async () => {

@@ -1,6 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { cli } from '../support/cli.ts';
 import { startReceiver } from '../support/receiver.ts';
+import type { Server } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';
 import { loadOn } from './load.ts';
 import { accountsOf, expectVerified, RESUMED_MS, randomOf, withServer } from './scene.ts';
@@ -11,6 +13,17 @@ const SEED = 20_260_201;
 /** By hand there may be more of both: `KILL_ROUNDS=200 KILL_CLIENTS=32`. */
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? 6);
 const CLIENTS = Number(process.env.KILL_CLIENTS ?? 8);
+
+/** What a transaction's check found, with all that the server knows of it: the folder is gone afterwards. */
+async function told(server: Server, check: () => void): Promise<void> {
+  try {
+    check();
+  } catch (error) {
+    const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(String(error)) ?? [];
+    if (id === undefined) throw error;
+    throw new Error(`${String(error)}\n${(await cli(server, ['inspect', id, '--json'])).stdout}`);
+  }
+}
 
 test('in rounds under load: nothing that was answered is lost, and what was due goes on', async () => {
   const random = randomOf(SEED);
@@ -47,7 +60,7 @@ test('in rounds under load: nothing that was answered is lost, and what was due 
       await load.expectAllEnds(() => RESUMED_MS);
       await until(() => load.isDelivered(receiver.requests), RESUMED_MS, 'every event at the receiver');
       // Retries and repeats that are still under way change nothing of the first arrivals.
-      load.expectEvents(receiver.requests);
+      await told(server, () => load.expectEvents(receiver.requests));
       await load.expectBalance();
       assert.is((await accountsOf(server)).length, 3, 'the demo account, and the two of this test');
       await expectVerified(server);
