@@ -169,7 +169,7 @@ browserSuite(
       const own = await merchant(stage.server, ['--name', 'Ótica Sol']);
       const ids: string[] = [];
       for (let nth = 0; nth < 6; nth++) {
-        ids.push(text(await charge(own, 4_400 + nth), 'id'));
+        ids.push(text(await charge(own, 4_400 + 100 * nth), 'id'));
         await told(own, ids[nth] ?? '', 'PAY');
         await told(own, ids[nth] ?? '', 'PROTEST');
       }
