@@ -268,11 +268,8 @@ export class Load {
     );
   }
 
-  /**
-   * Every status change came, in order among first arrivals, the same bytes each time, and nothing else. `onOvertaken`
-   * hears of transactions whose events came in another order; without it that is a fault.
-   */
-  expectEvents(received: readonly Received[], onOvertaken?: (transaction: string) => void): void {
+  /** Every status change came, in order among first arrivals, the same bytes each time, and nothing else. */
+  expectEvents(received: readonly Received[]): void {
     const firsts = new Map<string, { event: string; key: string; body: string }[]>();
     for (const { headers, rawBody } of received) {
       const id = String(headers['x-transaction-id']);
@@ -287,13 +284,7 @@ export class Load {
     for (const plan of this.known) {
       const arrived = (firsts.get(plan.id ?? '') ?? []).map(({ event }) => event);
       const expected = statusesOf(plan).map((status) => `${plan.kind}.${status}`);
-      const isInOrder = arrived.join() === expected.join();
-      if (isInOrder || onOvertaken === undefined)
-        assert.equal(arrived, expected, `events of ${plan.kind} ${plan.id} of ${plan.amount}`);
-      else {
-        assert.equal([...arrived].sort(), [...expected].sort(), `events of ${plan.kind} ${plan.id}`);
-        onOvertaken(plan.id ?? '');
-      }
+      assert.equal(arrived, expected, `events of ${plan.kind} ${plan.id} of ${plan.amount}`);
       firsts.delete(plan.id ?? '');
     }
     assert.equal([...firsts.keys()], [], 'events of transactions that nobody asked for');
