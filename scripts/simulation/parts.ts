@@ -38,8 +38,6 @@ export class Parts {
   readonly #amount: number;
   readonly #totalFee: number;
   readonly #refunds = new Map<string, Refund>();
-  /** Refunds that the bank made by itself: they are done from their beginning. */
-  readonly #ofBank = new Set<string>();
   #refunded = 0;
   #chargedback = 0;
   /** Fee that went back so far. */
@@ -60,7 +58,6 @@ export class Parts {
 
   /** Whether that refund has ended so. */
   hasEnded(id: string, type: string): boolean {
-    if (type === 'REFUND_DONE' && this.#ofBank.has(id)) return true;
     return this.#refunds.get(id)?.status === (type === 'REFUND_DONE' ? 'completed' : 'failed');
   }
 
@@ -98,13 +95,18 @@ export class Parts {
         return this.#ended(data.refundId, message.type === 'REFUND_DONE', status);
       case 'RETURN':
         return this.#cameBack(data.amount ?? 0, status);
-      case 'REFUND':
-        for (const name of Object.keys(snapshot?.context ?? {}))
-          if (name.startsWith(REFUND)) this.#ofBank.add(name.slice(REFUND.length));
-        for (const id of this.#refunds.keys()) this.#ofBank.delete(id);
-        return this.#taken(message.type, data.amount ?? this.#stands, status);
       default:
+        this.#noteOfBank(snapshot);
         return this.#taken(message.type, data.amount ?? this.#stands, status);
+    }
+  }
+
+  /** Refunds that the bank made by itself are done from their beginning. */
+  #noteOfBank(snapshot: Entry['snapshot']): void {
+    for (const name of Object.keys(snapshot?.context ?? {})) {
+      const id = name.slice(REFUND.length);
+      if (name.startsWith(REFUND) && !this.#refunds.has(id))
+        this.#refunds.set(id, { amount: 0, returned: 0, status: 'completed' });
     }
   }
 

@@ -81,6 +81,7 @@ function keyOf(account: string, id: string): ScratchKey {
 
 export class Screening {
   readonly #options: ScreeningOptions;
+  readonly #share: Share;
   readonly #mostHeld: number;
   readonly #standings = new Map<string, Standing>();
   readonly #suspects = new Set<string>();
@@ -88,19 +89,20 @@ export class Screening {
   readonly #held = new Map<string, Held>();
 
   constructor(options: ScreeningOptions) {
-    this.#options = options;
     const { mostHeld = MOST_HELD, share = WHOLE } = options;
+    this.#options = options;
+    this.#share = share;
     this.#mostHeld = Math.ceil(mostHeld / share.of);
   }
 
   /** Reads all. @throws StoreUnavailable */
   async run(): Promise<void> {
-    const { log, entriesAPage = ENTRIES_A_PAGE, share = WHOLE, report, onPage } = this.#options;
-    for (const { batches, unreadable } of log.pages(entriesAPage, 0, share.isOurs)) {
+    const { log, entriesAPage = ENTRIES_A_PAGE, report, onPage } = this.#options;
+    const { isOurs, isFirst } = this.#share;
+    for (const { batches, unreadable } of log.pages(entriesAPage, 0, isOurs)) {
       const entries = await this.#page(batches);
       for (const { number, account, fault } of unreadable)
-        if (account !== null || share.isFirst)
-          report('', 0, `row ${number} of the log can't be read: ${fault}`);
+        if (account !== null || isFirst) report('', 0, `row ${number} of the log can't be read: ${fault}`);
       for (const { number, batch, isFound } of batches)
         if (!isFound)
           report(batch.account, batch.seq, `nothing leads to the batch in row ${number} of the log`);
@@ -112,10 +114,9 @@ export class Screening {
 
   /** Whether each stored record is one that was compared, by whichever share. */
   async explainsRecords(): Promise<boolean> {
-    const { log, share = WHOLE } = this.#options;
     let compared = 0;
     for (const standing of this.#standings.values()) compared += standing.compared;
-    return (await share.comparedByAll(compared)) === log.countRecords();
+    return (await this.#share.comparedByAll(compared)) === this.#options.log.countRecords();
   }
 
   /** An account whose journal and projections are in order; null where they aren't. @throws StoreUnavailable */

@@ -49,9 +49,7 @@ export async function verifyApart(
   meet: Meet,
   tools: Tools,
 ): Promise<VerifyReport> {
-  const reader = await open(
-    share && (async (end) => (await meet('opened', end)).reduce((a, b) => Math.max(a, b))),
-  );
+  const reader = await open(share && (async (end) => Math.max(...(await meet('opened', end)))));
   try {
     const own: Share | undefined = share && {
       isOurs: (account) => shareOf(account, share.of) === share.index,

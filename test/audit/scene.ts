@@ -201,3 +201,12 @@ export async function withCopyOf(
     await rm(copy, { recursive: true, force: true });
   }
 }
+
+/** A folder, which is the caller's to remove, with the lives of so many accounts. */
+export async function folderOf(count: number): Promise<{ folder: string; lives: Life[] }> {
+  const folder = await mkdtemp(join(tmpdir(), 'pixstate-lives-'));
+  const core = await openOn({ DATA_DIR: folder });
+  const lives = await Promise.all(Array.from({ length: count }, () => live(core)));
+  await close(core);
+  return { folder, lives };
+}

@@ -1,8 +1,6 @@
 /** The log of all accounts, read once: what is in order is found to be, whatever is held; what isn't is told as ever. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Scratch } from '../../src/audit/scratch.ts';
@@ -15,7 +13,7 @@ import { StoreUnavailable } from '../../src/engine/store.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { cashoutCreated, grow } from '../store/contract/builders.ts';
 import type { StoredTables } from '../support/stored-tables.ts';
-import { close, type Life, live, openOn, withCopyOf } from './scene.ts';
+import { close, folderOf, type Life, openOn, withCopyOf } from './scene.ts';
 
 const test = suite('screening');
 const LIVES = 3;
@@ -25,10 +23,7 @@ let folder = '';
 let lives: Life[] = [];
 
 test.before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'pixstate-screening-'));
-  const core = await openOn({ DATA_DIR: folder });
-  lives = await Promise.all(Array.from({ length: LIVES }, () => live(core)));
-  await close(core);
+  ({ folder, lives } = await folderOf(LIVES));
 });
 
 test.after(() => rm(folder, { recursive: true, force: true }));

@@ -14,7 +14,7 @@ import { verifyInThreads } from '../../src/reader/thread.ts';
 import { type FolderReader, openReader } from '../../src/store/open.ts';
 import { pause, turn } from '../../src/waiting.ts';
 import type { StoredTables } from '../support/stored-tables.ts';
-import { close, createCharge, type Life, live, openOn, tell, withCopyOf } from './scene.ts';
+import { createCharge, folderOf, type Life, tell, withCopyOf } from './scene.ts';
 
 const test = suite('shares');
 const LIVES = 6;
@@ -24,10 +24,7 @@ let folder = '';
 let lives: Life[] = [];
 
 test.before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'pixstate-shares-'));
-  const core = await openOn({ DATA_DIR: folder });
-  lives = await Promise.all(Array.from({ length: LIVES }, () => live(core)));
-  await close(core);
+  ({ folder, lives } = await folderOf(LIVES));
 });
 
 test.after(() => rm(folder, { recursive: true, force: true }));

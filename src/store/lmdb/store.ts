@@ -88,7 +88,7 @@ async function openOn(
   openFile: () => Promise<ProjectionsFile>,
 ): Promise<Store> {
   const { incarnation, now, onFatal, onFlush = () => {}, onProgress = () => {} } = options;
-  const { upTo } = options;
+  const { upTo: agree = async () => Number.POSITIVE_INFINITY } = options;
   let file: ProjectionsFile | null = null;
   let projections: Projections | null = null;
   try {
@@ -96,9 +96,10 @@ async function openOn(
     const onFailure = (error: Error): void => environment.fatal(error);
     projections = new Projections({ file, log, incarnation, now, onFatal: onFailure });
     const environment = new Environment({ log, file, projections, onFatal, onFlush });
-    const last = upTo === undefined ? {} : { upTo: await upTo(Math.max(log.end(), projections.mark)) };
+    const upTo = await agree(Math.max(log.end(), projections.mark));
+    // It may be a row that wasn't there yet.
     log.renew();
-    await replay({ log, projections, now, onProgress, ...last });
+    await replay({ log, projections, now, upTo, onProgress });
     return storeOn(environment, now);
   } catch (error) {
     await projections?.leave();

@@ -58,20 +58,19 @@ export interface ReplayOptions {
   /** Ms since 1970. */
   now(): number;
   /** Nothing behind this row. */
-  upTo?: number;
+  upTo: number;
   /** Hears now and then how many rows were taken up, of how many. */
   onProgress(rows: number, of: number): void;
 }
 
 export async function replay({ log, projections, now, upTo, onProgress }: ReplayOptions): Promise<void> {
   const { mark } = projections;
-  const last = upTo ?? Number.POSITIVE_INFINITY;
-  const of = Math.min(log.last, last) - mark;
+  const of = Math.min(log.last, upTo) - mark;
   const dueFrom = log.state()?.dueFrom ?? 0;
   let rows = 0;
   let hasWritten = false;
   for (const { number, text } of log.after(mark)) {
-    if (number > last) break;
+    if (number > upTo) break;
     try {
       applyRow(projections, number, text, dueFrom);
     } catch (error) {
