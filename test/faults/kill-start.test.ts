@@ -98,7 +98,7 @@ test('twice in quick succession while it starts, upon work that was left open', 
       const readyAt = performance.now();
       await load.settle([...load.plans]);
       await load.expectEnds(() => Math.max(1, RESUMED_MS - (performance.now() - readyAt)));
-      await until(() => load.isDelivered(receiver.requests), RESUMED_MS, 'every event at the receiver');
+      await load.expectDelivered(() => receiver.requests, RESUMED_MS);
       load.expectEvents(receiver.requests);
       await load.expectBalance();
       assert.equal(load.unexpected, []);

@@ -59,7 +59,7 @@ test('in rounds under load: nothing that was answered is lost, and what was due 
       await load.settle(load.plans);
       assert.equal(load.unexpected, []);
       await load.expectAllEnds(() => RESUMED_MS);
-      await until(() => load.isDelivered(receiver.requests), RESUMED_MS, 'every event at the receiver');
+      await load.expectDelivered(() => receiver.requests, RESUMED_MS);
       await load.expectBalance();
       assert.is((await accountsOf(server)).length, 3, 'the demo account, and the two of this test');
       await expectVerified(server);

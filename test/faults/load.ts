@@ -258,14 +258,27 @@ export class Load {
     assert.is(await this.#expiring.balance(), 0);
   }
 
-  /** Whether the receiver has had every event of every transaction. */
-  isDelivered(received: readonly Received[]): boolean {
-    const events = new Set(
-      received.map(({ headers }) => `${headers['x-transaction-id']} ${headers['x-event']}`),
+  /**
+   * The receiver has every event of every transaction. What has come is read once: where the receiver is in this
+   * process, what this takes is time that it doesn't answer in.
+   */
+  async expectDelivered(received: () => readonly Received[], withinMs: number): Promise<void> {
+    let missing = this.known.flatMap((plan) =>
+      statusesOf(plan).map((status) => `${plan.id} ${plan.kind}.${status}`),
     );
-    return this.known.every((plan) =>
-      statusesOf(plan).every((status) => events.has(`${plan.id} ${plan.kind}.${status}`)),
-    );
+    const arrived = new Set<string>();
+    let read = 0;
+    const isAll = (): boolean => {
+      const all = received();
+      for (const { headers } of all.slice(read))
+        arrived.add(`${headers['x-transaction-id']} ${headers['x-event']}`);
+      read = all.length;
+      missing = missing.filter((event) => !arrived.has(event));
+      return missing.length === 0;
+    };
+    await until(isAll, withinMs, 'every event at the receiver').catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${missing.length} are missing, among them ${missing.slice(0, 3)}`);
+    });
   }
 
   /** Every status change came, in order among first arrivals, the same bytes each time, and nothing else. */

@@ -6,7 +6,7 @@ import { type Client, type Merchant, merchant, type Reply } from '../support/cli
 import { askTransfer } from '../support/flows.ts';
 import type { Received } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
-import { sleep, until } from '../support/wait.ts';
+import { sleep } from '../support/wait.ts';
 import { elsewhere, withBalance } from './stage.ts';
 
 /** What a model of a load counts an account's balance from, cents. */
@@ -172,7 +172,7 @@ export async function expectSettled(
 ): Promise<void> {
   await load.settle(load.plans);
   await load.expectEnds(() => RESUMED_MS);
-  await until(() => load.isDelivered(received()), RESUMED_MS, 'every event at the receiver');
+  await load.expectDelivered(received, RESUMED_MS);
   // Retries and repeats that are still under way change nothing of the first arrivals.
   load.expectEvents(received());
   await load.expectBalance();

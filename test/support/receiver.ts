@@ -50,6 +50,7 @@ export async function startReceiver(
   wanted: ReceiverAddress = { host: '127.0.0.1', port: 0 },
 ): Promise<Receiver> {
   const requests: Received[] = [];
+  const counts = new Map<string, number>();
   const answers = new Map<string, (nth: number, request: Received) => Answer>();
   const timers = new Set<NodeJS.Timeout>();
   const at = (path: string) => requests.filter((request) => request.path === path);
@@ -80,7 +81,9 @@ export async function startReceiver(
         status: null,
       };
       requests.push(request);
-      const answer = answers.get(request.path)?.(at(request.path).length, request) ?? {};
+      const nth = (counts.get(request.path) ?? 0) + 1;
+      counts.set(request.path, nth);
+      const answer = answers.get(request.path)?.(nth, request) ?? {};
       if (answer.delayMs === undefined) {
         reply(response, request, answer);
         return;

@@ -42,7 +42,10 @@ export interface Backlog {
    * they are. A target behind which nothing lay gets its look. In the order of the waits: how many lie behind each.
    */
   put(waits: readonly Wait[]): Promise<number[]>;
-  /** Targets whose look is due: the caller's for `LOOK_MS`. One that dies meanwhile leaves the look to others. */
+  /**
+   * Targets whose look is due: the caller's for `LOOK_MS`. One that dies meanwhile leaves the look to others: at once
+   * where the data has one process.
+   */
   claimLooks(now: number, limit: number): Promise<Target[]>;
   /** Claims deliveries from behind a target, earliest first; `left` is how many still lie there. */
   take(target: Target, now: number, limit: number): Promise<{ claims: ClaimOf<'delivery'>[]; left: number }>;

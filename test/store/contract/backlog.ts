@@ -190,7 +190,8 @@ export function backlogContract(context: ContractContext): void {
       same(await store.backlog.claimLooks(harness.now(), 10), [target]);
       const taken = await store.backlog.take(target, harness.now(), 1);
       const next = await harness.reopen('b');
-      harness.advance(Math.max(2 * silentAfterMs, LOOK_MS));
+      // Who is alone with the data knows that nobody else is looking.
+      if (silentAfterMs > 0) harness.advance(Math.max(2 * silentAfterMs, LOOK_MS));
       await next.due.beat(harness.now());
       same(transactionsOf(await drain(next, 'delivery', harness.now())), transactionsOf(taken.claims));
       same(await next.backlog.claimLooks(harness.now(), 10), [target]);

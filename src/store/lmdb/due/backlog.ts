@@ -26,6 +26,7 @@ export function rewindLooks(projections: Projections, now: number): number {
     projections.putTarget(id, { ...row, look: now });
     count += 1;
   }
+  for (const [id, until] of projections.looked) if (until >= now + FAR_MS) projections.looked.delete(id);
   return count;
 }
 
@@ -64,11 +65,10 @@ export class LmdbBacklog implements Backlog {
   }
 
   async claimLooks(now: number, limit: number): Promise<Target[]> {
-    const { projections } = this.#environment.opened;
-    const due = [...projections.targets].filter(([, { look }]) => look <= now);
+    const { targets, looked } = this.#environment.opened.projections;
+    const due = [...targets].filter(([id, { look }]) => Math.max(look, looked.get(id) ?? 0) <= now);
     const first = due.sort(([, a], [, b]) => a.look - b.look).slice(0, limit);
-    for (const [id, row] of first) projections.putTarget(id, { ...row, look: now + LOOK_MS });
-    if (first.length > 0) projections.changed();
+    for (const [id] of first) looked.set(id, now + LOOK_MS);
     return first.map(([, { account, url }]) => ({ account, url }));
   }
 
@@ -89,7 +89,8 @@ export class LmdbBacklog implements Backlog {
     }
     for (const key of taken) backlog.remove(key);
     const left = row.waiting - taken.length;
-    projections.putTarget(id, { ...row, look: now + LOOK_MS, waiting: left });
+    projections.putTarget(id, { ...row, waiting: left });
+    projections.looked.set(id, now + LOOK_MS);
     projections.changed();
     return { claims, left };
   }
@@ -98,6 +99,7 @@ export class LmdbBacklog implements Backlog {
     const { projections } = this.#environment.opened;
     const id = targetId(target);
     const row = projections.targets.get(id);
+    projections.looked.delete(id);
     if (row === undefined) return;
     if (row.waiting > 0) projections.putTarget(id, { ...row, look: at });
     else projections.removeTarget(id);

@@ -86,6 +86,8 @@ export class Projections {
   readonly #storedTargets: Overlay<TargetRow>;
   /** Targets behind which something waits, by id: as many as there are URLs that don't keep up. */
   readonly targets = new Map<string, TargetRow>();
+  /** Targets that are looked after, by id: nobody else does until then (ms). They end with the process, as claims do. */
+  readonly looked = new Map<string, number>();
   readonly schedule: Schedule;
   /** By kind: how many items are on the list. */
   readonly counts: Overlay<number>;
