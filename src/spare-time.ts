@@ -8,6 +8,9 @@ import { pause, turn } from './waiting.ts';
 const CALLERS_A_TIME = 4;
 /** And for at most so many times as long: work that can wait isn't put off for ever. */
 const MOST_TIMES = 15;
+/** The same after a start: what the process before had in hand goes on within this time (decisions, "after a crash"). */
+const MOST_TIMES_STARTING = 2;
+const STARTING_MS = 5_000;
 const WINDOW_MS = 100;
 /** A piece that took longer, ms, has waited for a store and not worked. */
 const LONGEST_MS = 4;
@@ -22,6 +25,12 @@ export class SpareTime {
   #windowAt = Number.NEGATIVE_INFINITY;
   #callers = 0;
   #callersBefore = 0;
+  #startingUntil = Number.NEGATIVE_INFINITY;
+
+  /** The process is ready: there may be work that one before had in hand. */
+  started(): void {
+    this.#startingUntil = performance.now() + STARTING_MS;
+  }
 
   /** Somebody has come who waits for an answer. */
   called(): void {
@@ -45,7 +54,8 @@ export class SpareTime {
 
   async #do<Result>(piece: () => Promise<Result>): Promise<Result> {
     await turn();
-    while (this.#isCallersTime()) await pause(LOOK_EVERY_MS);
+    for (let left = this.#callersLeft(); left > 0; left = this.#callersLeft())
+      await pause(Math.min(LOOK_EVERY_MS, Math.max(1, left)));
     const begun = performance.now();
     try {
       return await piece();
@@ -55,9 +65,11 @@ export class SpareTime {
     }
   }
 
-  #isCallersTime(): boolean {
+  /** For how much longer callers have the thread, ms. */
+  #callersLeft(): number {
     const now = performance.now();
     const callers = now - this.#windowAt < 2 * WINDOW_MS ? Math.max(this.#callers, this.#callersBefore) : 0;
-    return now < this.#endedAt + Math.min(MOST_TIMES, callers / CALLERS_A_TIME) * this.#took;
+    const most = now < this.#startingUntil ? MOST_TIMES_STARTING : MOST_TIMES;
+    return this.#endedAt + Math.min(most, callers / CALLERS_A_TIME) * this.#took - now;
   }
 }

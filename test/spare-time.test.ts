@@ -55,9 +55,21 @@ test('the more call, the longer is the pause after a piece, up to fifteen times 
     return pause;
   };
   assert.is(await pauseWith(0), 0);
-  // It is looked whether they are gone each 5 ms.
   const pauses = [await pauseWith(1), await pauseWith(12), await pauseWith(60), await pauseWith(40_000)];
-  assert.equal(pauses, [5, 10, 30, 30]);
+  assert.equal(pauses, [1, 6, 30, 30]);
+});
+
+test('after a start callers wait for what the process before had in hand', async () => {
+  await withClock(async (clock) => {
+    const spareTime = new SpareTime();
+    spareTime.started();
+    clock.onPause = () => spareTime.called();
+    for (let count = 0; count < 1_000; count += 1) spareTime.called();
+    assert.equal(await beginnings(spareTime, clock, 3), [0, 6, 12]);
+    clock.ms += 5_000;
+    for (let count = 0; count < 1_000; count += 1) spareTime.called();
+    assert.equal(await beginnings(spareTime, clock, 2), [0, 32]);
+  });
 });
 
 test('callers who have gone are not waited for', async () => {

@@ -158,6 +158,7 @@ export async function start(
       if (core.config.bank === 'sandbox')
         await createDemoAccount(core.accounts, engine, { port, show, shared: core.database !== null });
     },
+    async () => core.spareTime.started(),
     ...clocks.map((clock) => () => clock.start()),
   ];
   const isWanted = (): boolean => !state.closing;

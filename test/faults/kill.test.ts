@@ -67,7 +67,8 @@ test('in rounds under load: nothing that was answered is lost, and what was due 
       await told(server, () => load.expectEvents(receiver.requests));
       const answered = load.plans.filter(({ created }) => created !== null).length;
       console.log(
-        `${ROUNDS} times killed: ${load.plans.length} asked for, ${answered} of them answered in time`,
+        `${ROUNDS} times killed: ${load.plans.length} asked for, ${answered} of them answered in time; ` +
+          `the latest webhook came ${Math.round(load.latestMs(receiver.requests))} ms after its event`,
       );
       assert.is(await server.terminate(), 0);
     });
