@@ -94,14 +94,15 @@ async function work(store: Store, accounts: readonly string[], inHandMs = 0): Pr
     await store.attention.withdraw([{ kind: 'dead', id: `${item.id}-3` }]);
     await store.accounts.put({ ...settings(), id: account });
     await store.marks.putMark(account, item.id);
-    await fail(store, account);
+    await fail(store, account, inHandMs);
   }
 }
 
 /** Deliveries that fail for good, of which one has another round. */
-async function fail(store: Store, account: string): Promise<void> {
+async function fail(store: Store, account: string, inHandMs: number): Promise<void> {
   const charges = [1, 2].map(() => chargeCreated(AT, { urls: URLS }));
   const { claims } = await grow(store, account, charges, { claimUntil: AT });
+  await sleep(inHandMs);
   const failed = claims.filter((claim): claim is ClaimOf<'delivery'> => claim.due.kind === 'delivery');
   const records = failed.map(({ due: { transaction, delivery } }, nth) => {
     const status = nth === 0 ? ('rejected' as const) : ('dead' as const);
@@ -112,8 +113,9 @@ async function fail(store: Store, account: string): Promise<void> {
   );
   const [again] = failed;
   if (again === undefined) throw new Error('deliveries are due at once');
-  const record = { ...first(records), status: 'retrying' as const };
-  await store.due.settle([{ claim: null, next: { ...again.due, at: AT + 30_000, tries: 1 }, record }]);
+  const at = AT + 30_000;
+  const record = { ...first(records), status: 'retrying' as const, nextAttemptAt: iso(at) };
+  await store.due.settle([{ claim: null, next: { ...again.due, at, tries: 1 }, record }]);
 }
 
 /**
