@@ -15,6 +15,7 @@ import { openBank } from './bank/open.ts';
 import { batchIds, elapsed, newIncarnation, newTransactionId, now } from './clock.ts';
 import type { Config } from './config.ts';
 import type { ConsolePlace } from './console/addresses.ts';
+import { IN_A_ROUND } from './engine/actors/rounds.ts';
 import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
@@ -24,6 +25,9 @@ import type { Act } from './ops/acting.ts';
 import { SpareTime } from './spare-time.ts';
 import { type Access, type OpenStore, openStore } from './store/open.ts';
 import { again } from './waiting.ts';
+
+/** A database takes about as long for one command as for hundreds: what waits for it is written together. */
+const FROM_AFAR = 1_024;
 
 /** The parts that the server and every command work with. */
 export interface Core extends OpenStore {
@@ -38,6 +42,8 @@ export interface Core extends OpenStore {
   bankNotes: Notes | null;
   engine: Engine;
   payments: Payments;
+  /** About so many commands are decided in one turn. */
+  together: number;
   /** The engine's thread's, beside its callers. */
   spareTime: SpareTime;
   /** Null: this process is no server, or hasn't opened its doors yet. */
@@ -151,6 +157,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
     clock: { now, elapsed },
   });
   const settings = (id: string) => directory.account(id);
+  const together = opened.database === null ? IN_A_ROUND : FROM_AFAR;
   const engine = new Engine({
     store,
     everyDoorSpeaks: bank.everyDoorSpeaks,
@@ -158,6 +165,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
     newBatchId: batchIds(incarnation),
     stuckAfterMs: config.stuckAfterS * 1000,
     settings,
+    together,
   });
   const payments = new Payments({
     engine,
@@ -175,6 +183,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const parts = {
     ...{ config, incarnation, directory, accounts, bank, connection, bankNotes, engine, payments },
     spareTime: new SpareTime(),
+    together,
     consoleAt: null,
     acted: () => {},
   };

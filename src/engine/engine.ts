@@ -25,6 +25,8 @@ export interface EngineOptions {
   /** A cashout that has not changed for so many ms is stuck. */
   stuckAfterMs: number;
   settings(account: string): Soon<Account | null>;
+  /** About so many commands are decided in one turn, and so written together; `IN_A_ROUND` where nothing is said. */
+  together?: number;
 }
 
 export interface SendOptions {
@@ -67,7 +69,7 @@ export class Engine {
   #closed = false;
 
   constructor(options: EngineOptions) {
-    const rounds = new Rounds();
+    const rounds = new Rounds(options.together);
     this.#options = options;
     this.#host = {
       stalls: new Stalls(),

@@ -123,7 +123,7 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
 /** Opens the API in threads of its own, behind one port. */
 function openThreads(options: DoorOptions, places: BucketPlaces): Promise<RunningServer> {
   const { core, log, metrics, state, onFatal } = options;
-  const { config, payments, directory, store, spareTime } = core;
+  const { config, payments, directory, store, spareTime, together } = core;
   const { host, port, trustedProxyHops, bankCallbackSecret } = config;
   return HttpThreads.open({
     threads: config.httpThreads,
@@ -146,6 +146,7 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
       places,
       state,
       spareTime,
+      together,
       elapsed,
       onObserved: (answered) => metrics.answered(answered),
       onAnswered: (answered) => log.debug(answered, 'answered'),

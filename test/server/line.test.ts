@@ -61,6 +61,7 @@ async function scene() {
     places: new BucketPlaces(elapsed),
     state: { notReady: async () => null },
     spareTime: new SpareTime(),
+    together: 16,
     elapsed,
     onObserved: () => {},
     onAnswered: () => {},

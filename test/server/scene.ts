@@ -76,6 +76,7 @@ export async function withThreads(count: number, body: (scene: ThreadScene) => P
     places,
     state: { notReady: async () => null },
     spareTime: new SpareTime(),
+    together: 16,
     elapsed,
     onObserved: (answered) => observed.push(answered),
     onAnswered: () => {},

@@ -11,14 +11,20 @@ export interface InTurn {
   begin(): number;
 }
 
-/**
- * With so many commands in hand no other account's are taken up in the same turn. An account's own batch is not split.
- */
-const IN_A_ROUND = 16;
+/** Were it all, all clients would travel as one, and each thread wait for the other. */
+export const IN_A_ROUND = 16;
 
 export class Rounds {
   #ready: InTurn[] = [];
+  readonly #most: number;
   readonly #schedule = onceATurn(() => this.#round());
+
+  /**
+   * With `most` commands in hand no other account's are taken up in the same turn. An account's own batch is not split.
+   */
+  constructor(most = IN_A_ROUND) {
+    this.#most = most;
+  }
 
   /** Its turn comes once; it asks again where something is left. */
   add(actor: InTurn): void {
@@ -30,7 +36,7 @@ export class Rounds {
     let actors = 0;
     let commands = 0;
     for (const actor of this.#ready) {
-      if (commands >= IN_A_ROUND) break;
+      if (commands >= this.#most) break;
       actors += 1;
       commands += actor.begin();
     }

@@ -40,6 +40,8 @@ export interface EnginePorts {
   directory: Pick<Directory, 'account'>;
   places: BucketPlaces;
   state: Pick<ServerState, 'notReady'>;
+  /** So many calls of a message begin together, as the engine decides them. */
+  together: number;
   /** Is told of callers. */
   spareTime: Pick<SpareTime, 'called'>;
   /** Milliseconds of the clock that deadlines go by. */
@@ -120,9 +122,6 @@ interface Open {
   isDropped: boolean;
 }
 
-/** So many calls of a message begin together: were it all, all clients would travel as one, and each thread wait for the other. */
-const AT_ONCE = 16;
-
 /** One thread's end; a thread that takes the place of a dead one gets another. */
 export class Answering {
   readonly #ports: EnginePorts;
@@ -163,7 +162,7 @@ export class Answering {
 
   /** Begins some of the calls; the others' turn comes after that of what the first ones gave. */
   #takeSome(): void {
-    for (const call of this.#calls.splice(0, AT_ONCE)) this.#begin(call);
+    for (const call of this.#calls.splice(0, this.#ports.together)) this.#begin(call);
     this.#isTaking = this.#calls.length > 0;
     if (this.#isTaking) setImmediate(() => this.#takeSome());
   }
