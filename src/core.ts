@@ -26,8 +26,8 @@ import { SpareTime } from './spare-time.ts';
 import { type Access, type OpenStore, openStore } from './store/open.ts';
 import { again } from './waiting.ts';
 
-/** A database takes about as long for one command as for hundreds: what waits for it is written together. */
-const FROM_AFAR = 1_024;
+/** Commands decided in one turn where a database takes about as long for one as for hundreds. */
+const IN_A_ROUND_FOR_DATABASE = 1_024;
 
 /** The parts that the server and every command work with. */
 export interface Core extends OpenStore {
@@ -157,7 +157,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
     clock: { now, elapsed },
   });
   const settings = (id: string) => directory.account(id);
-  const together = opened.database === null ? IN_A_ROUND : FROM_AFAR;
+  const together = opened.database === null ? IN_A_ROUND : IN_A_ROUND_FOR_DATABASE;
   const engine = new Engine({
     store,
     everyDoorSpeaks: bank.everyDoorSpeaks,

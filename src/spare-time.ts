@@ -8,9 +8,10 @@ import { pause, turn } from './waiting.ts';
 const CALLERS_A_TIME = 4;
 /** And for at most so many times as long: work that can wait isn't put off for ever. */
 const MOST_TIMES = 15;
-/** The same after a start: what the process before had in hand goes on within this time (decisions, "after a crash"). */
-const MOST_TIMES_STARTING = 2;
+/** What the process before had in hand goes on within so long after a start (decisions, "after a crash"). */
 const STARTING_MS = 5_000;
+/** `MOST_TIMES` for that time. */
+const MOST_TIMES_STARTING = 2;
 const WINDOW_MS = 100;
 /** A piece that took longer, ms, has waited for a store and not worked. */
 const LONGEST_MS = 4;

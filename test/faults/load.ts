@@ -281,17 +281,6 @@ export class Load {
     });
   }
 
-  /** How long after its event the latest first arrival was, ms by this machine's clock. */
-  latestMs(received: readonly Received[]): number {
-    const firsts = new Map<string, number>();
-    for (const { headers, json, at: arrived } of received) {
-      const key = String(headers['idempotency-key']);
-      const late = performance.timeOrigin + arrived - Date.parse(text(json, 'created_at'));
-      if (!firsts.has(key)) firsts.set(key, late);
-    }
-    return [...firsts.values()].reduce((most, late) => Math.max(most, late), 0);
-  }
-
   /** Every status change came, in order among first arrivals, the same bytes each time, and nothing else. */
   expectEvents(received: readonly Received[]): void {
     const firsts = new Map<string, { event: string; key: string; body: string }[]>();

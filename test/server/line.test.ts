@@ -11,6 +11,7 @@ import { BucketPlaces, RateLimit } from '../../src/api/rate-limit.ts';
 import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
 import { Abandoned } from '../../src/engine/actors/host.ts';
+import { IN_A_ROUND } from '../../src/engine/actors/rounds.ts';
 import { listen } from '../../src/server/http.ts';
 import { Answering, type EnginePorts } from '../../src/server/threads/answering.ts';
 import { Line } from '../../src/server/threads/line.ts';
@@ -61,7 +62,7 @@ async function scene() {
     places: new BucketPlaces(elapsed),
     state: { notReady: async () => null },
     spareTime: new SpareTime(),
-    together: 16,
+    together: IN_A_ROUND,
     elapsed,
     onObserved: () => {},
     onAnswered: () => {},

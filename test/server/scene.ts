@@ -6,6 +6,7 @@ import { actsOf } from '../../src/api/acts.ts';
 import { BucketPlaces } from '../../src/api/rate-limit.ts';
 import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
+import { IN_A_ROUND } from '../../src/engine/actors/rounds.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
 import { Flags } from '../../src/server/flags.ts';
 import type { EnginePorts } from '../../src/server/threads/answering.ts';
@@ -76,7 +77,7 @@ export async function withThreads(count: number, body: (scene: ThreadScene) => P
     places,
     state: { notReady: async () => null },
     spareTime: new SpareTime(),
-    together: 16,
+    together: IN_A_ROUND,
     elapsed,
     onObserved: (answered) => observed.push(answered),
     onAnswered: () => {},

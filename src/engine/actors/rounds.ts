@@ -11,7 +11,10 @@ export interface InTurn {
   begin(): number;
 }
 
-/** Were it all, all clients would travel as one, and each thread wait for the other. */
+/**
+ * Commands decided in one turn where nothing is said: were it all that waits, all clients would travel as one, and each
+ * thread wait for the other.
+ */
 export const IN_A_ROUND = 16;
 
 export class Rounds {
