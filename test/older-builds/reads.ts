@@ -10,12 +10,19 @@ import { eachOf } from '../support/wait.ts';
 const endToEndId = 'E12345678202611220000laterbuild1';
 /** Commands at the same time: the machine has few cores. */
 const TOGETHER = 2;
+/** An analysis that takes longer is stuck. */
+const ANALYSIS_MS = 72 * 3_600_000;
 
 const ask = ({ dataDir, env }: Copy, ...args: string[]): Promise<Json> => cliJson(dataDir, args, env);
 
 /** In an order of their own: items of one millisecond stand in any. */
 function inOrder(items: readonly Json[]): string[] {
   return items.map((item) => JSON.stringify(item)).sort();
+}
+
+/** What a build kept when it was killed can't have been in analysis for so long: such an item is of the time since. */
+function isOfAnalysis(item: Json): boolean {
+  return text(item, 'kind') === 'stuck' && text(item, 'what').includes('has been in_analysis since');
 }
 
 async function attentionIds(copy: Copy, kind: string): Promise<string[]> {
@@ -52,13 +59,23 @@ function answersTheSame({ test }: FixtureSuite<Copy>): void {
     assert.equal(inOrder(list(await ask(copy, 'account', 'list'), 'accounts')), inOrder(copy.kept.accounts));
   });
 
-  test('what needs a person is listed', async (copy) => {
+  test('what needs a person is listed, with the analysis that has taken too long since', async (copy) => {
     // Items tell more now: accounts, amounts, codes.
     const known = new Set(copy.kept.attention.flatMap((before) => Object.keys(object(before))));
-    const items = list(await ask(copy, 'attention'), 'items').map((item): Json => {
-      return Object.fromEntries(Object.entries(object(item)).filter(([name]) => known.has(name)));
-    });
+    const listed = list(await ask(copy, 'attention'), 'items');
+    const items = listed
+      .filter((item) => !isOfAnalysis(item))
+      .map((item): Json => {
+        return Object.fromEntries(Object.entries(object(item)).filter(([name]) => known.has(name)));
+      });
     assert.equal(inOrder(items), inOrder(copy.kept.attention));
+    const analyzed = Object.values(copy.kept.bodies).filter((body) => text(body, 'status') === 'in_analysis');
+    assert.is(analyzed.length, 1);
+    const late = analyzed.filter((body) => Date.now() - Date.parse(text(body, 'updatedAt')) > ANALYSIS_MS);
+    assert.equal(
+      listed.filter(isOfAnalysis).map((item) => text(item, 'id')),
+      late.map((body) => text(body, 'id')),
+    );
   });
 
   test('what goes on once it is served stands where it stood', async (copy) => {

@@ -50,16 +50,12 @@ export function dueLater({ test }: FixtureSuite<Served>): void {
 export function deliveriesGoOn({ test }: FixtureSuite<Served>): void {
   test('deliveries that were tried in vain are tried again, with what they had to say', async (served) => {
     const story = 'charge whose deliveries are tried again';
-    await until(
-      async () =>
-        signedAt(served, '/later', story).length > 0 && signedAt(served, '/flaky', story).length > 0,
-      SOON_MS,
-      'a second attempt',
-    );
+    // Whoever runs this a month later sees the charge expire besides, which overtakes what is tried again.
+    const tried = (path: string) =>
+      signedAt(served, path, story).find(({ json }) => at(json, 'event') === 'pix-in.waiting_payment');
+    await until(() => tried('/later') && tried('/flaky'), SOON_MS, 'a second attempt');
     const { client, transaction, body } = played(served, story);
-    const [first] = signedAt(served, '/later', story);
-    assert.is(at(first?.json ?? null, 'event'), 'pix-in.waiting_payment');
-    assert.is(at(first?.json ?? null, 'data.pix.qrcode'), at(body, 'pix.qrcode'));
+    assert.is(at(tried('/later')?.json ?? null, 'data.pix.qrcode'), at(body, 'pix.qrcode'));
     const attempts = (await deliveries(client, transaction.id))
       .filter((delivery) => text(delivery, 'event') === 'pix-in.waiting_payment')
       .map((delivery) => list(delivery, 'attempts').length);
