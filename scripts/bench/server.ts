@@ -1,5 +1,5 @@
 /** The server and the commands beside it, as a run starts them, and the load that it puts on them. */
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../mongod/ports.ts';
@@ -47,11 +47,12 @@ export async function accounts(env: StoreEnv, count: number, more: string[] = []
   return credentials;
 }
 
-/** What `npm start` gives node. */
-export function nodeFlags(): string[] {
+/** What `npm start` gives node; on MongoDB it is something else. */
+export function nodeFlags({ MONGODB_URI = '' }: StoreEnv = {}): string[] {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
   const [, flags = ''] = /exec node (.*?)\s*dist\/src\/main\.js/.exec(scripts.start) ?? [];
-  return flags.split(' ').filter((flag) => flag !== '');
+  const told = execFileSync('/bin/sh', ['-c', `echo ${flags}`], { env: { MONGODB_URI }, encoding: 'utf8' });
+  return told.split(/\s+/).filter((flag) => flag !== '');
 }
 
 async function isReady(port: number): Promise<boolean> {
@@ -68,7 +69,7 @@ async function tryServe(env: StoreEnv): Promise<Server | null> {
   const port = await freePort();
   const settings = { PORT: String(port), LOG_LEVEL: 'error', SANDBOX_DELAY_MS: '100', CONSOLE: 'off' };
   const startedAt = performance.now();
-  const child = start([...nodeFlags(), 'dist/src/main.js'], { ...settings, ...env });
+  const child = start([...nodeFlags(env), 'dist/src/main.js'], { ...settings, ...env });
   child.stdout?.resume();
   const elapsed = (): number => performance.now() - startedAt;
   while (elapsed() < READY_MS && child.exitCode === null) {
