@@ -12,8 +12,8 @@ import {
   type DoneBy,
   itemOf,
 } from '../../engine/store.ts';
+import { fromBson, type Plain, toBson, toDate, toIso } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
-import { fromBson, type Plain, toBson, toDate, toIso } from './documents.ts';
 import type { MongoReads } from './reads.ts';
 import { allTaken, updateAll } from './writes.ts';
 

@@ -19,8 +19,8 @@ import {
   type WaitingTarget,
 } from '../../engine/store/backlog.ts';
 import { type ClaimOf, claimOn, isOf } from '../../engine/store/due.ts';
+import type { Plain } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
-import type { Plain } from './documents.ts';
 import {
   claimToken,
   type DeliveryDocument,

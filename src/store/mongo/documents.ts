@@ -1,11 +1,9 @@
 /**
- * What lies in MongoDB, and the way there and back. Nothing is encoded: dates are dates, whole numbers beyond
- * 32 bits are Longs, the rest is as the engine has it. The way back gives the same canonical JSON, to the byte.
+ * What lies in MongoDB, and the way there and back. Nothing is encoded: it is as the engine has it.
  *
  * Where BSON can't hold a text (a lone surrogate, a null byte in a name) or the driver would read it as
  * something else (a DBRef), the document carries the exact text as `exact` beside its readable form.
  */
-import { Long } from 'mongodb';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Balances } from '../../domain/money.ts';
 import {
@@ -18,9 +16,7 @@ import {
   type TransactionRecord,
 } from '../../engine/journal.ts';
 import type { LookupName } from '../../engine/store/lookups.ts';
-
-/** A JSON object. */
-export type Plain = { [name: string]: unknown };
+import { fromBson, isOdd, type Plain, readable, toBson, toIso } from './bson.ts';
 
 /** One batch: the commit, and the account's head while it is the last one. */
 export interface JournalDocument extends Plain {
@@ -231,67 +227,4 @@ export function recordFromDocument(document: TransactionDocument): TransactionRe
     submitted: document.submitted,
   };
   return record as TransactionRecord;
-}
-
-/** What may be a date. Only a text that comes back the same becomes one. */
-const DATES = new Set([
-  ...['at', 'createdAt', 'updatedAt', 'expiresAt', 'paidAt', 'since', 'until', 'secretSince'],
-  ...['nextAttemptAt', 'deliveredAt'],
-]);
-const ISO_LENGTH = 24;
-const INT32 = 2 ** 31;
-
-/** A time as a date, where it is written as we write times; else the text as it is. */
-export function toDate(text: string): Date | string {
-  if (text.length !== ISO_LENGTH || text[ISO_LENGTH - 1] !== 'Z') return text;
-  const date = new Date(text);
-  return !Number.isNaN(date.getTime()) && date.toISOString() === text ? date : text;
-}
-
-export function toIso(time: Date | string): string {
-  return typeof time === 'string' ? time : time.toISOString();
-}
-
-function bsonNumber(value: number): number | Long {
-  const isLong = Number.isSafeInteger(value) && (value >= INT32 || value < -INT32);
-  return isLong ? Long.fromNumber(value) : value;
-}
-
-/** A JSON value as it is stored: a copy, without members that are undefined. */
-export function toBson(value: unknown, hasDates = true): unknown {
-  if (typeof value === 'number') return bsonNumber(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Date || value instanceof Long) return value;
-  if (Array.isArray(value)) return value.map((item) => toBson(item, hasDates));
-  const stored: Plain = {};
-  for (const name of Object.keys(value)) {
-    const member = (value as Plain)[name];
-    if (member === undefined) continue;
-    if (typeof member === 'string') stored[name] = hasDates && DATES.has(name) ? toDate(member) : member;
-    // A merchant's own data stays as it was given.
-    else stored[name] = toBson(member, hasDates && name !== 'metadata');
-  }
-  return stored;
-}
-
-/** A stored value as JSON has it. The driver gives Longs as numbers. */
-export function fromBson(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map(fromBson);
-  const json: Plain = {};
-  for (const name of Object.keys(value)) json[name] = fromBson((value as Plain)[name]);
-  return json;
-}
-
-const ODD = /\\u0000|\\u[dD][89a-fA-F]|"\$(?:ref|id|db)"|"__proto__"/;
-
-/** Whether BSON, or the driver, would not give a JSON text's value back as it was. */
-export function isOdd(json: string): boolean {
-  return ODD.test(json);
-}
-
-/** The readable form of what BSON can't hold. */
-export function readable(json: string): unknown {
-  return JSON.parse(json.replaceAll('\\u0000', '\\ufffd').replaceAll('"__proto__":', '"_proto_":'));
 }

@@ -27,15 +27,14 @@ import { newestBatches } from './across/newest.ts';
 import type { Appends } from './appends/appends.ts';
 import { LookupPages } from './audit/lookup-pages.ts';
 import { Restorations } from './audit/restoration.ts';
+import { fromBson, toDate } from './bson.ts';
 import { inTime, type MongoConnection } from './connection.ts';
 import {
   batchFromDocument,
-  fromBson,
   type JournalDocument,
   type RefusalDocument,
   recordFromDocument,
   type TransactionDocument,
-  toDate,
 } from './documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
 import { failedBehind } from './due/failed-deliveries.ts';

@@ -14,6 +14,7 @@ import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
 import type { LookupRow } from '../../engine/store/lookups.ts';
 import type { Append, AttentionItem, AttentionKey, BankWait, Wait } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
+import { toBson, toDate } from './bson.ts';
 import type { MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
@@ -23,8 +24,6 @@ import {
   type RefusalDocument,
   type TimerElement,
   type TransactionDocument,
-  toBson,
-  toDate,
 } from './documents.ts';
 import { type BatchLease, claimToken, type DeliveryDocument, dueParts } from './due/documents.ts';
 import { allTaken, insertAll, updateAll, type Written } from './writes.ts';

@@ -99,7 +99,12 @@ export class MongoReads {
     const read = (): Promise<Found[]> =>
       this.#connection.db
         .collection(collection)
-        .find<Found>(filter, { ...BOUNDED_READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
+        .find<Found>(filter, {
+          ...BOUNDED_READ,
+          batchSize: MOST_KEYS,
+          ...options,
+          signal: AbortSignal.timeout(COMMAND_MS),
+        })
         .toArray();
     // Callers wait so long and no longer, also for those before them.
     return inTime(

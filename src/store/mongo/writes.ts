@@ -2,21 +2,22 @@
  * Commands that write many documents at once, tried until their outcome is known: every write here may be made
  * again. All of them wait for a majority. What one document or statement meets is its own: the others are written.
  */
-import { BSON, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { asError } from '../../errors.ts';
+import { mostBytes } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import { DUPLICATE_KEY, isHopelessCode } from './errors.ts';
 
 /** A command is one document of at most 16 MiB. */
-const COMMAND_BYTES = 12 * 1024 * 1024;
+const COMMAND_BYTES = 15 * 1024 * 1024;
 
 /** Documents in as few commands as they fit into. */
 function inCommands<Item extends Document>(items: readonly Item[]): Item[][] {
   const commands: Item[][] = [];
   let bytes = COMMAND_BYTES;
   for (const item of items) {
-    const size = BSON.calculateObjectSize(item);
+    const size = mostBytes(item);
     if (bytes + size > COMMAND_BYTES) {
       commands.push([]);
       bytes = 0;

@@ -11,8 +11,9 @@ import type {
   StandingsPage,
   StoredBatch,
 } from '../../../engine/store/journals.ts';
+import type { Plain } from '../bson.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
-import type { JournalDocument, Plain } from '../documents.ts';
+import type { JournalDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
 import { readableBatch } from './readable.ts';
 

@@ -12,16 +12,14 @@ import { canonicalJson } from '../../../domain/canonical-json.ts';
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import type { Lookup } from '../../../engine/store/lookups.ts';
 import type { Rebuilt, Restoration } from '../../../engine/store/restoration.ts';
+import { fromBson, toBson, toDate } from '../bson.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
 import {
   type AdjustmentDocument,
   changingParts,
-  fromBson,
   type RefusalDocument,
   type TimerElement,
   type TransactionDocument,
-  toBson,
-  toDate,
 } from '../documents.ts';
 import { MOST_KEYS } from '../gathering.ts';
 import { orderIn, refusalDocument, waitMark } from '../projection.ts';

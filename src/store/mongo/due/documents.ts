@@ -7,16 +7,8 @@
 import type { Document } from 'mongodb';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Claim, Due } from '../../../engine/store/due.ts';
-import {
-  fromBson,
-  type Held,
-  type OrderElement,
-  type Plain,
-  type TimerElement,
-  type TransactionDocument,
-  toBson,
-  toIso,
-} from '../documents.ts';
+import { fromBson, type Plain, toBson, toIso } from '../bson.ts';
+import type { Held, OrderElement, TimerElement, TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
 
 export interface DeliveryDocument extends Plain, Held {

@@ -3,7 +3,7 @@ import type { Document } from 'mongodb';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Due } from '../../../engine/store/due.ts';
 import type { Settlement } from '../../../engine/store.ts';
-import { toBson } from '../documents.ts';
+import { toBson } from '../bson.ts';
 import {
   ARRAYS,
   type ClaimPlace,

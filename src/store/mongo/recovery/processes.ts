@@ -6,8 +6,8 @@
  * 2. A process is silent that hasn't beaten for a while. To take it for silent by mistake costs a look, no more.
  */
 import type { Document } from 'mongodb';
+import type { Plain } from '../bson.ts';
 import { MAJORITY, MAJORITY_READ, type MongoConnection } from '../connection.ts';
-import type { Plain } from '../documents.ts';
 
 /** A process, while it lives and until what it left is finished. */
 export interface ProcessDocument extends Plain {

@@ -12,8 +12,8 @@ import { textOf } from '../../../errors.ts';
 import type { Finishing } from '../appends/finishing.ts';
 import { documentId, type Numbers, numberOf } from '../appends/numbers.ts';
 import { notedAs, withdrawAll } from '../attention.ts';
+import { toIso } from '../bson.ts';
 import type { MongoConnection } from '../connection.ts';
-import { toIso } from '../documents.ts';
 import type { MongoReads, UnfinishedBatch } from '../reads.ts';
 import type { MongoProcesses, ProcessDocument } from './processes.ts';
 

@@ -1,0 +1,92 @@
+/**
+ * JSON values as MongoDB holds them, and back: dates are dates, whole numbers beyond 32 bits are Longs. The way back
+ * gives the same canonical JSON, to the byte.
+ */
+import { Long } from 'mongodb';
+
+/** A JSON object. */
+export type Plain = { [name: string]: unknown };
+
+/** What may be a date. Only a text that comes back the same becomes one. */
+const DATES = new Set([
+  ...['at', 'createdAt', 'updatedAt', 'expiresAt', 'paidAt', 'since', 'until', 'secretSince'],
+  ...['nextAttemptAt', 'deliveredAt'],
+]);
+const ISO_LENGTH = 24;
+const INT32 = 2 ** 31;
+
+/** The last text that was a date: most times of a batch are one and the same. */
+let last = { text: '', date: new Date(0) };
+
+/** A time as a date, where it is written as we write times; else the text as it is. */
+export function toDate(text: string): Date | string {
+  if (text === last.text) return last.date;
+  if (text.length !== ISO_LENGTH || text[ISO_LENGTH - 1] !== 'Z') return text;
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime()) || date.toISOString() !== text) return text;
+  last = { text, date };
+  return date;
+}
+
+export function toIso(time: Date | string): string {
+  return typeof time === 'string' ? time : time.toISOString();
+}
+
+function bsonNumber(value: number): number | Long {
+  const isLong = Number.isSafeInteger(value) && (value >= INT32 || value < -INT32);
+  return isLong ? Long.fromNumber(value) : value;
+}
+
+/** A JSON value as it is stored: a copy, without members that are undefined. */
+export function toBson(value: unknown, hasDates = true): unknown {
+  if (typeof value === 'number') return bsonNumber(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Date || value instanceof Long) return value;
+  if (Array.isArray(value)) return value.map((item) => toBson(item, hasDates));
+  const stored: Plain = {};
+  for (const name of Object.keys(value)) {
+    const member = (value as Plain)[name];
+    if (member === undefined) continue;
+    if (typeof member === 'string') stored[name] = hasDates && DATES.has(name) ? toDate(member) : member;
+    // A merchant's own data stays as it was given.
+    else stored[name] = toBson(member, hasDates && name !== 'metadata');
+  }
+  return stored;
+}
+
+/** A stored value as JSON has it. The driver gives Longs as numbers. */
+export function fromBson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(fromBson);
+  const json: Plain = {};
+  for (const name of Object.keys(value)) json[name] = fromBson((value as Plain)[name]);
+  return json;
+}
+
+const ODD = /\\u0000|\\u[dD][89a-fA-F]|"\$(?:ref|id|db)"|"__proto__"/;
+
+/** Whether BSON, or the driver, would not give a JSON text's value back as it was. */
+export function isOdd(json: string): boolean {
+  return ODD.test(json);
+}
+
+/** The readable form of what BSON can't hold. */
+export function readable(json: string): unknown {
+  return JSON.parse(json.replaceAll('\\u0000', '\\ufffd').replaceAll('"__proto__":', '"_proto_":'));
+}
+
+/** In an array: a type, the digits of an index and its end. */
+const ELEMENT_BYTES = 10;
+
+/** How many bytes a value has in BSON, at most: that is quicker to tell than how many it has. */
+export function mostBytes(value: unknown): number {
+  // Up to three bytes a UTF-16 unit, its length and its end; all else that isn't a document has at most 8.
+  if (typeof value === 'string') return 3 * value.length + 5;
+  if (typeof value !== 'object' || value === null || value instanceof Date) return 8;
+  let bytes = 8;
+  if (Array.isArray(value)) for (const item of value) bytes += ELEMENT_BYTES + mostBytes(item);
+  else
+    for (const name of Object.keys(value)) bytes += 3 * name.length + 2 + mostBytes((value as Plain)[name]);
+  return bytes;
+}
