@@ -112,8 +112,11 @@ export interface JournalReads {
   readonly log?: LogReads;
   /** Sequence number 0 for an account without a batch. */
   head(account: string): Soon<Head>;
-  /** One round trip, whatever is wanted. */
-  read(account: string, wants: Wants): Soon<Reads>;
+  /**
+   * One round trip, whatever is wanted. `last`: the batch that what is decided on it follows, if only as the account's
+   * next one: records may be as that batch left them.
+   */
+  read(account: string, wants: Wants, last?: number): Soon<Reads>;
   transaction(id: string): Promise<TransactionRecord | null>;
   /** Batches by sequence number, in order; those that aren't there are left out. */
   batches(account: string, seqs: readonly number[]): Promise<Batch[]>;

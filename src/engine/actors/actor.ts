@@ -205,7 +205,7 @@ export class AccountActor implements InTurn {
     const wants = wantsOfAll(tickets.map((ticket) => ticket.command));
     const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
     const settings = this.#host.settings(this.#account);
-    const reads = nothing ? NOTHING_READ : this.#host.journal.read(this.#account, wants);
+    const reads = nothing ? NOTHING_READ : this.#host.journal.read(this.#account, wants, head.seq);
     return settings instanceof Promise || reads instanceof Promise
       ? Promise.all([reads, settings]).then(([reads, settings]) =>
           this.#decide({ head, reads, settings }, wants, tickets),

@@ -114,10 +114,13 @@ export class MongoJournal implements Journal {
     return inTime(HEAD_MS, this.#parts.appends.head(account));
   }
 
-  async read(account: string, wants: Wants): Promise<Reads> {
+  async read(account: string, wants: Wants, last?: number): Promise<Reads> {
     this.#check();
+    const { appends } = this.#parts;
+    const known = (id: string): TransactionRecord | null =>
+      last === undefined ? null : appends.record(account, last, id);
     const [transactions, lookups] = await Promise.all([
-      Promise.all(wants.transactions.map((id) => this.#transactions.get(id))),
+      Promise.all(wants.transactions.map((id) => known(id) ?? this.#transactions.get(id))),
       Promise.all(wants.lookups.map((lookup) => this.#lookUp(account, lookup))),
     ]);
     return {

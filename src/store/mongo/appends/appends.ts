@@ -9,7 +9,7 @@
  */
 
 import { ZERO_BALANCES } from '../../../domain/money.ts';
-import { type Batch, type Head, ZERO_HASH } from '../../../engine/journal.ts';
+import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../../engine/journal.ts';
 import type { Claim } from '../../../engine/store/due.ts';
 import { type Append, type AppendResult, StoreUnavailable } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
@@ -27,6 +27,7 @@ import { insertAll } from '../writes.ts';
 import { SharedAccounts } from './contention.ts';
 import type { Finishing } from './finishing.ts';
 import { documentId, Numbers } from './numbers.ts';
+import { OwnRecords } from './own-records.ts';
 
 export interface AppendsParts {
   connection: MongoConnection;
@@ -63,6 +64,7 @@ export class Appends {
   readonly #parts: AppendsParts;
   /** The last batch of an account that is known to be projected. */
   readonly #known = new Map<string, number>();
+  readonly #own = new OwnRecords();
   readonly #shared = new SharedAccounts();
   readonly #groups = new Groups(() => this.#send());
   #waiting: Waiting[] = [];
@@ -78,6 +80,11 @@ export class Appends {
   /** Up to which batch an account is known to be projected. */
   known(account: string): number | null {
     return this.#known.get(account) ?? null;
+  }
+
+  /** A record as the account's batch `last` left it, where that one and all since the record's were this process's. */
+  record(account: string, last: number, transaction: string): TransactionRecord | null {
+    return this.#own.find(account, last, transaction);
   }
 
   async head(account: string): Promise<Head> {
@@ -253,6 +260,7 @@ export class Appends {
       const claims = (projections[index]?.claims ?? []).filter((claim) => lost?.has(claim) !== true);
       leases.hold(claims, leaseEnd);
       this.#know(account, seq);
+      this.#own.appended(account, seq, append.records);
       this.#shared.won(account);
       resolve({ outcome: 'appended', claims });
     });
