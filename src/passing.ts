@@ -49,6 +49,32 @@ export class Numbered<Item> {
   }
 }
 
+/** Names that came lately: at least the last so many. */
+export class Lately {
+  readonly #most: number;
+  #count = 0;
+  #newer = new Named<true>();
+  #older = new Named<true>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  has(name: string): boolean {
+    return this.#newer.has(name) || this.#older.has(name);
+  }
+
+  add(name: string): void {
+    if (this.#count >= this.#most) {
+      this.#older = this.#newer;
+      this.#newer = new Named();
+      this.#count = 0;
+    }
+    this.#newer.set(name, true);
+    this.#count += 1;
+  }
+}
+
 /** What is found by a name of its own. */
 export class Named<Item> {
   /** Without a prototype it is a table that V8 grows without leaving a way from the old one to the new one. */

@@ -1,7 +1,7 @@
 /** Holders of what comes and goes. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Named, Numbered } from '../src/passing.ts';
+import { Lately, Named, Numbered } from '../src/passing.ts';
 
 const test = suite('passing');
 
@@ -60,6 +60,17 @@ test('what has a name is found by it until it is deleted, whatever the name', ()
     assert.not(named.has(name));
   }
   assert.equal(named.values(), []);
+});
+
+test('of names that came at least the last so many are known, and not many more', () => {
+  const lately = new Lately(100);
+  for (let n = 0; n < 1_000; n++) {
+    assert.not(lately.has(`${n}`));
+    lately.add(`${n}`);
+    for (let before = Math.max(0, n - 99); before <= n; before++) assert.ok(lately.has(`${before}`));
+  }
+  assert.not(lately.has('799'));
+  assert.not(lately.has('0'));
 });
 
 test.run();

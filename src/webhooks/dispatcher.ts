@@ -16,7 +16,7 @@ import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
 import type { AttentionItem, DueIndex, Settlement } from '../engine/store.ts';
-import { Named } from '../passing.ts';
+import { Lately, Named } from '../passing.ts';
 import { type Claimed, ClaimReader, type ClaimSources } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import { type InHand, inHand, sendOf, toTell } from './in-hand.ts';
@@ -43,6 +43,8 @@ export interface DispatcherOptions extends ClaimSources {
 }
 
 const MAX_IN_HAND = 4_096;
+/** First attempts that are remembered: more than are in hand. */
+const REMEMBERED = 16_384;
 /** The delivery before is in other hands: look again after so long. */
 const NOT_YET_MS = 250;
 /** What the receiver may take: it hasn't answered, or not even connected, in time. */
@@ -58,8 +60,8 @@ export class Dispatcher {
   readonly #jobs = new Named<InHand>();
   /** Jobs that wait for the first attempt of another, by that one's id. */
   readonly #waiting = new Named<InHand[]>();
-  /** First attempts that ended but aren't recorded yet. */
-  readonly #ended = new Set<string>();
+  /** Their first attempts have ended here, which stays true whoever has them by now. */
+  readonly #ended = new Lately(REMEMBERED);
   readonly #settler: Settler;
   readonly #settling = new Set<Promise<void>>();
   readonly #targets = new Targets(() => performance.now());
@@ -283,7 +285,6 @@ export class Dispatcher {
       if (counted !== undefined) this.#options.onRejected?.(counted);
     }
     this.room.release(1);
-    this.#ended.delete(claim.due.delivery);
     if (this.#jobs.get(claim.due.delivery)?.claim === claim) this.#jobs.delete(claim.due.delivery);
   }
 
