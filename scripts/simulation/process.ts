@@ -137,7 +137,8 @@ export class Process {
     const parts = { journal, due, backlog, directory, sender, attention: engine, spareTime: new SpareTime() };
     const dispatcher = new Dispatcher({ ...parts, now, retryScale: RETRY_SCALE, onTrouble });
     const common = { engine, payments, journal, due, bank, now, onTrouble };
-    const [desk, timers] = [new Desk({ ...common, stuckAfterMs: STUCK_AFTER_MS }), new Timers(common)];
+    const desk = new Desk({ ...common, stuckAfterMs: STUCK_AFTER_MS, elapsed: () => world.now });
+    const timers = new Timers(common);
     engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
     const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
     const watch = new Watch({

@@ -12,8 +12,9 @@ import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
-import type { ClaimOf, Due } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, KEPT_MS } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
+import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
 import { Returning } from './returning.ts';
 import { type Told, telling } from './telling.ts';
@@ -58,7 +59,9 @@ function isOrder<Kind extends BankOrder['kind']>(due: BankDue, kind: Kind): due 
 export class Desk {
   readonly #options: DeskOptions;
   readonly #elapsed: () => number;
+  readonly #settler: Settler;
   readonly #hands: Hands<ClaimedOrder>;
+  readonly #kept: Kept;
   readonly #told: Told;
   readonly #payouts: Payouts;
   readonly #returning: Returning;
@@ -79,6 +82,8 @@ export class Desk {
       next: (each, order, waitMs) => this.#next(each, order, this.#stepAt(each, waitMs)),
     });
     const settler = new Settler(due, onTrouble);
+    this.#settler = settler;
+    this.#kept = new Kept({ now, elapsed });
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
     this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: CALLS_AT_ONCE, work });
   }
@@ -88,9 +93,30 @@ export class Desk {
     return this.#hands.room;
   }
 
-  /** Resolves once all of these are settled; nobody needs to wait for that. Never rejects. */
-  carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
-    return this.#hands.take(orders);
+  /**
+   * Resolves once all of these are settled, or kept until their time comes; nobody needs to wait for that. Never
+   * rejects.
+   */
+  async carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
+    const now = this.#options.now();
+    const come: ClaimedOrder[] = [];
+    const back: ClaimOf<'bank'>[] = [];
+    for (const each of orders) {
+      const { due } = each.claim;
+      // What was claimed was to come soon: what lies further ahead was dated by a clock that has been set back since.
+      const isSoon = isOrder(due, 'wake') && due.at > now && due.at <= now + KEPT_MS;
+      if (!isSoon) come.push(each);
+      else if (!this.#kept.keep(each.claim)) back.push(each.claim);
+    }
+    await Promise.all([
+      this.#hands.take(come),
+      ...back.map((claim) => this.#settler.settle({ claim, next: claim.due })),
+    ]);
+  }
+
+  /** Carries out what was kept and whose time has come. */
+  wakeUp(): void {
+    void this.#hands.take(this.#kept.come().map((claim) => ({ claim, record: null })));
   }
 
   /** Resolves once nothing is in hand. */
@@ -105,7 +131,7 @@ export class Desk {
       const record = fresh ?? (await this.#options.journal.transaction(due.transaction));
       if (record === null) return DONE;
       if (isOrder(due, 'payout')) return await this.#payout(claim, due, record);
-      if (isOrder(due, 'wake')) return await this.#wake(due, record);
+      if (isOrder(due, 'wake')) return await this.#wake(claim, due, record);
       if (isOrder(due, 'ask')) return await this.#ask(due, record);
       const { turn = 0, refusedAt = null } = due.order as BankOrder & { kind: 'refund' | 'return' };
       const isAnew = due.order.kind === 'return' && due.order.number !== undefined;
@@ -147,9 +173,12 @@ export class Desk {
     return bank.canRepeatSubmit ? Math.min(due.at, now()) + afterMs : now() + afterMs;
   }
 
-  #wakeUp(due: BankDue, step: number, afterMs: number): Outcome {
-    const at = this.#stepAt(due, afterMs);
-    return this.#next(due, { kind: 'wake', step, at: new Date(at).toISOString() }, at);
+  /** A wake-up that comes soon is kept: should the process die, the step before is told again, as the same message. */
+  #wakeLater(claim: ClaimOf<'bank'>, step: number, afterMs: number): Outcome {
+    const at = this.#stepAt(claim.due, afterMs);
+    const order = { kind: 'wake', step, at: new Date(at).toISOString() } as const;
+    const next: BankDue = { ...claim.due, order, at, tries: 0 };
+    return this.#kept.keep({ due: next, token: claim.token }) ? 'kept' : { next };
   }
 
   /** A bank that may have an order again and again needs no more than to get it. */
@@ -162,7 +191,7 @@ export class Desk {
     if (record.final) return DONE;
     if (!bank.canRepeatSubmit) return this.#payouts.turn(claim, due, record);
     const { wakeInMs } = await bank.submit(record, {});
-    return wakeInMs === null ? DONE : this.#wakeUp(due, 0, wakeInMs);
+    return wakeInMs === null ? DONE : this.#wakeLater(claim, 0, wakeInMs);
   }
 
   async #refund(due: DueOrder<'refund'>, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
@@ -195,10 +224,10 @@ export class Desk {
     return { next: this.#later(due, { turn: turn + 1 }) };
   }
 
-  async #wake(due: DueOrder<'wake'>, record: TransactionRecord): Promise<Outcome> {
+  async #wake(claim: ClaimOf<'bank'>, due: DueOrder<'wake'>, record: TransactionRecord): Promise<Outcome> {
     const { step } = due.order;
     const { messages, wakeInMs } = await this.#options.bank.wake(record, step, due.at);
     if ((await this.#told(record, messages)) === 'park') return 'park';
-    return wakeInMs === null ? DONE : this.#wakeUp(due, step + 1, wakeInMs);
+    return wakeInMs === null ? DONE : this.#wakeLater(claim, step + 1, wakeInMs);
   }
 }

@@ -120,8 +120,11 @@ export class Settler {
   }
 }
 
-/** What became of a claimed thing: what is due instead, or null; `park` where its transaction is quarantined. */
-export type Outcome = { next: Due | null } | 'park';
+/**
+ * What became of a claimed thing: what is due instead, or null; `park` where its transaction is quarantined; `kept`
+ * where its claim goes on, in other hands.
+ */
+export type Outcome = { next: Due | null } | 'park' | 'kept';
 
 export interface HandsOptions<Item> {
   settler: Settler;
@@ -181,6 +184,7 @@ export class Hands<Item extends { claim: Claim }> {
     const outcome = await work(item);
     this.#working -= 1;
     this.#next();
+    if (outcome === 'kept') return;
     if (outcome === 'park') await settler.park(item.claim);
     else await settler.settle({ claim: item.claim, next: outcome.next });
   }

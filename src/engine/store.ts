@@ -60,7 +60,7 @@ export interface Append {
   attention: AttentionItem[];
   /** Items whose cause is gone with the batch. */
   withdrawn: AttentionKey[];
-  /** Claim at once what is due by this time (ms); 0 claims nothing. */
+  /** Claim at once what is due by this time (ms), as `isClaimed` has it; 0 claims nothing. */
   claimUntil: number;
 }
 

@@ -97,9 +97,11 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
 }
 
 /** The jobs that keep this process and its view of the store in order. */
-function ownJobs({ engine, due, dispatcher, now }: SweepOptions): RecurringJob[] {
+function ownJobs(options: SweepOptions): RecurringJob[] {
+  const { engine, due, desk, dispatcher, now, tickMs: everyMs = DEFAULT_TICK_MS } = options;
   let unparkedAt = 0;
   return [
+    { name: 'wake-ups', everyMs, run: async () => desk.wakeUp() },
     // One that does not beat loses its claims to the others.
     { name: 'heartbeat', everyMs: 1_000, run: () => due.beat(now()) },
     { name: 'looks', everyMs: 1_000, run: () => dispatcher.look() },

@@ -217,10 +217,12 @@ export function openProcess(options: ProcessOptions): Process {
     await found.run();
   };
   const tick = async (): Promise<void> => {
+    await job('wake-ups');
     await job('bank');
     await job('timers');
   };
   const sweep = async (): Promise<void> => {
+    await job('wake-ups');
     await job('bank');
     await desk.idle();
     await job('timers');

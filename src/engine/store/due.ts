@@ -35,6 +35,15 @@ export function postponed<Some extends Due>(due: Some, delayMs: number, clock: n
   return { ...due, at: clock + delayMs, ahead: seen(due, clock) - clock, tries: due.tries + 1 };
 }
 
+/** A wake-up for the bank's sake that comes within so many ms is claimed beforehand, and waits in memory. */
+export const KEPT_MS = 5_000;
+
+/** Whether a batch that claims what is due by a time (ms) claims this. */
+export function isClaimed(due: Due, claimUntil: number): boolean {
+  const isWake = due.kind === 'bank' && due.order.kind === 'wake';
+  return due.at <= (isWake ? claimUntil + KEPT_MS : claimUntil);
+}
+
 export type DueKind = Due['kind'];
 
 export const DUE_KINDS: readonly DueKind[] = ['bank', 'timer', 'delivery'];

@@ -10,7 +10,7 @@
 import type { Document } from 'mongodb';
 import { waitOf } from '../../engine/attention/stuck.ts';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
-import { type Claim, claimOn, type Due } from '../../engine/store/due.ts';
+import { type Claim, claimOn, type Due, isClaimed } from '../../engine/store/due.ts';
 import type { LookupRow } from '../../engine/store/lookups.ts';
 import type { Append, AttentionItem, AttentionKey, BankWait, Wait } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
@@ -99,7 +99,7 @@ function changesOf({ document, append }: Projecting): Map<string, Change> {
     else all.set(transaction, { due: [], lookups: [], externalRef: null, changesTimers, position });
   });
   due.forEach((item, index) => {
-    const isOurs = item.at <= claimUntil;
+    const isOurs = isClaimed(item, claimUntil);
     all.get(item.transaction)?.due.push({ due: item, id: `${document}.${index}`, isOurs });
   });
   lookups.forEach(({ name, key, value }, index) => {

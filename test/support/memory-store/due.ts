@@ -6,7 +6,7 @@
  * 3. A parked row is in no hand and can't be claimed.
  * 4. A claim that was let go comes free once its time is over; until then its token still ends it.
  */
-import { type Claim, claimOn, type Due, type DueKind } from '../../../src/engine/store/due.ts';
+import { type Claim, claimOn, type Due, type DueKind, isClaimed } from '../../../src/engine/store/due.ts';
 
 interface Row {
   due: Due;
@@ -36,7 +36,7 @@ export class MemoryDue {
     const rows = dues.map((due): Row => ({ due, source, claim: null, parked: false, made }));
     for (const row of rows) this.#rows.add(row);
     return rows
-      .filter((row) => row.due.at <= claimant.until)
+      .filter((row) => isClaimed(row.due, claimant.until))
       .map((row) => this.#claimRow(row, claimant.incarnation));
   }
 

@@ -8,7 +8,7 @@ import type { Batch, Entry, TransactionRecord } from '../../../engine/journal.ts
 import { lookupsOf } from '../../../engine/lookups.ts';
 import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
-import type { Claim, Due } from '../../../engine/store/due.ts';
+import { type Claim, type Due, isClaimed } from '../../../engine/store/due.ts';
 import type { LookupRow } from '../../../engine/store/lookups.ts';
 import type { Append, AttentionItem, Wait } from '../../../engine/store.ts';
 import type { FactsPlace } from '../log/group.ts';
@@ -93,7 +93,7 @@ function makeDue({ schedule }: Projections, { number, due, made }: Projected, cl
   const claims: Claim[] = [];
   for (const [index, each] of due.entries()) {
     const id = dueId(number, index);
-    if (each.at <= claimUntil) claims.push(schedule.addHeld(id, each, made));
+    if (isClaimed(each, claimUntil)) claims.push(schedule.addHeld(id, each, made));
     else schedule.add(id, each, made);
   }
   return claims;
