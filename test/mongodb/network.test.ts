@@ -152,8 +152,8 @@ test('a message whose projection is cut off is applied once', async ({ proxy, re
   await expectVerified(server);
 });
 
-/** What waits for a clock: an attempt after one that failed, a payout's steps, an expiry. */
-type Waiting = 'retry' | 'payout' | 'expiry';
+/** What waits for a clock: an attempt after one that failed, a payout's steps, a refund's turn, an expiry. */
+type Waiting = 'retry' | 'payout' | 'refund' | 'expiry';
 
 /** A claim puts a token where none is; a settlement carries the progress, or ends the claim. */
 const STEPS: readonly [string, Waiting, Predicate][] = [
@@ -161,7 +161,7 @@ const STEPS: readonly [string, Waiting, Predicate][] = [
   ['a settlement of deliveries', 'retry', both(command('update', 'deliveries'), including('attempts'))],
   [
     'a claim of orders',
-    'payout',
+    'refund',
     both(command('update', 'transactions'), including('orders.$.token'), without('$unset')),
   ],
   ['a settlement of orders', 'payout', both(command('update', 'transactions'), including('$pull'))],
@@ -194,6 +194,12 @@ async function begin(
       await until(() => receivedOf(receiver, id).length >= 6, SOON_MS, 'three events, each after a failure');
       assert.is(receivedOf(receiver, id).length, 6);
     };
+  }
+  if (waiting === 'refund') {
+    const id = text(await charge(client), 'id');
+    expectStatus(await tell(client, id, 'PAY', undefined, `pays ${id}`), 200);
+    expectStatus(await client.post(`/pix-in/${id}/refunds`, {}), 201);
+    return async () => void (await reaches(client, 'pix-in', id, 'refunded', SOON_MS));
   }
   const id = text(await charge(client), 'id');
   return async () => {

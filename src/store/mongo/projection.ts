@@ -31,16 +31,13 @@ import { allTaken, insertAll, updateAll, type Written } from './writes.ts';
 /** Room for the entries of a batch between two sequence numbers. */
 const ORDERS_A_BATCH = 65_536;
 
-/** What marks a transaction that waits for the bank. */
-const WAITS = {
-  cashout: 'open',
-  analysis: 'inAnalysis',
-  refund: 'refunding',
-} as const satisfies Record<BankWait, string>;
+/** What marks a transaction that waits for the bank, where its status doesn't tell. */
+const WAITS = { cashout: 'open', refund: 'refunding' } as const satisfies Partial<Record<BankWait, string>>;
 
 /** What finds those that wait for that: each by an index of its own. */
 export function waitFilter(wait: Wait): Document {
-  return wait === 'protest' ? { status: 'in_protest' } : { [WAITS[wait]]: true };
+  if (wait === 'protest') return { status: 'in_protest' };
+  return wait === 'analysis' ? { status: 'in_analysis' } : { [WAITS[wait]]: true };
 }
 
 /** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
@@ -48,7 +45,7 @@ export function waitMark(
   record: TransactionRecord,
 ): Partial<Record<(typeof WAITS)[keyof typeof WAITS], true>> {
   const wait = waitOf(record);
-  return wait === null ? {} : { [WAITS[wait]]: true };
+  return wait === null || wait === 'analysis' ? {} : { [WAITS[wait]]: true };
 }
 
 /** One batch's writes. */

@@ -54,7 +54,7 @@ const INDEXES: Record<string, readonly Index[]> = {
     dueIndex('timers_due', 'timers.'),
     dueIndex('orders_due', 'orders.'),
     waitIndex('open_updatedAt', { open: true }),
-    waitIndex('inAnalysis_updatedAt', { inAnalysis: true }),
+    waitIndex('in_analysis_updatedAt', { status: 'in_analysis' }),
     waitIndex('refunding_updatedAt', { refunding: true }),
     waitIndex('in_protest_updatedAt', { status: 'in_protest' }),
   ],
