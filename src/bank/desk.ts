@@ -81,11 +81,10 @@ export class Desk {
       later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
       next: (each, order, waitMs) => this.#next(each, order, this.#stepAt(each, waitMs)),
     });
-    const settler = new Settler(due, onTrouble);
-    this.#settler = settler;
+    this.#settler = new Settler(due, onTrouble);
     this.#kept = new Kept({ now, elapsed });
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
-    this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: CALLS_AT_ONCE, work });
+    this.#hands = new Hands({ settler: this.#settler, most: MOST_IN_HAND, atOnce: CALLS_AT_ONCE, work });
   }
 
   /** For how many more orders there is room. */
@@ -163,7 +162,7 @@ export class Desk {
    * The next step counts from this one's time, not from now: after a pause the steps stay in order. Where the clock was
    * set back meanwhile, it counts from now.
    */
-  #next(due: BankDue, order: BankOrder, at: number): Outcome {
+  #next(due: BankDue, order: BankOrder, at: number): { next: BankDue } {
     return { next: { ...due, order, at, tries: 0 } };
   }
 
@@ -176,8 +175,7 @@ export class Desk {
   /** A wake-up that comes soon is kept: should the process die, the step before is told again, as the same message. */
   #wakeLater(claim: ClaimOf<'bank'>, step: number, afterMs: number): Outcome {
     const at = this.#stepAt(claim.due, afterMs);
-    const order = { kind: 'wake', step, at: new Date(at).toISOString() } as const;
-    const next: BankDue = { ...claim.due, order, at, tries: 0 };
+    const { next } = this.#next(claim.due, { kind: 'wake', step, at: new Date(at).toISOString() }, at);
     return this.#kept.keep({ due: next, token: claim.token }) ? 'kept' : { next };
   }
 

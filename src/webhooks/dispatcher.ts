@@ -60,7 +60,7 @@ export class Dispatcher {
   readonly #jobs = new Named<InHand>();
   /** Jobs that wait for the first attempt of another, by that one's id. */
   readonly #waiting = new Named<InHand[]>();
-  /** Their first attempts have ended here, which stays true whoever has them by now. */
+  /** Deliveries whose first attempt has ended here, which stays true whoever has them by now. */
   readonly #ended = new Lately(REMEMBERED);
   readonly #settler: Settler;
   readonly #settling = new Set<Promise<void>>();
