@@ -1,5 +1,5 @@
 /** Addresses of the pages: every view is one, filters too, so that it can be pasted into a chat. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 export interface Place {
   path: string;
@@ -73,7 +73,8 @@ export function choose(chosen: Record<string, string>, options: { replace?: bool
 /** Where the reader is. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(here);
-  useEffect(() => {
+  // Before the page is seen: what is done on it at once may lead to another one.
+  useLayoutEffect(() => {
     const moved = () => setPlace(here());
     addEventListener('popstate', moved);
     addEventListener(MOVED, moved);

@@ -35,6 +35,20 @@ browserSuite('a browser finds', (test) => {
     await watched.close();
   });
 
+  test('a key counts from the moment that the page is there', async ({ enter }) => {
+    const watched = await enter('/transactions');
+    const { page } = watched;
+    // Runs in the page: the key comes as soon as anything of the page is drawn.
+    await page.addInitScript(`new MutationObserver((changes, observer) => {
+      if (document.querySelector('main#content') === null) return;
+      observer.disconnect();
+      dispatchEvent(new KeyboardEvent('keydown', { key: '/' }));
+    }).observe(document, { childList: true, subtree: true })`);
+    await page.reload();
+    await page.waitForFunction("document.activeElement?.getAttribute('role') === 'combobox'");
+    await watched.close();
+  });
+
   test('what is nothing is said to be nothing, hostile texts too', async ({ enter }) => {
     const watched = await enter('/transactions');
     const { page } = watched;

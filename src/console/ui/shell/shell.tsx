@@ -1,6 +1,6 @@
 /** What is around every page: the search box, who reads, language and theme, and the way to the other pages. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { ActDialogLater } from '../acts/later.tsx';
 import { now as readNow } from '../api.ts';
 import type { GlyphName } from '../parts/glyphs.ts';
@@ -98,7 +98,7 @@ function useFindKeys() {
     box.current?.select();
   };
   useShortcuts({ '/': focus });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return;
       event.preventDefault();

@@ -1,5 +1,5 @@
 /** Keys without a modifier, where nobody is typing: a key by itself, or `g` and another one after it. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /** By the key, or by `g t` for two of them. */
 export type Shortcuts = Readonly<Record<string, () => void>>;
@@ -17,7 +17,8 @@ function isTyping(target: EventTarget | null): boolean {
 export function useShortcuts(shortcuts: Shortcuts): void {
   const latest = useRef(shortcuts);
   latest.current = shortcuts;
-  useEffect(() => {
+  // Before the page is seen: whoever sees it may press a key at once.
+  useLayoutEffect(() => {
     let begun = { key: '', at: 0 };
     const pressed = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
