@@ -8,7 +8,8 @@
  */
 import type { Dispatcher } from 'undici';
 import { signWebhook } from '../../domain/webhook-signature.ts';
-import type { Connection, Connections, Origin } from './connection.ts';
+import type { Connection, Connections } from './connection.ts';
+import type { Lane } from './lanes.ts';
 import { coded } from './lookup.ts';
 import type { Attempted, Send } from './port.ts';
 
@@ -24,7 +25,7 @@ export type Ending = 'complete' | 'cut' | 'failed' | 'timeout';
 /** The request and surroundings of an attempt; `now` is the wall clock in ms since the epoch. */
 export interface AttemptOptions {
   send: Send;
-  origin: Origin;
+  lane: Lane;
   path: string;
   timeoutMs: number;
   connections: Connections;
@@ -96,7 +97,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   begin(): void {
-    const { send, path, timeoutMs, connections, origin } = this.#options;
+    const { send, path, timeoutMs, connections, lane } = this.#options;
     this.#deadline = setTimeout(() => this.#onDeadline(), timeoutMs);
     try {
       const body = Buffer.from(send.body);
@@ -106,7 +107,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       this.#fail(coded('INVALID_REQUEST'));
       return;
     }
-    this.#dispatch(connections.acquire(origin), this.#request);
+    this.#dispatch(connections.acquire(lane), this.#request);
   }
 
   /** Cuts the exchange off: no result, no further call. */
@@ -168,7 +169,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #repeat(request: Dispatcher.DispatchOptions): void {
     this.#repeated = true;
     this.#connection?.destroy();
-    this.#dispatch(this.#options.connections.fresh(this.#options.origin), request);
+    const { connections, lane } = this.#options;
+    this.#dispatch(connections.fresh(lane), request);
   }
 
   #onFlood(): void {

@@ -5,12 +5,14 @@
  * 2. A literal address is checked before connecting, a name by the lookup: no socket leads elsewhere.
  * 3. What one exchange reads off the wire is bounded, whatever part of HTTP the receiver abuses for it.
  * 4. Idle connections close after seconds, and over all receivers their number is bounded.
+ * 5. All lanes to an origin share what idles towards it: an exchange leaves nothing on its connection for the next.
  */
 import net from 'node:net';
 import tls from 'node:tls';
 import type { buildConnector } from 'undici';
 import { Client } from 'undici';
 import { isAllowedLiteral } from '../address.ts';
+import type { Lane } from './lanes.ts';
 import type { AddressLookup } from './lookup.ts';
 import { coded } from './lookup.ts';
 
@@ -22,10 +24,11 @@ const FAMILY_ATTEMPT_MS = 1_000;
 /** undici connects again, by itself, when a socket dies under a request that wasn't written yet. */
 const CONNECTS_MAX = 3;
 
-/** Where connections of one origin go, and what they share. */
-export interface Origin {
-  /** `https://example.com:8443`, as the URL parser writes it. */
+/** What leads to an origin. */
+interface Way {
   readonly origin: string;
+  /** Those that lead there; without any the way is closed. */
+  readonly lanes: Set<Lane>;
   readonly idle: Connection[];
   tlsSession: Buffer | undefined;
 }
@@ -33,7 +36,7 @@ export interface Origin {
 /** One client with at most one socket. */
 export class Connection {
   readonly client: Client;
-  readonly origin: Origin;
+  readonly way: Way;
   /** Exchanges that were completed over it. */
   served = 0;
   /** Called when the exchange has read more than a response may have. */
@@ -45,11 +48,11 @@ export class Connection {
   readonly #allowPrivate: boolean;
   readonly #lookup: net.LookupFunction;
 
-  constructor(origin: Origin, options: { allowPrivate: boolean; lookup: AddressLookup }) {
-    this.origin = origin;
+  constructor(way: Way, options: { allowPrivate: boolean; lookup: AddressLookup }) {
+    this.way = way;
     this.#allowPrivate = options.allowPrivate;
     this.#lookup = options.lookup.lookup;
-    this.client = new Client(origin.origin, {
+    this.client = new Client(way.origin, {
       connect: (target, callback) => this.#connect(target, callback),
       // The exchange has one deadline of its own, which no byte from the receiver extends.
       headersTimeout: 0,
@@ -119,7 +122,7 @@ export class Connection {
   }
 
   #openTls(target: buildConnector.Options): tls.TLSSocket {
-    const { tlsSession } = this.origin;
+    const { tlsSession } = this.way;
     const socket = tls.connect({
       ...this.#address(target, 443),
       ALPNProtocols: ['http/1.1'],
@@ -127,7 +130,7 @@ export class Connection {
       ...(tlsSession === undefined ? {} : { session: tlsSession }),
     });
     socket.on('session', (session) => {
-      this.origin.tlsSession = session;
+      this.way.tlsSession = session;
     });
     return socket;
   }
@@ -146,28 +149,35 @@ export class Connection {
 /** Hands out connections, idle ones first. */
 export class Connections {
   readonly #options: { allowPrivate: boolean; lookup: AddressLookup; maxIdle: number };
+  readonly #ways = new Map<string, Way>();
   readonly #idle = new Set<Connection>();
 
   constructor(options: { allowPrivate: boolean; lookup: AddressLookup; maxIdle: number }) {
     this.#options = options;
   }
 
-  acquire(origin: Origin): Connection {
+  acquire(lane: Lane): Connection {
     // The one used last: those that a burst has opened grow idle and close.
-    const idle = origin.idle.pop();
-    if (idle === undefined) return this.fresh(origin);
+    const idle = this.#way(lane).idle.pop();
+    if (idle === undefined) return this.fresh(lane);
     this.#idle.delete(idle);
     return idle;
   }
 
-  fresh(origin: Origin): Connection {
-    return new Connection(origin, this.#options);
+  fresh(lane: Lane): Connection {
+    return new Connection(this.#way(lane), this.#options);
   }
 
   giveBack(connection: Connection): void {
+    const { way } = connection;
+    // Its lanes were released meanwhile.
+    if (this.#ways.get(way.origin) !== way) {
+      connection.destroy();
+      return;
+    }
     connection.onFlood = null;
     connection.served += 1;
-    connection.origin.idle.push(connection);
+    way.idle.push(connection);
     this.#idle.add(connection);
     if (this.#idle.size <= this.#options.maxIdle) return;
     for (const oldest of this.#idle) {
@@ -176,16 +186,32 @@ export class Connections {
     }
   }
 
-  /** Closes what idles towards an origin. */
-  release(origin: Origin): void {
-    for (const connection of [...origin.idle]) this.#drop(connection);
-    origin.tlsSession = undefined;
+  /** Closes what idles towards a lane's origin, unless other lanes lead there. */
+  release(lane: Lane): void {
+    const way = this.#ways.get(lane.origin);
+    if (way === undefined) return;
+    way.lanes.delete(lane);
+    if (way.lanes.size > 0) return;
+    this.#ways.delete(way.origin);
+    for (const connection of [...way.idle]) this.#drop(connection);
+  }
+
+  #way(lane: Lane): Way {
+    const { origin } = lane;
+    let way = this.#ways.get(origin);
+    if (way === undefined) {
+      way = { origin, lanes: new Set(), idle: [], tlsSession: undefined };
+      this.#ways.set(origin, way);
+    }
+    way.lanes.add(lane);
+    return way;
   }
 
   #drop(connection: Connection): void {
     this.#idle.delete(connection);
-    const index = connection.origin.idle.indexOf(connection);
-    if (index >= 0) connection.origin.idle.splice(index, 1);
+    const { idle } = connection.way;
+    const index = idle.indexOf(connection);
+    if (index >= 0) idle.splice(index, 1);
     connection.destroy();
   }
 }

@@ -1,5 +1,4 @@
 /** The queue's state of each account, origin and URL, and the ring that gives them turns. */
-import type { Connection, Origin } from './connection.ts';
 import type { Send } from './port.ts';
 
 /** One account's traffic: what it has on the way and waiting, over all its lanes. */
@@ -54,15 +53,14 @@ export interface Slot {
   readonly suspect: boolean;
 }
 
-/** One account's traffic to one origin: its targets take turns, its connections are shared by them. */
-export class Lane implements Origin {
+/** One account's traffic to one origin: its targets take turns. */
+export class Lane {
   readonly traffic: Traffic;
+  /** `https://example.com:8443`, as the URL parser writes it. */
   readonly origin: string;
   readonly targets = new Map<string, Target>();
   /** Targets in which something waits, in the order of their turns. */
   readonly turns: Target[] = [];
-  readonly idle: Connection[] = [];
-  tlsSession: Buffer | undefined = undefined;
   limit: number;
   running = 0;
   /** Has answered since it was last silent. */

@@ -103,7 +103,7 @@ export class LocalSender implements WebhookSender {
     const { send, target } = slot;
     const attempt = new Attempt({
       send,
-      origin: target.lane,
+      lane: target.lane,
       path: target.path,
       timeoutMs: this.#options.limits.timeoutMs,
       connections: this.#connections,
