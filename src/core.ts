@@ -161,6 +161,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const engine = new Engine({
     store,
     everyDoorSpeaks: bank.everyDoorSpeaks,
+    firstWakeInMs: bank.firstWakeInMs?.bind(bank),
     now: storeNow,
     newBatchId: batchIds(incarnation),
     stuckAfterMs: config.stuckAfterS * 1000,

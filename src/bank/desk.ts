@@ -12,7 +12,7 @@ import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
-import { type ClaimOf, type Due, KEPT_MS } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, KEPT_MS, wakeUp } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
@@ -175,7 +175,7 @@ export class Desk {
   /** A wake-up that comes soon is kept: should the process die, the step before is told again, as the same message. */
   #wakeLater(claim: ClaimOf<'bank'>, step: number, afterMs: number): Outcome {
     const at = this.#stepAt(claim.due, afterMs);
-    const { next } = this.#next(claim.due, { kind: 'wake', step, at: new Date(at).toISOString() }, at);
+    const next = wakeUp(claim.due, step, at);
     return this.#kept.keep({ due: next, token: claim.token }) ? 'kept' : { next };
   }
 

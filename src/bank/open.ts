@@ -58,5 +58,5 @@ export async function openBank(
   around: BankSurroundings,
 ): Promise<OpenBank> {
   if (bankSettings !== null) return openApiPix(bankSettings, around);
-  return { bank: new PunctualBank(new SandboxBank(sandboxDelayMs)), connection: null, bankNotes: null };
+  return { bank: new SandboxBank(sandboxDelayMs), connection: null, bankNotes: null };
 }

@@ -81,8 +81,13 @@ export class SandboxBank implements Bank {
     if (isRefusedAtOnce(payout.amount)) throw new BankRefused('the bank refuses the transfer');
   }
 
+  /** What is made due again after a crash is the order itself. */
   async submit(payout: TransactionRecord): Promise<{ wakeInMs: number | null }> {
-    return { wakeInMs: scenarioOf('cashout', amountOf(payout)).length > 0 ? this.#delayMs : null };
+    return { wakeInMs: this.firstWakeInMs(payout) };
+  }
+
+  firstWakeInMs(payout: TransactionRecord): number | null {
+    return scenarioOf('cashout', amountOf(payout)).length > 0 ? this.#delayMs : null;
   }
 
   async contract(): Promise<PayoutContract> {

@@ -161,6 +161,11 @@ export interface Bank {
    * @throws BankRefused: the payout is rejected. @throws BankOutcomeUnknown: query it later. @throws BankNotDone
    */
   submit(payout: TransactionRecord, contract: PayoutContract): Promise<SubmittedPayout>;
+  /**
+   * Of a bank that has a payout as soon as the journal has it: so many ms after it was created the bank wants to be woken
+   * about it; null: never. A bank without this gets its payouts by `submit`.
+   */
+  firstWakeInMs?(payout: TransactionRecord): number | null;
   /** The contract under which a payout would go now. @throws BankNotDone where there is none */
   contract(payout: TransactionRecord): Promise<PayoutContract>;
   /** Gives a payment back, once for an end-to-end id and number; throws where the bank can't be reached: tried again. */

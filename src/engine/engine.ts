@@ -10,6 +10,7 @@ import { type ActorHost, type Committed, Overloaded, type Ticket } from './actor
 import { Rounds } from './actors/rounds.ts';
 import { Stalls } from './actors/stalls.ts';
 import { itemFor } from './attention/item.ts';
+import type { Bank } from './bank.ts';
 import type { Answer, Command } from './commands.ts';
 import { MOST_REFUSALS } from './decide-message.ts';
 import type { AttentionNote, TransactionRecord } from './journal.ts';
@@ -20,6 +21,8 @@ export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
   /** Whether a message through any door counts as the bank's own. */
   everyDoorSpeaks: boolean;
+  /** The bank's. */
+  firstWakeInMs?: Bank['firstWakeInMs'];
   now(): number;
   newBatchId(): string;
   /** A cashout that has not changed for so many ms is stuck. */
@@ -76,6 +79,7 @@ export class Engine {
       ready: (actor) => rounds.add(actor),
       journal: options.store.journal,
       everyDoorSpeaks: options.everyDoorSpeaks,
+      firstWakeInMs: options.firstWakeInMs,
       now: options.now,
       newBatchId: options.newBatchId,
       settings: options.settings,

@@ -62,6 +62,8 @@ export interface Append {
   withdrawn: AttentionKey[];
   /** Claim at once what is due by this time (ms), as `isClaimed` has it; 0 claims nothing. */
   claimUntil: number;
+  /** It was moved here from another store: it makes nothing due. */
+  imported?: true;
 }
 
 /** `stale`: another batch has this sequence number; read the head and decide again. */

@@ -4,10 +4,12 @@
  */
 import { applyPostings, type Balances } from '../domain/money.ts';
 import { stuckAfter, stuckKeys, waitOf } from './attention/stuck.ts';
+import type { Bank } from './bank.ts';
 import type { Command } from './commands.ts';
 import { contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
 import { lookupKey, lookupsOf, refusalKey, returnKey } from './lookups.ts';
 import { attentionItems, byClock, dueOf, project } from './project.ts';
+import { type Due, wakeUp } from './store/due.ts';
 import type { Lookup, LookupName, LookupRow } from './store/lookups.ts';
 import type { Append, AttentionKey, Reads, Wants } from './store.ts';
 
@@ -84,6 +86,8 @@ interface AppendCircumstances {
   /** The clock, ms since 1970. */
   clock: number;
   stuckAfterMs: number;
+  /** The bank's, where it has one. */
+  firstWakeInMs?: Bank['firstWakeInMs'];
 }
 
 export class Workspace {
@@ -141,7 +145,8 @@ export class Workspace {
   }
 
   /** The append of what was taken. */
-  append(taken: readonly Taken[], { head, id, at, clock, stuckAfterMs }: AppendCircumstances): Append {
+  append(taken: readonly Taken[], circumstances: AppendCircumstances): Append {
+    const { head, id, at, clock, stuckAfterMs } = circumstances;
     const { account, seq, balances } = this;
     const entries = taken.map(({ entry }) => entry);
     const unhashed = { account, seq, id, at, entries, balances, previous: head.hash };
@@ -152,11 +157,25 @@ export class Workspace {
       content,
       records: [...this.changed.values()],
       lookups: this.addedLookups,
-      due: entries.flatMap((entry) => dueOf(account, entry)).map((due) => byClock(due, ahead)),
+      due: entries
+        .flatMap((entry) => dueOf(account, entry))
+        .flatMap((due) => this.#fresh(byClock(due, ahead), circumstances) ?? []),
       attention: taken.flatMap(({ entry, record }) => attentionItems(account, entry, record)),
       withdrawn: this.#read.flatMap((record) => this.#noMoreStuck(record, clock, stuckAfterMs)),
       claimUntil: 0,
     };
+  }
+
+  /**
+   * A bank that has a fresh payout already is woken about it, if it wants to, and needs no order. A batch that is read
+   * again makes the order due: the same comes of it.
+   */
+  #fresh(due: Due, { firstWakeInMs }: AppendCircumstances): Due | null {
+    if (firstWakeInMs === undefined || due.kind !== 'bank' || due.order.kind !== 'payout') return due;
+    const payout = this.changed.get(due.transaction);
+    if (payout === undefined) return due;
+    const wakeInMs = firstWakeInMs(payout);
+    return wakeInMs === null ? null : wakeUp(due, 0, due.at + wakeInMs);
   }
 
   /** The items about a transaction that may have been stuck, and changes now. */

@@ -53,6 +53,7 @@ class JournalCopy {
       attention: [],
       withdrawn: [],
       claimUntil: 0,
+      imported: true,
     });
     if (outcome === 'stale') throw otherJournal(this.#account, batch.seq);
     this.#keep(changed);

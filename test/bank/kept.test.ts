@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { verifyStore } from '../../src/audit/verify.ts';
 import { Kept } from '../../src/bank/kept.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
-import { type ClaimOf, claimOn, isOf, KEPT_MS } from '../../src/engine/store/due.ts';
+import { type ClaimOf, claimOn, type Due, isOf, KEPT_MS } from '../../src/engine/store/due.ts';
 import {
   applied,
   createCharge,
@@ -101,6 +101,34 @@ test('a transfer and a charge come to their ends, and each of their orders is se
     [null, null],
   );
   assert.equal(process.troubles, []);
+});
+
+test('a transfer is due when the sandbox has something to say of it, and else never', async () => {
+  const clock = { ms: START };
+  const process = open(new MemoryState(), clock);
+  const { journal } = process.store;
+  const dues: Due[] = [];
+  const append = journal.append.bind(journal);
+  journal.append = (what) => {
+    dues.push(...what.due.filter(({ kind }) => kind === 'bank'));
+    return append(what);
+  };
+  const account = await openAccount(process, clock, 10_000);
+  const silent = applied(await createTransfer(process, account, null, 1_007));
+  assert.equal(dues, []);
+  const told = applied(await createTransfer(process, account));
+  const at = START + DELAY_MS;
+  const order = { kind: 'wake', step: 0, at: new Date(at).toISOString() };
+  const due = { kind: 'bank', at, account: account.id, transaction: told.id, order, tries: 0 };
+  assert.equal(dues, [due]);
+  await pass(process, clock, 5_000);
+  assert.is((await stored(process, silent.id)).snapshot.value, 'pending');
+  assert.is((await stored(process, told.id)).snapshot.value, 'completed');
+  // The journal names the order for both: a batch that is read again makes it due.
+  for (const { id } of [silent, told]) {
+    const [entry] = await journal.entries(account.id, id, [1, 2, 3, 4]);
+    assert.equal(entry?.entry.orders, [{ kind: 'payout' }]);
+  }
 });
 
 test('where the process dies, another one tells the steps again, and none is taken twice', async () => {

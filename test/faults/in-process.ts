@@ -180,6 +180,7 @@ export function openProcess(options: ProcessOptions): Process {
   const engine = new Engine({
     store,
     everyDoorSpeaks: bank.everyDoorSpeaks,
+    firstWakeInMs: options.bank.firstWakeInMs?.bind(options.bank),
     now,
     newBatchId,
     stuckAfterMs: 300_000,
@@ -262,10 +263,11 @@ export function createTransfer(
   { payments }: Process,
   account: Account,
   idempotencyKey: string | null = null,
+  amount = 1_000,
 ): Promise<Answer> {
   const nothing = { externalRef: null, description: null, metadata: {} };
   const to = { pixKeyType: 'CPF', pixKey: '12345678909' } as const;
-  return payments.createTransfer(account, { amount: 1_000, idempotencyKey, ...nothing, ...to }, {});
+  return payments.createTransfer(account, { amount, idempotencyKey, ...nothing, ...to }, {});
 }
 
 /** The record of an answer that applied something. */

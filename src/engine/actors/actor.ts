@@ -241,6 +241,7 @@ export class AccountActor implements InTurn {
         at,
         clock,
         stuckAfterMs: this.#host.stuckAfterMs,
+        firstWakeInMs: this.#host.firstWakeInMs,
       });
     return decided;
   }

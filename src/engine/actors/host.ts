@@ -1,6 +1,7 @@
 /** What an actor is handed, what it gives, and what it needs of the engine. */
 import type { Account } from '../../domain/account.ts';
 import type { Soon } from '../../waiting.ts';
+import type { Bank } from '../bank.ts';
 import type { Answer, Command } from '../commands.ts';
 import type { Entry, TransactionRecord } from '../journal.ts';
 import type { Claim, Due } from '../store/due.ts';
@@ -40,6 +41,7 @@ export interface Committed {
 export interface ActorHost {
   readonly journal: Journal;
   readonly everyDoorSpeaks: boolean;
+  readonly firstWakeInMs: Bank['firstWakeInMs'];
   now(): number;
   newBatchId(): string;
   settings(account: string): Soon<Account | null>;

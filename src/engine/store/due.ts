@@ -35,6 +35,11 @@ export function postponed<Some extends Due>(due: Some, delayMs: number, clock: n
   return { ...due, at: clock + delayMs, ahead: seen(due, clock) - clock, tries: due.tries + 1 };
 }
 
+/** The bank's wake-up instead of an order of a transaction; `at` in ms. */
+export function wakeUp(due: Due & { kind: 'bank' }, step: number, at: number): Due & { kind: 'bank' } {
+  return { ...due, at, tries: 0, order: { kind: 'wake', step, at: new Date(at).toISOString() } };
+}
+
 /** A wake-up for the bank's sake that comes within so many ms is claimed beforehand, and waits in memory. */
 export const KEPT_MS = 5_000;
 

@@ -22,7 +22,6 @@ import { StoreClosed } from '../errors.ts';
 import { Groups } from '../gathering.ts';
 import { type Projection, projectionOf, writeProjections } from '../projection.ts';
 import type { BatchInShort, MongoReads } from '../reads.ts';
-import { isImported } from '../recovery/missing.ts';
 import { insertAll } from '../writes.ts';
 import { SharedAccounts } from './contention.ts';
 import type { Finishing } from './finishing.ts';
@@ -218,7 +217,7 @@ export class Appends {
     const waiting = new Map(group.map((each) => [each.document, each]));
     const documents = group.map(({ document, append }) => {
       const made = journalDocument(document, append.batch, append.content);
-      if (isImported(append)) made.imported = true;
+      if (append.imported === true) made.imported = true;
       return made;
     });
     const { taken, refused } = await insertAll(connection, 'journal', documents);

@@ -2,14 +2,8 @@
 import type { Batch, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../../engine/project.ts';
-import type { Append } from '../../../engine/store.ts';
 import { recordFromDocument, type TransactionDocument } from '../documents.ts';
 import type { Projecting } from '../projection.ts';
-
-/** Whether a batch makes less due than its entries say: it was moved here from another store. */
-export function isImported({ batch, due }: Append): boolean {
-  return due.length === 0 && batch.entries.some((entry) => dueOf(batch.account, entry).length > 0);
-}
 
 /** What a crash cut off of a batch: as an append of the transactions that lack it, without claims. */
 export function missingOf(
