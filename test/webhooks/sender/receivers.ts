@@ -19,12 +19,17 @@ export interface Seen {
 export interface Receiver {
   url: string;
   seen: Seen[];
+  /** How many connections were opened, and how many are. */
+  readonly opened: number;
+  readonly open: number;
   close(): Promise<void>;
 }
 
 async function listen(server: net.Server, seen: Seen[]): Promise<Receiver> {
   const sockets = new Set<net.Socket>();
+  let opened = 0;
   server.on('connection', (socket: net.Socket) => {
+    opened += 1;
     sockets.add(socket);
     socket.on('error', () => {});
     socket.on('close', () => sockets.delete(socket));
@@ -35,6 +40,12 @@ async function listen(server: net.Server, seen: Seen[]): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${port}/hook`,
     seen,
+    get opened() {
+      return opened;
+    },
+    get open() {
+      return sockets.size;
+    },
     close: async () => {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -64,6 +64,26 @@ for (const thread of [false, true]) {
     await to.close();
   });
 
+  test('accounts to one origin share a connection, which closes once none of them sends', async () => {
+    const to = await receiver((response) => response.end());
+    const outbox = open({ idleMs: 400 });
+    const send = async (account: string, nth: number) =>
+      (await outbox.attempt(item(`${account}:${nth}`, to.url, { account }))).statusCode;
+    for (const account of ['acc_1', 'acc_2', 'acc_3']) assert.is(await send(account, 1), 200);
+    // The first two go idle meanwhile, and are forgotten.
+    for (let nth = 2; nth < 12; nth += 1) {
+      assert.is(await send('acc_3', nth), 200);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    assert.is(to.opened, 1);
+    assert.is(to.open, 1);
+    await until(() => to.open === 0);
+    assert.is(await send('acc_1', 2), 200);
+    assert.is(to.opened, 2);
+    await outbox.sender.close();
+    await to.close();
+  });
+
   test('close reports what ends in time, drops what waits, and leaves nothing behind', async () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     const before = handles();
