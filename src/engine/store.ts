@@ -56,7 +56,8 @@ export interface Append {
   /** Whole records after the batch. */
   records: TransactionRecord[];
   lookups: LookupRow[];
-  due: Due[];
+  /** What its entries make due, as `dueOf` has it: their places name them. Null: it needn't be carried out. */
+  due: (Due | null)[];
   attention: AttentionItem[];
   /** Items whose cause is gone with the batch. */
   withdrawn: AttentionKey[];

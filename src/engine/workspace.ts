@@ -159,7 +159,7 @@ export class Workspace {
       lookups: this.addedLookups,
       due: entries
         .flatMap((entry) => dueOf(account, entry))
-        .flatMap((due) => this.#fresh(byClock(due, ahead), circumstances) ?? []),
+        .map((due) => this.#fresh(byClock(due, ahead), circumstances)),
       attention: taken.flatMap(({ entry, record }) => attentionItems(account, entry, record)),
       withdrawn: this.#read.flatMap((record) => this.#noMoreStuck(record, clock, stuckAfterMs)),
       claimUntil: 0,

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { verifyStore } from '../../src/audit/verify.ts';
 import { Kept } from '../../src/bank/kept.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
-import { type ClaimOf, claimOn, type Due, isOf, KEPT_MS } from '../../src/engine/store/due.ts';
+import { allDue, type ClaimOf, claimOn, type Due, isOf, KEPT_MS } from '../../src/engine/store/due.ts';
 import {
   applied,
   createCharge,
@@ -110,7 +110,7 @@ test('a transfer is due when the sandbox has something to say of it, and else ne
   const dues: Due[] = [];
   const append = journal.append.bind(journal);
   journal.append = (what) => {
-    dues.push(...what.due.filter(({ kind }) => kind === 'bank'));
+    dues.push(...allDue(what.due).filter(({ kind }) => kind === 'bank'));
     return append(what);
   };
   const account = await openAccount(process, clock, 10_000);

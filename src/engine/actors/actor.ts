@@ -15,7 +15,7 @@ import { pause, type Soon } from '../../waiting.ts';
 import type { Answer } from '../commands.ts';
 import { decide } from '../decide.ts';
 import type { Head, TransactionRecord } from '../journal.ts';
-import { isClaimed } from '../store/due.ts';
+import { allDue, isClaimed } from '../store/due.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
 import { Workspace, wantsOfAll } from '../workspace.ts';
 import {
@@ -170,7 +170,7 @@ export class AccountActor implements InTurn {
         this.#answer(tickets, decided);
         return;
       }
-      const fresh = decided.append.due.filter((each) => isClaimed(each, decided.clock));
+      const fresh = allDue(decided.append.due).filter((each) => isClaimed(each, decided.clock));
       const isReserved = this.#host.reserve(fresh);
       if (isReserved) decided.append.claimUntil = decided.clock;
       let result: AppendResult;

@@ -10,6 +10,11 @@ interface DueParts {
   ahead?: number;
 }
 
+/** Those of an append that are to be carried out. */
+export function allDue(due: readonly (Due | null)[]): Due[] {
+  return due.filter((each) => each !== null);
+}
+
 /** A clock that was set back by less (ms) is let be. */
 export const SET_MS = 1_000;
 

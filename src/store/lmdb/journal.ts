@@ -38,7 +38,7 @@ const MAX_HEADS = 50_000;
 
 /** By how many ms an append's account was ahead of the clock. */
 function aheadOf({ due }: Append): number {
-  return due.find(({ ahead }) => ahead !== undefined)?.ahead ?? 0;
+  return due.find((each) => each?.ahead !== undefined)?.ahead ?? 0;
 }
 
 /** The row of an append that follows its account's last one; `stale`: it doesn't; `known`: it is there already. */

@@ -96,6 +96,7 @@ function changesOf({ document, append }: Projecting): Map<string, Change> {
     else all.set(transaction, { due: [], lookups: [], externalRef: null, changesTimers, position });
   });
   due.forEach((item, index) => {
+    if (item === null) return;
     const isOurs = isClaimed(item, claimUntil);
     all.get(item.transaction)?.due.push({ due: item, id: `${document}.${index}`, isOurs });
   });

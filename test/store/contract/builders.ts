@@ -19,6 +19,7 @@ import {
 import { lookupsOf } from '../../../src/engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../../src/engine/project.ts';
 import type { DeliveryRecord } from '../../../src/engine/store/deliveries.ts';
+import type { Due } from '../../../src/engine/store/due.ts';
 import type { Append, AttentionKey, Store } from '../../../src/engine/store.ts';
 
 /** ISO 8601 with milliseconds. */
@@ -220,6 +221,8 @@ export interface AppendParts {
   seq?: number;
   claimUntil?: number;
   withdrawn?: AttentionKey[];
+  /** What is due in place of what the entries say. */
+  instead?(due: Due): Due | null;
 }
 
 /** The append of these entries after a head: chained, hashed and projected as the engine does it. */
@@ -251,7 +254,7 @@ export function appendAfter(account: string, head: Head, entries: Entry[], parts
     content,
     records: [...changed.values()],
     lookups: entries.flatMap(lookupsOf),
-    due: entries.flatMap((entry) => dueOf(account, entry)),
+    due: entries.flatMap((entry) => dueOf(account, entry)).map(parts.instead ?? ((due) => due)),
     attention: entries.flatMap((entry) =>
       attentionItems(account, entry, changed.get(entry.transaction ?? '') ?? null),
     ),

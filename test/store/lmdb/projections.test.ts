@@ -10,7 +10,7 @@ import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { itemFor } from '../../../src/engine/attention/item.ts';
 import type { TransactionRecord } from '../../../src/engine/journal.ts';
 import type { DeliveryRecord } from '../../../src/engine/store/deliveries.ts';
-import { type ClaimOf, DUE_KINDS, type Due } from '../../../src/engine/store/due.ts';
+import { type ClaimOf, DUE_KINDS, type Due, wakeUp } from '../../../src/engine/store/due.ts';
 import { itemOf, type Store } from '../../../src/engine/store.ts';
 import { openRoot } from '../../../src/store/lmdb/lmdb.ts';
 import { Log, logIn } from '../../../src/store/lmdb/log/log.ts';
@@ -230,6 +230,42 @@ test('nor does one after which rows are left of what was in hand when they were 
       sameText(after, await said(store, accounts));
     });
   }, 300);
+});
+
+test('after a kill all is due that wasn’t carried out, where orders needn’t be, or came to an end', async () => {
+  await withFolder(async (folder) => {
+    const store = await openLmdbStore(optionsFor(folder));
+    const account = randomUUID();
+    const transfers = [1, 2, 3].map(() =>
+      cashoutCreated(AT, { orders: [{ kind: 'payout' }], urls: ['https://a.example/hook'] }),
+    );
+    const [silent] = transfers;
+    const instead = (due: Due): Due | null => {
+      if (due.kind !== 'bank') return due;
+      return due.transaction === silent?.transaction ? null : wakeUp(due, 0, AT);
+    };
+    const { claims } = await grow(store, account, transfers, { claimUntil: AT, instead });
+    assert.is(claims.length, 5);
+    const orders = claims.filter(({ due }) => due.kind === 'bank');
+    assert.is(orders.length, 2);
+    await store.due.settle(orders.map((claim) => ({ claim, next: null })));
+    await withRemains(folder, async (remains) => {
+      const again = await openLmdbStore(optionsFor(remains));
+      const deliveries = await drain(again, 'delivery', AT);
+      assert.equal(
+        deliveries.map(({ due }) => due.transaction).sort(),
+        transfers.map(({ transaction }) => transaction).sort(),
+      );
+      // Of a batch that is read again the order itself is due; those that ended aren't.
+      const left = await drain(again, 'bank', AT);
+      assert.equal(
+        left.map(({ due }) => [due.transaction, due.kind === 'bank' && due.order.kind]),
+        [[silent?.transaction, 'payout']],
+      );
+      await again.close();
+    });
+    await store.close();
+  });
 });
 
 test('neighbours of one batch are read as each of them alone', async () => {

@@ -21,6 +21,7 @@ import {
   fitsFailed,
   hasFailed,
 } from '../../../src/engine/store/deliveries.ts';
+import { allDue } from '../../../src/engine/store/due.ts';
 import type { NewestPage } from '../../../src/engine/store/log.ts';
 import type { Lookup, LookupPage, LookupRow, QuotedPage } from '../../../src/engine/store/lookups.ts';
 import type { Restoration } from '../../../src/engine/store/restoration.ts';
@@ -97,7 +98,7 @@ export class MemoryState {
     this.withdraw(append.withdrawn);
     return {
       outcome: 'appended',
-      claims: this.due.append(append.due, source, { incarnation, until: append.claimUntil }, now),
+      claims: this.due.append(allDue(append.due), source, { incarnation, until: append.claimUntil }, now),
     };
   }
 

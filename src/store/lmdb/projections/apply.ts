@@ -92,6 +92,7 @@ function applyBatch(projections: Projections, batch: Projected): void {
 function makeDue({ schedule }: Projections, { number, due, made }: Projected, claimUntil: number): Claim[] {
   const claims: Claim[] = [];
   for (const [index, each] of due.entries()) {
+    if (each === null) continue;
     const id = dueId(number, index);
     if (isClaimed(each, claimUntil)) claims.push(schedule.addHeld(id, each, made));
     else schedule.add(id, each, made);

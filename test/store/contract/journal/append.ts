@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { ZERO_HASH } from '../../../../src/engine/journal.ts';
+import { allDue } from '../../../../src/engine/store/due.ts';
 import type { Append, Store } from '../../../../src/engine/store.ts';
 import { appendAfter, chargeCreated, chargePaid, grow, headAfter, iso } from '../builders.ts';
 import {
@@ -64,7 +65,7 @@ async function holdsOnly(
     appends.flatMap(({ attention }) => attention),
   );
   for (const kind of ['timer', 'bank', 'delivery'] as const) {
-    const due = appends.flatMap((each) => each.due).filter((each) => each.kind === kind);
+    const due = allDue(appends.flatMap((each) => each.due)).filter((each) => each.kind === kind);
     sameSet(duesOf(await drain(store, kind, now)), due, `what is due as ${kind}`);
   }
 }
