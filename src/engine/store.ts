@@ -63,7 +63,7 @@ export interface Append {
   withdrawn: AttentionKey[];
   /** Claim at once what is due by this time (ms), as `isClaimed` has it; 0 claims nothing. */
   claimUntil: number;
-  /** It was moved here from another store: it makes nothing due. */
+  /** It was moved here from another store; what is due of it is moved by itself. */
   imported?: true;
 }
 

@@ -196,6 +196,12 @@ export class Connections {
     for (const connection of [...way.idle]) this.#drop(connection);
   }
 
+  /** Closes all that idles. */
+  close(): void {
+    for (const connection of [...this.#idle]) this.#drop(connection);
+    this.#ways.clear();
+  }
+
   #way(lane: Lane): Way {
     const { origin } = lane;
     let way = this.#ways.get(origin);

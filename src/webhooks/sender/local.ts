@@ -97,6 +97,7 @@ export class LocalSender implements WebhookSender {
     while (this.#results.length > 0) this.#flush();
     this.#listeners.length = 0;
     this.#queue.clear();
+    this.#connections.close();
   }
 
   #start(slot: Slot): void {
@@ -115,7 +116,6 @@ export class LocalSender implements WebhookSender {
       onEnd: (ending) => {
         this.#attempts.take(number);
         this.#queue.ended(slot, ending);
-        if (this.#closed !== null) this.#connections.release(target.lane);
         if (this.#attempts.size === 0) this.#onQuiet?.();
       },
     });

@@ -10,7 +10,7 @@ import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { itemFor } from '../../../src/engine/attention/item.ts';
 import type { TransactionRecord } from '../../../src/engine/journal.ts';
 import type { DeliveryRecord } from '../../../src/engine/store/deliveries.ts';
-import { type ClaimOf, DUE_KINDS, type Due, wakeUp } from '../../../src/engine/store/due.ts';
+import { type Claim, type ClaimOf, DUE_KINDS, type Due, wakeUp } from '../../../src/engine/store/due.ts';
 import { itemOf, type Store } from '../../../src/engine/store.ts';
 import { openRoot } from '../../../src/store/lmdb/lmdb.ts';
 import { Log, logIn } from '../../../src/store/lmdb/log/log.ts';
@@ -19,6 +19,7 @@ import { withFolder } from '../../faults/scene.ts';
 import { sleep } from '../../support/wait.ts';
 import {
   cashoutCreated,
+  cashoutMoved,
   chargeCreated,
   chargePaid,
   deliveryRecord,
@@ -262,6 +263,39 @@ test('after a kill all is due that wasn’t carried out, where orders needn’t 
         left.map(({ due }) => [due.transaction, due.kind === 'bank' && due.order.kind]),
         [[silent?.transaction, 'payout']],
       );
+      await again.close();
+    });
+    await store.close();
+  });
+});
+
+test('transfers that have ended aren’t due again, however much is taken up, and whenever they were due', async () => {
+  await withFolder(async (folder) => {
+    const store = await openLmdbStore(optionsFor(folder));
+    const account = randomUUID();
+    const instead = (due: Due): Due => (due.kind === 'bank' ? wakeUp(due, 0, AT + 500) : due);
+    const open: string[] = [];
+    const claims: Claim[] = [];
+    // More changes than are written together.
+    for (let round = 0; round < 8; round++) {
+      const transfers = Array.from({ length: 100 }, () =>
+        cashoutCreated(AT, { orders: [{ kind: 'payout' }] }),
+      );
+      const made = await grow(store, account, transfers, { claimUntil: AT, instead });
+      claims.push(...made.claims);
+      const [last, ...ended] = made.append.records;
+      const ends = ended.map(({ id }) => cashoutMoved(AT, id, 'pending', 'rejected'));
+      await grow(store, account, ends, { known: ended });
+      open.push(last?.id ?? '');
+    }
+    assert.is(claims.length, 800);
+    await store.due.settle(claims.map((claim) => ({ claim, next: null })));
+    await withRemains(folder, async (remains) => {
+      await rm(`${remains}/pixstate.projections`);
+      const again = await openLmdbStore(optionsFor(remains));
+      // One of which the journal doesn't tell that it has ended may be: its bank says it again, or nothing.
+      for (const { due } of await drain(again, 'bank', AT + 10_000))
+        assert.ok(open.includes(due.transaction));
       await again.close();
     });
     await store.close();
