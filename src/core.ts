@@ -161,7 +161,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const engine = new Engine({
     store,
     everyDoorSpeaks: bank.everyDoorSpeaks,
-    firstWakeInMs: bank.firstWakeInMs?.bind(bank),
+    firstWakeInMs: bank.firstWakeInMs?.bind(bank) ?? null,
     now: storeNow,
     newBatchId: batchIds(incarnation),
     stuckAfterMs: config.stuckAfterS * 1000,

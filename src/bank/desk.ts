@@ -162,7 +162,7 @@ export class Desk {
    * The next step counts from this one's time, not from now: after a pause the steps stay in order. Where the clock was
    * set back meanwhile, it counts from now.
    */
-  #next(due: BankDue, order: BankOrder, at: number): { next: BankDue } {
+  #next(due: BankDue, order: BankOrder, at: number): Outcome {
     return { next: { ...due, order, at, tries: 0 } };
   }
 

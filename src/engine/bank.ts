@@ -163,9 +163,9 @@ export interface Bank {
   submit(payout: TransactionRecord, contract: PayoutContract): Promise<SubmittedPayout>;
   /**
    * Of a bank that has a payout as soon as the journal has it: so many ms after it was created the bank wants to be woken
-   * about it; null: never. A bank without this gets its payouts by `submit`.
+   * about it; null: never. Null in place of this: it gets its payouts by `submit`.
    */
-  firstWakeInMs?(payout: TransactionRecord): number | null;
+  readonly firstWakeInMs: ((payout: TransactionRecord) => number | null) | null;
   /** The contract under which a payout would go now. @throws BankNotDone where there is none */
   contract(payout: TransactionRecord): Promise<PayoutContract>;
   /** Gives a payment back, once for an end-to-end id and number; throws where the bank can't be reached: tried again. */
@@ -214,6 +214,7 @@ export class PunctualBank implements Bank {
   readonly canBeAsked: boolean;
   readonly pace: BankPace;
   readonly looseIds: boolean;
+  readonly firstWakeInMs: Bank['firstWakeInMs'];
   readonly fillIn: Bank['fillIn'];
   readonly #bank: Bank;
   readonly #deadlineMs: number;
@@ -227,6 +228,7 @@ export class PunctualBank implements Bank {
     this.everyDoorSpeaks = everyDoorSpeaks;
     this.canRepeatSubmit = canRepeatSubmit;
     this.canBeAsked = canBeAsked;
+    this.firstWakeInMs = bank.firstWakeInMs?.bind(bank) ?? null;
     this.fillIn = bank.fillIn?.bind(bank) ?? null;
     this.#bank = bank;
     this.#deadlineMs = deadlineMs;

@@ -21,7 +21,7 @@ export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
   /** Whether a message through any door counts as the bank's own. */
   everyDoorSpeaks: boolean;
-  /** The bank's. */
+  /** The bank's; null where nothing is said. */
   firstWakeInMs?: Bank['firstWakeInMs'];
   now(): number;
   newBatchId(): string;
@@ -79,7 +79,7 @@ export class Engine {
       ready: (actor) => rounds.add(actor),
       journal: options.store.journal,
       everyDoorSpeaks: options.everyDoorSpeaks,
-      firstWakeInMs: options.firstWakeInMs,
+      firstWakeInMs: options.firstWakeInMs ?? null,
       now: options.now,
       newBatchId: options.newBatchId,
       settings: options.settings,

@@ -86,8 +86,8 @@ interface AppendCircumstances {
   /** The clock, ms since 1970. */
   clock: number;
   stuckAfterMs: number;
-  /** The bank's, where it has one. */
-  firstWakeInMs?: Bank['firstWakeInMs'];
+  /** The bank's. */
+  firstWakeInMs: Bank['firstWakeInMs'];
 }
 
 export class Workspace {
@@ -171,7 +171,7 @@ export class Workspace {
    * again makes the order due: the same comes of it.
    */
   #fresh(due: Due, { firstWakeInMs }: AppendCircumstances): Due | null {
-    if (firstWakeInMs === undefined || due.kind !== 'bank' || due.order.kind !== 'payout') return due;
+    if (firstWakeInMs === null || due.kind !== 'bank' || due.order.kind !== 'payout') return due;
     const payout = this.changed.get(due.transaction);
     if (payout === undefined) return due;
     const wakeInMs = firstWakeInMs(payout);

@@ -66,8 +66,8 @@ export interface ApartOptions {
 }
 
 /**
- * V8's room for what lives shortly: three times that of a half of it. With its own 48 a third of a verification went by in
- * collections. A process whose command line says how large it is, as a server's does, has it say for its threads too.
+ * V8's room for what lives shortly. With its own 48 MB a fifth of a verification went by in collections. Where the command
+ * line says how large it is, as a server's does, this does nothing.
  */
 const YOUNG_MB = 96;
 const AT_ONCE = 2;

@@ -50,6 +50,7 @@ export class TestBank implements Bank {
   readonly pace = BANK_PACE;
   readonly looseIds = false;
   readonly canBeAsked = true;
+  readonly firstWakeInMs = null;
   readonly fillIn = null;
   readonly submitted: string[] = [];
   readonly queried: string[] = [];
@@ -180,7 +181,7 @@ export function openProcess(options: ProcessOptions): Process {
   const engine = new Engine({
     store,
     everyDoorSpeaks: bank.everyDoorSpeaks,
-    firstWakeInMs: options.bank.firstWakeInMs?.bind(options.bank),
+    firstWakeInMs: bank.firstWakeInMs,
     now,
     newBatchId,
     stuckAfterMs: 300_000,

@@ -67,6 +67,7 @@ export class ApiPixBank implements Bank {
   readonly canRepeatUnknown: boolean;
   readonly canBeAsked = true;
   readonly looseIds = true;
+  readonly firstWakeInMs = null;
   readonly fillIn = null;
   readonly pace: BankPace;
   readonly #options: ApiPixOptions;
