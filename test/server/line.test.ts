@@ -14,7 +14,7 @@ import { Abandoned } from '../../src/engine/actors/host.ts';
 import { IN_A_ROUND } from '../../src/engine/actors/rounds.ts';
 import { listen } from '../../src/server/http.ts';
 import { Answering, type EnginePorts } from '../../src/server/threads/answering.ts';
-import { Line } from '../../src/server/threads/line.ts';
+import { IN_A_MESSAGE, Line } from '../../src/server/threads/line.ts';
 import {
   RemoteAccounts,
   remoteActs,
@@ -98,11 +98,17 @@ function caller(ms: number): Caller {
   return one;
 }
 
-test('what is said in one turn travels in one message', async () => {
+test('what is said in one turn travels together, and the engine begins before the turn has ended', async () => {
   const { line, account, messages } = await scene();
-  const heads = await Promise.all(Array.from({ length: 20 }, () => line.ask('head', account.id)));
-  assert.is(heads.length, 20);
-  assert.is(messages.length, 1);
+  const calls = 2 * IN_A_MESSAGE + 3;
+  const heads = Array.from({ length: calls }, () => line.ask('head', account.id));
+  const atOnce = messages.length;
+  assert.is((await Promise.all(heads)).length, calls);
+  assert.is(atOnce, 2);
+  assert.equal(
+    messages.map((message) => JSON.parse(message.calls ?? '[]').length),
+    [IN_A_MESSAGE, IN_A_MESSAGE, 3],
+  );
 });
 
 test('at its deadline a command is dropped by the engine, and not before; the caller is told', async () => {

@@ -1,7 +1,8 @@
 /**
  * An HTTP thread's line to the engine's.
  *
- * 1. What is said in one turn of the event loop travels in one message; times of answers wait a little longer.
+ * 1. What is said in one turn of the event loop travels together, a few calls in a message, so that the engine begins
+ *    while the rest of what came is read; times of answers wait a little longer.
  * 2. A command is dropped by the engine alone: at its deadline, of which the engine's word comes, or since its caller
  *    has left, which is told to the engine; here it is at an end at once.
  * 3. What the engine still says of a call that was given up is nobody's.
@@ -25,6 +26,11 @@ import {
   type Reply,
 } from './protocol.ts';
 
+/**
+ * Calls of one turn that travel in one message. One turn reads all that clients have sent: were it told at the turn's
+ * end, they would travel as one, and each thread wait for the other.
+ */
+export const IN_A_MESSAGE = 8;
 /** A caller that has left is noticed within this. */
 const LEFT_AFTER_MS = 25;
 const OBSERVED_EVERY_MS = 100;
@@ -88,7 +94,8 @@ export class Line {
       this.#more.foreign ??= [];
       this.#more.foreign.push(call);
     } else this.#calls.push(call);
-    this.#schedule();
+    if (this.#calls.length >= IN_A_MESSAGE) this.#flush();
+    else this.#schedule();
   }
 
   /** Tells the engine of commands whose callers have left, as long as any command waits. */
