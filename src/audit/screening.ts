@@ -5,7 +5,8 @@
  * 1. Of an account it holds where it stands and a few counts; of transactions at most `mostHeld` between two pages,
  *    however many are open. One that was let go is made again from its history when its next entry comes.
  * 2. A transaction is compared with its record once: with the last batch that the record names. An account's records
- *    are in order where each entry's batch is named, and as many were compared as were begun.
+ *    are in order where each entry's batch is named, and as many were compared as were begun. Of one that a single batch
+ *    has made nothing is read but which one that is.
  * 3. A stored lookup is counted once: with the entry that first gave it to the transaction that has it. An account's
  *    are in order where as many were counted as are stored.
  */
@@ -17,15 +18,15 @@ import { lookupsOf } from '../engine/lookups.ts';
 import type { LoggedBatch, LogReads } from '../engine/store/log.ts';
 import type { LookupName, LookupRow } from '../engine/store/lookups.ts';
 import { BatchLookups, type Counts } from './batch-lookups.ts';
-import { compareDeliveries, compareRefusals, faultOf, isEqual, type Stored } from './compare.ts';
+import { expect, faultOf } from './compare.ts';
 import { isCounted } from './given-lookups.ts';
+import { type Held, isAsStored } from './held.ts';
 import { after, type Open, takeUp } from './open-transactions.ts';
 import { lookupsIn } from './pages.ts';
 import type { AuditReads } from './patience.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
 import { type Share, WHOLE } from './share.ts';
-import { expect, NotSound } from './sound.ts';
 import { beginning, follow, type Standing } from './standing.ts';
 
 const MOST_HELD = 20_000;
@@ -59,18 +60,12 @@ export interface Sound {
   recorded: number;
 }
 
-/** A transaction in hand. */
-interface Held {
-  account: string;
-  open: Open;
-  stored: TransactionRecord;
-}
-
 /** What a batch's entries are judged by. */
 interface Ground {
   standing: Standing;
+  row: number;
   batch: Batch;
-  /** Stored records of its transactions that weren't in hand. */
+  /** Stored records of its transactions that were begun before and weren't read yet. */
   records: ReadonlyMap<string, TransactionRecord>;
   lookups: BatchLookups;
 }
@@ -110,6 +105,9 @@ export class Screening {
       // Timers and signals have their turn, also where the store answers at once.
       await nextTurn();
     }
+    // What was put back whole has no second batch by which it would have been read.
+    for (const held of this.#held.values())
+      if (held.stored === null) await this.#guarded(held.account, () => this.#compare(held, true));
   }
 
   /** Whether each stored record is one that was compared, by whichever share. */
@@ -189,7 +187,7 @@ export class Screening {
     }
     follow(standing, logged);
     const given = entries.map(lookupsOf);
-    const ground = await this.#ground(standing, batch, given.flat());
+    const ground = await this.#ground(standing, logged, given.flat());
     for (const [index, entry] of entries.entries()) {
       const held = await this.#entry(ground, entry, given[index] ?? []);
       if (held !== null) touched.add(held);
@@ -198,12 +196,26 @@ export class Screening {
     expect(isSameJson(balances, standing.balances));
   }
 
-  /** Reads what the batch's entries are judged by. */
-  async #ground(standing: Standing, batch: Batch, rows: readonly LookupRow[]): Promise<Ground> {
+  /** Transactions of a batch whose stored records it takes: those that it doesn't begin. */
+  #begunBefore({ entries }: Batch): string[] {
+    const begun = new Set<string>();
     const ids = new Set<string>();
-    for (const { transaction } of batch.entries)
-      if (transaction !== null && !this.#held.has(transaction)) ids.add(transaction);
-    const wants = { transactions: [...ids], lookups: rows };
+    for (const { transaction: id, from } of entries) {
+      if (id === null || begun.has(id)) continue;
+      const held = this.#held.get(id);
+      if (held === undefined && from === null) begun.add(id);
+      else if (held === undefined || held.stored === null) ids.add(id);
+    }
+    return [...ids];
+  }
+
+  /** Reads what the batch's entries are judged by. */
+  async #ground(
+    standing: Standing,
+    { number: row, batch }: LoggedBatch,
+    rows: readonly LookupRow[],
+  ): Promise<Ground> {
+    const wants = { transactions: this.#begunBefore(batch), lookups: rows };
     const { transactions, lookups } = await this.#options.journal.read(batch.account, wants);
     const records = new Map<string, TransactionRecord>();
     for (const [index, id] of wants.transactions.entries()) {
@@ -211,15 +223,15 @@ export class Screening {
       if (record !== null) records.set(id, record);
     }
     const stored = { journal: this.#options.journal, account: batch.account, seq: batch.seq };
-    return { standing, batch, records, lookups: new BatchLookups(stored, rows, lookups) };
+    return { standing, row, batch, records, lookups: new BatchLookups(stored, rows, lookups) };
   }
 
   /** Gives the entry's transaction as it is then; null where it has none. */
   async #entry(ground: Ground, entry: Entry, rows: readonly LookupRow[]): Promise<Held | null> {
-    const { standing, batch } = ground;
+    const { standing, row, batch } = ground;
     const { account, seq } = batch;
     const id = entry.transaction;
-    const before = id === null ? null : await this.#before(ground, id);
+    const before = id === null ? null : await this.#before(ground, id, entry);
     if (this.#options.decide) await this.#decide(ground, entry, before);
     if (entry.postings.length > 0) {
       expect(sumOfPostings(entry.postings) === 0);
@@ -227,35 +239,38 @@ export class Screening {
     }
     await ground.lookups.count(rows, before?.open ?? null, standing.lookups);
     if (id === null) return null;
-    const stored = before?.stored ?? ground.records.get(id);
+    const stored = before?.stored ?? ground.records.get(id) ?? null;
     const open = after(before?.open ?? null, account, seq, entry, rows);
-    expect(stored !== undefined);
+    if (stored === null) expect(before === null || before.row === row);
     // Nothing comes after the batch that the record names last, or it would never be compared with that.
-    if (entry.refusal === null) expect(stored.seqs.includes(seq));
+    else if (entry.refusal === null) expect(stored.seqs.includes(seq));
     else expect((open.record.refusals ?? 0) <= (stored.refusals ?? 0));
     if (before === null) standing.begun += 1;
-    const held = before ?? { account, open, stored };
-    held.open = open;
+    const held = before ?? { account, open, stored, row };
+    Object.assign(held, { open, stored, row });
     this.#held.set(id, held);
     return held;
   }
 
   /** The entry's transaction as it was before; null before its first entry. */
-  async #before({ batch: { account, seq }, records }: Ground, id: string): Promise<Held | null> {
+  async #before(
+    { batch: { account, seq }, records }: Ground,
+    id: string,
+    entry: Entry,
+  ): Promise<Held | null> {
     const held = this.#held.get(id);
     if (held !== undefined) {
       expect(held.account === account);
       return held;
     }
+    if (entry.from === null) return null;
     const stored = records.get(id);
     expect(stored !== undefined);
-    const [first = 0] = stored.seqs;
-    if (first === seq) return null;
     const { journal, scratch = null } = this.#options;
     const text = scratch?.get(keyOf(account, id)) ?? null;
     const open: Open | null = text === null ? await takeUp(journal, account, stored, seq) : JSON.parse(text);
     expect(open !== null);
-    return { account, open, stored };
+    return { account, open, stored, row: 0 };
   }
 
   async #decide(ground: Ground, entry: Entry, held: Held | null): Promise<void> {
@@ -268,18 +283,11 @@ export class Screening {
     expect((await decideAgain(before, entry, this.#options.everyDoorSpeaks)) === null);
   }
 
-  /** Compares a transaction with its record once all that the record names was read. */
-  async #compare({ account, open, stored }: Held): Promise<void> {
-    const { record, deliveries, refused } = open;
-    if (record.seqs.at(-1) !== stored.seqs.at(-1) || !isEqual(stored, record)) return;
-    const report = (): never => {
-      throw new NotSound();
-    };
-    const beside: Stored = { journal: this.#options.journal, account, report };
-    await compareDeliveries(beside, record, deliveries);
-    await compareRefusals(beside, record, refused);
-    const standing = this.#standings.get(account);
+  /** Lets go of a transaction that is as it is stored. */
+  async #compare(held: Held, isAllRead = false): Promise<void> {
+    if (!(await isAsStored(held, this.#options, isAllRead))) return;
+    const standing = this.#standings.get(held.account);
     if (standing !== undefined) standing.compared += 1;
-    this.#held.delete(record.id);
+    this.#held.delete(held.open.record.id);
   }
 }

@@ -126,6 +126,42 @@ test('a record that stands where it stood before its last entries is found', asy
   });
 });
 
+test('a record that is kept as the row of another batch is found', async () => {
+  const [{ account, open }] = lives as [Life];
+  let own = '';
+  const another = ({ records }: StoredTables): void => {
+    own = records.get(open) ?? '';
+    records.put([open], records.rows('').find(({ value }) => /^@/.test(value) && value !== own)?.value ?? '');
+  };
+  await withCopy(another, async (core) => {
+    assert.match(own, /^@\d+$/);
+    assert.equal((await screened(core)).others, [account]);
+    assert.ok((await differencesOf(core)).some(({ what }) => what.includes(open)));
+  });
+});
+
+test('a record that one batch made and that is kept whole is in order, and in hand to the end', async () => {
+  const [{ account, open }] = lives as [Life];
+  let record: TransactionRecord | null = null;
+  await withCopy(nothing, async ({ store }) => {
+    record = await store.journal.transaction(open);
+  });
+  const whole = (change: object) => {
+    return ({ records }: StoredTables): void => records.put([open], JSON.stringify({ ...record, ...change }));
+  };
+  await withCopy(whole({}), async (core) => {
+    const { others, explainsRecords } = await screened(core);
+    assert.equal([others, explainsRecords], [[], true]);
+    // What was let go meanwhile is found by the account's own replay.
+    assert.equal((await screened(core, { mostHeld: 2, entriesAPage: 1 })).others, [account]);
+    assert.equal(await differencesOf(core), []);
+  });
+  await withCopy(whole({ events: 7 }), async (core) => {
+    assert.equal((await screened(core)).others, [account]);
+    assert.ok((await differencesOf(core)).some(({ what }) => what.includes(open)));
+  });
+});
+
 test('a record too many is found, though every account is in order', async () => {
   const stranger = '00000000-0000-4000-8000-000000000000';
   const [{ account, charge }] = lives as [Life];

@@ -43,6 +43,11 @@ export interface LogReads {
   pages(entries: number, after?: number, isWanted?: (account: string) => boolean): Iterable<LogPage>;
   /** The number of the last row that `pages` gives. */
   lastRow(): number;
+  /**
+   * The row of the batch that alone has made a transaction's record, where that is what is kept of it: read, it is what
+   * that batch says. `whole` where the record itself is kept; null where there is none.
+   */
+  madeBy(id: string): number | 'whole' | null;
   /** How many records are stored, of all accounts; whether they can be read isn't looked at. */
   countRecords(): number;
 }

@@ -110,6 +110,10 @@ export class LmdbLogReads implements LogReads {
     return page;
   }
 
+  madeBy(id: string): number | 'whole' | null {
+    return this.#environment.opened.projections.records.madeBy(id);
+  }
+
   countRecords(): number {
     return this.#environment.opened.projections.records.count();
   }

@@ -13,6 +13,9 @@ import type { Table } from './table.ts';
 /** Begins no JSON. */
 const ROW = '@';
 
+/** Where records are handed out more than once, nobody changes them; who only reads gets each anew. */
+type Share = <Value>(value: Value) => Value;
+
 /** @throws Error where the log doesn't have it */
 function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   const batch = log.batch(number);
@@ -21,11 +24,13 @@ function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   let record: TransactionRecord | null = null;
   for (const entry of batch.entriesOf(id)) record = project(record, account, seq, entry);
   if (record === null) throw new Error(`row ${number} of the log tells nothing of ${id}`);
-  return frozen(record);
+  return record;
 }
 
 /** A record as it is kept. */
 interface Kept {
+  /** The row of the batch that alone has made it; null where it is kept whole. */
+  readonly madeBy: number | null;
   /** @throws Error where it can't be read */
   read(): TransactionRecord;
   text(): string;
@@ -33,6 +38,7 @@ interface Kept {
 
 /** One that has changed since its first batch. */
 class Changed implements Kept {
+  readonly madeBy = null;
   readonly #record: TransactionRecord;
 
   constructor(record: TransactionRecord) {
@@ -48,39 +54,63 @@ class Changed implements Kept {
   }
 }
 
+/** One that was read from the table: a text until somebody asks for more than that it is there. */
+class Written implements Kept {
+  readonly madeBy = null;
+  readonly #text: string;
+  readonly #share: Share;
+  #record: TransactionRecord | null = null;
+
+  constructor(text: string, share: Share) {
+    this.#text = text;
+    this.#share = share;
+  }
+
+  read(): TransactionRecord {
+    this.#record ??= this.#share(JSON.parse(this.#text) as TransactionRecord);
+    return this.#record;
+  }
+
+  text(): string {
+    return this.#text;
+  }
+}
+
 /**
  * One that a single batch has made: the row of that batch, until somebody asks. Most are asked for again much later, or
  * never, and what lives until it is written costs more to keep than to make again.
  */
 class MadeByOne implements Kept {
+  readonly madeBy: number;
   readonly #log: Log;
-  readonly #number: number;
   readonly #id: string;
+  readonly #share: Share;
   #record: TransactionRecord | null = null;
 
-  constructor(log: Log, number: number, id: string) {
+  constructor(log: Log, number: number, id: string, share: Share) {
+    this.madeBy = number;
     this.#log = log;
-    this.#number = number;
     this.#id = id;
+    this.#share = share;
   }
 
   read(): TransactionRecord {
-    this.#record ??= madeByOne(this.#log, this.#number, this.#id);
+    this.#record ??= this.#share(madeByOne(this.#log, this.madeBy, this.#id));
     return this.#record;
   }
 
   text(): string {
-    return ROW + this.#number;
+    return ROW + this.madeBy;
   }
 }
 
-function codingOn(log: Log): Coding<Kept> {
+function codingOn(log: Log, share: Share): Coding<Kept> {
   return {
     encode: (kept) => kept.text(),
     decode: (text, id) =>
       text.startsWith(ROW)
-        ? new MadeByOne(log, Number(text.slice(ROW.length)), id)
-        : new Changed(JSON.parse(text)),
+        ? new MadeByOne(log, Number(text.slice(ROW.length)), id, share)
+        : new Written(text, share),
   };
 }
 
@@ -90,7 +120,11 @@ export class Records {
 
   /** `recent`: how many that were written or read are kept in memory. */
   constructor(table: Table, log: Log, recent: number) {
-    this.#overlay = new Overlay({ table, coding: codingOn(log), recent });
+    this.#overlay = new Overlay({
+      table,
+      coding: codingOn(log, recent > 0 ? frozen : (value) => value),
+      recent,
+    });
     this.#log = log;
   }
 
@@ -100,6 +134,15 @@ export class Records {
 
   get(id: string): TransactionRecord | null {
     return this.#overlay.get(id)?.read() ?? null;
+  }
+
+  /**
+   * The row of the batch that alone has made a record; `whole` where it is kept as it is, be it one that can't be read; null
+   * where there is none.
+   */
+  madeBy(id: string): number | 'whole' | null {
+    const kept = this.#overlay.get(id);
+    return kept === null ? null : (kept.madeBy ?? 'whole');
   }
 
   /** Whether there is a record, be it one that can't be read. */
@@ -121,7 +164,7 @@ export class Records {
     const isMadeByOne = record.seqs.length === 1 && record.refusals === undefined;
     this.#overlay.put(
       record.id,
-      isMadeByOne ? new MadeByOne(this.#log, number, record.id) : new Changed(record),
+      isMadeByOne ? new MadeByOne(this.#log, number, record.id, frozen) : new Changed(record),
     );
   }
 
