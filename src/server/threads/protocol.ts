@@ -1,7 +1,7 @@
 /**
- * What an HTTP thread and the engine's tell each other. What either says in one turn of the event loop travels in one
- * message, as JSON: that is written and read in half the time that a structured clone takes. Only what callers made
- * up themselves is cloned, since JSON has no word for 1e400.
+ * What an HTTP thread and the engine's tell each other. What either says in one turn of the event loop travels together,
+ * as JSON: that is written and read in half the time that a structured clone takes. Only what callers made up themselves
+ * is cloned, since JSON has no word for 1e400.
  */
 import type { AccountReads } from '../../accounts/directory.ts';
 import type { Answered } from '../../api/app.ts';
