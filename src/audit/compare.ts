@@ -9,14 +9,6 @@ import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
 import type { AuditReads } from './patience.ts';
 
-/** Something is off: what it is, another tells. */
-export class NotSound extends Error {}
-
-/** @throws NotSound where it isn't so */
-export function expect(isSo: boolean): asserts isSo {
-  if (!isSo) throw new NotSound();
-}
-
 /** The stored side of a comparison. */
 export interface Stored {
   journal: AuditReads;

@@ -18,15 +18,15 @@ import { lookupsOf } from '../engine/lookups.ts';
 import type { LoggedBatch, LogReads } from '../engine/store/log.ts';
 import type { LookupName, LookupRow } from '../engine/store/lookups.ts';
 import { BatchLookups, type Counts } from './batch-lookups.ts';
-import { expect, faultOf } from './compare.ts';
+import { compareDeliveries, compareRefusals, faultOf, isEqual, type Stored } from './compare.ts';
 import { isCounted } from './given-lookups.ts';
-import { type Held, isAsStored } from './held.ts';
 import { after, type Open, takeUp } from './open-transactions.ts';
 import { lookupsIn } from './pages.ts';
 import type { AuditReads } from './patience.ts';
 import { decideAgain, isDecidable } from './redecide.ts';
 import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
 import { type Share, WHOLE } from './share.ts';
+import { expect } from './sound.ts';
 import { beginning, follow, type Standing } from './standing.ts';
 
 const MOST_HELD = 20_000;
@@ -58,6 +58,15 @@ export interface Sound {
   entries: number;
   /** Transactions that its journal begins; each has a record. */
   recorded: number;
+}
+
+/** A transaction in hand. */
+interface Held {
+  account: string;
+  open: Open;
+  /** Null where it wasn't read: its first entry alone was met, in this row. */
+  stored: TransactionRecord | null;
+  row: number;
 }
 
 /** What a batch's entries are judged by. */
@@ -92,7 +101,7 @@ export class Screening {
 
   /** Reads all. @throws StoreUnavailable */
   async run(): Promise<void> {
-    const { log, entriesAPage = ENTRIES_A_PAGE, report, onPage } = this.#options;
+    const { journal, log, entriesAPage = ENTRIES_A_PAGE, report, onPage } = this.#options;
     const { isOurs, isFirst } = this.#share;
     for (const { batches, unreadable } of log.pages(entriesAPage, 0, isOurs)) {
       const entries = await this.#page(batches);
@@ -105,9 +114,12 @@ export class Screening {
       // Timers and signals have their turn, also where the store answers at once.
       await nextTurn();
     }
-    // What was put back whole has no second batch by which it would have been read.
+    // What was put back whole has no second entry by which it would have been read.
     for (const held of this.#held.values())
-      if (held.stored === null) await this.#guarded(held.account, () => this.#compare(held, true));
+      await this.#guarded(held.account, async () => {
+        held.stored ??= await journal.transaction(held.open.record.id);
+        await this.#compare(held);
+      });
   }
 
   /** Whether each stored record is one that was compared, by whichever share. */
@@ -196,26 +208,16 @@ export class Screening {
     expect(isSameJson(balances, standing.balances));
   }
 
-  /** Transactions of a batch whose stored records it takes: those that it doesn't begin. */
-  #begunBefore({ entries }: Batch): string[] {
-    const begun = new Set<string>();
-    const ids = new Set<string>();
-    for (const { transaction: id, from } of entries) {
-      if (id === null || begun.has(id)) continue;
-      const held = this.#held.get(id);
-      if (held === undefined && from === null) begun.add(id);
-      else if (held === undefined || held.stored === null) ids.add(id);
-    }
-    return [...ids];
-  }
-
   /** Reads what the batch's entries are judged by. */
-  async #ground(
-    standing: Standing,
-    { number: row, batch }: LoggedBatch,
-    rows: readonly LookupRow[],
-  ): Promise<Ground> {
-    const wants = { transactions: this.#begunBefore(batch), lookups: rows };
+  async #ground(standing: Standing, logged: LoggedBatch, rows: readonly LookupRow[]): Promise<Ground> {
+    const { number: row, batch } = logged;
+    const ids = new Set<string>();
+    for (const { transaction: id, from } of batch.entries) {
+      if (id === null) continue;
+      const held = this.#held.get(id);
+      if (held === undefined ? from !== null : held.stored === null) ids.add(id);
+    }
+    const wants = { transactions: [...ids], lookups: rows };
     const { transactions, lookups } = await this.#options.journal.read(batch.account, wants);
     const records = new Map<string, TransactionRecord>();
     for (const [index, id] of wants.transactions.entries()) {
@@ -231,7 +233,7 @@ export class Screening {
     const { standing, row, batch } = ground;
     const { account, seq } = batch;
     const id = entry.transaction;
-    const before = id === null ? null : await this.#before(ground, id, entry);
+    const before = id === null ? null : await this.#before(ground, id, entry.from);
     if (this.#options.decide) await this.#decide(ground, entry, before);
     if (entry.postings.length > 0) {
       expect(sumOfPostings(entry.postings) === 0);
@@ -241,30 +243,26 @@ export class Screening {
     if (id === null) return null;
     const stored = before?.stored ?? ground.records.get(id) ?? null;
     const open = after(before?.open ?? null, account, seq, entry, rows);
-    if (stored === null) expect(before === null || before.row === row);
+    if (stored === null) expect(before === null);
     // Nothing comes after the batch that the record names last, or it would never be compared with that.
     else if (entry.refusal === null) expect(stored.seqs.includes(seq));
     else expect((open.record.refusals ?? 0) <= (stored.refusals ?? 0));
     if (before === null) standing.begun += 1;
-    const held = before ?? { account, open, stored, row };
-    Object.assign(held, { open, stored, row });
+    const held: Held = Object.assign(before ?? { account }, { open, stored, row });
     this.#held.set(id, held);
     return held;
   }
 
   /** The entry's transaction as it was before; null before its first entry. */
-  async #before(
-    { batch: { account, seq }, records }: Ground,
-    id: string,
-    entry: Entry,
-  ): Promise<Held | null> {
+  async #before(ground: Ground, id: string, from: Entry['from']): Promise<Held | null> {
+    const { account, seq } = ground.batch;
     const held = this.#held.get(id);
     if (held !== undefined) {
       expect(held.account === account);
       return held;
     }
-    if (entry.from === null) return null;
-    const stored = records.get(id);
+    if (from === null) return null;
+    const stored = ground.records.get(id);
     expect(stored !== undefined);
     const { journal, scratch = null } = this.#options;
     const text = scratch?.get(keyOf(account, id)) ?? null;
@@ -283,11 +281,19 @@ export class Screening {
     expect((await decideAgain(before, entry, this.#options.everyDoorSpeaks)) === null);
   }
 
-  /** Lets go of a transaction that is as it is stored. */
-  async #compare(held: Held, isAllRead = false): Promise<void> {
-    if (!(await isAsStored(held, this.#options, isAllRead))) return;
-    const standing = this.#standings.get(held.account);
+  /** Compares a transaction with its record once all that the record names was read. */
+  async #compare({ account, open, stored, row }: Held): Promise<void> {
+    const { record, deliveries, refused } = open;
+    if (stored === null) {
+      const madeBy = this.#options.log.madeBy(record.id);
+      if (madeBy === 'whole') return;
+      expect(madeBy === row);
+    } else if (record.seqs.at(-1) !== stored.seqs.at(-1) || !isEqual(stored, record)) return;
+    const beside: Stored = { journal: this.#options.journal, account, report: () => expect(false) };
+    await compareDeliveries(beside, record, deliveries);
+    await compareRefusals(beside, record, refused);
+    const standing = this.#standings.get(account);
     if (standing !== undefined) standing.compared += 1;
-    this.#held.delete(held.open.record.id);
+    this.#held.delete(record.id);
   }
 }

@@ -3,8 +3,8 @@ import { type Balances, ZERO_BALANCES } from '../domain/money.ts';
 import { ZERO_HASH } from '../engine/journal.ts';
 import type { LoggedBatch } from '../engine/store/log.ts';
 import type { Counts } from './batch-lookups.ts';
-import { expect } from './compare.ts';
 import { BATCH_PARTS } from './replay.ts';
+import { expect } from './sound.ts';
 
 export interface Standing {
   seq: number;

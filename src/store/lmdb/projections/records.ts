@@ -13,9 +13,6 @@ import type { Table } from './table.ts';
 /** Begins no JSON. */
 const ROW = '@';
 
-/** Where records are handed out more than once, nobody changes them; who only reads gets each anew. */
-type Share = <Value>(value: Value) => Value;
-
 /** @throws Error where the log doesn't have it */
 function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   const batch = log.batch(number);
@@ -24,55 +21,34 @@ function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   let record: TransactionRecord | null = null;
   for (const entry of batch.entriesOf(id)) record = project(record, account, seq, entry);
   if (record === null) throw new Error(`row ${number} of the log tells nothing of ${id}`);
-  return record;
+  return frozen(record);
 }
 
 /** A record as it is kept. */
 interface Kept {
-  /** The row of the batch that alone has made it; null where it is kept whole. */
-  readonly madeBy: number | null;
+  /** The row of the batch that alone has made it. */
+  readonly madeBy: number | 'whole';
   /** @throws Error where it can't be read */
   read(): TransactionRecord;
   text(): string;
 }
 
-/** One that has changed since its first batch. */
-class Changed implements Kept {
-  readonly madeBy = null;
-  readonly #record: TransactionRecord;
+/** One that has changed since its first batch; one that was read stays a text until somebody asks for it. */
+class Whole implements Kept {
+  readonly madeBy = 'whole';
+  #kept: TransactionRecord | string;
 
-  constructor(record: TransactionRecord) {
-    this.#record = frozen(record);
+  constructor(kept: TransactionRecord | string) {
+    this.#kept = kept;
   }
 
   read(): TransactionRecord {
-    return this.#record;
+    if (typeof this.#kept === 'string') this.#kept = JSON.parse(this.#kept) as TransactionRecord;
+    return this.#kept;
   }
 
   text(): string {
-    return JSON.stringify(this.#record);
-  }
-}
-
-/** One that was read from the table: a text until somebody asks for more than that it is there. */
-class Written implements Kept {
-  readonly madeBy = null;
-  readonly #text: string;
-  readonly #share: Share;
-  #record: TransactionRecord | null = null;
-
-  constructor(text: string, share: Share) {
-    this.#text = text;
-    this.#share = share;
-  }
-
-  read(): TransactionRecord {
-    this.#record ??= this.#share(JSON.parse(this.#text) as TransactionRecord);
-    return this.#record;
-  }
-
-  text(): string {
-    return this.#text;
+    return typeof this.#kept === 'string' ? this.#kept : JSON.stringify(this.#kept);
   }
 }
 
@@ -84,18 +60,16 @@ class MadeByOne implements Kept {
   readonly madeBy: number;
   readonly #log: Log;
   readonly #id: string;
-  readonly #share: Share;
   #record: TransactionRecord | null = null;
 
-  constructor(log: Log, number: number, id: string, share: Share) {
+  constructor(log: Log, number: number, id: string) {
     this.madeBy = number;
     this.#log = log;
     this.#id = id;
-    this.#share = share;
   }
 
   read(): TransactionRecord {
-    this.#record ??= this.#share(madeByOne(this.#log, this.madeBy, this.#id));
+    this.#record ??= madeByOne(this.#log, this.madeBy, this.#id);
     return this.#record;
   }
 
@@ -104,27 +78,23 @@ class MadeByOne implements Kept {
   }
 }
 
-function codingOn(log: Log, share: Share): Coding<Kept> {
+function codingOn(log: Log): Coding<Kept> {
   return {
     encode: (kept) => kept.text(),
     decode: (text, id) =>
-      text.startsWith(ROW)
-        ? new MadeByOne(log, Number(text.slice(ROW.length)), id, share)
-        : new Written(text, share),
+      text.startsWith(ROW) ? new MadeByOne(log, Number(text.slice(ROW.length)), id) : new Whole(text),
   };
 }
 
 export class Records {
   readonly #overlay: Overlay<Kept>;
   readonly #log: Log;
+  readonly #isShared: boolean;
 
   /** `recent`: how many that were written or read are kept in memory. */
   constructor(table: Table, log: Log, recent: number) {
-    this.#overlay = new Overlay({
-      table,
-      coding: codingOn(log, recent > 0 ? frozen : (value) => value),
-      recent,
-    });
+    this.#overlay = new Overlay({ table, coding: codingOn(log), recent });
+    this.#isShared = recent > 0;
     this.#log = log;
   }
 
@@ -133,7 +103,14 @@ export class Records {
   }
 
   get(id: string): TransactionRecord | null {
-    return this.#overlay.get(id)?.read() ?? null;
+    const kept = this.#overlay.get(id);
+    return kept === null ? null : this.#handOut(kept);
+  }
+
+  /** What may be handed out again is frozen; who only reads gets what lies in the table anew. */
+  #handOut(kept: Kept): TransactionRecord {
+    const record = kept.read();
+    return this.#isShared ? frozen(record) : record;
   }
 
   /**
@@ -141,8 +118,7 @@ export class Records {
    * where there is none.
    */
   madeBy(id: string): number | 'whole' | null {
-    const kept = this.#overlay.get(id);
-    return kept === null ? null : (kept.madeBy ?? 'whole');
+    return this.#overlay.get(id)?.madeBy ?? null;
   }
 
   /** Whether there is a record, be it one that can't be read. */
@@ -151,7 +127,7 @@ export class Records {
   }
 
   *behind(after: string): Generator<TransactionRecord> {
-    for (const [id, kept] of this.#overlay.range(after, ALL[1])) if (id !== after) yield kept.read();
+    for (const [id, kept] of this.#overlay.range(after, ALL[1])) if (id !== after) yield this.#handOut(kept);
   }
 
   /** How many records there are, be they such that can't be read. */
@@ -164,13 +140,13 @@ export class Records {
     const isMadeByOne = record.seqs.length === 1 && record.refusals === undefined;
     this.#overlay.put(
       record.id,
-      isMadeByOne ? new MadeByOne(this.#log, number, record.id, frozen) : new Changed(record),
+      isMadeByOne ? new MadeByOne(this.#log, number, record.id) : new Whole(frozen(record)),
     );
   }
 
   /** As `put`, of a record whose row isn't known. */
   putWhole(record: TransactionRecord): void {
-    this.#overlay.put(record.id, new Changed(record));
+    this.#overlay.put(record.id, new Whole(frozen(record)));
   }
 
   remove(id: string): void {
