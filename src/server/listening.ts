@@ -114,7 +114,7 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
     onFailure: failureLog(log),
     onRequest: () => spareTime.called(),
     onAnswer: (answer) => {
-      metrics.answered(answer);
+      metrics.observed({ ...answer, ms: [answer.ms] });
       log.debug(answer, 'answered');
     },
   };
@@ -148,7 +148,7 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
       spareTime,
       together,
       elapsed,
-      onObserved: (answered) => metrics.answered(answered),
+      onObserved: (observed) => metrics.observed(observed),
       onAnswered: (answered) => log.debug(answered, 'answered'),
       onFailure: failureLog(log),
     },

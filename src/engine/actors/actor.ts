@@ -239,6 +239,7 @@ export class AccountActor implements InTurn {
         head,
         id: this.#host.newBatchId(),
         at,
+        now,
         clock,
         stuckAfterMs: this.#host.stuckAfterMs,
         firstWakeInMs: this.#host.firstWakeInMs,

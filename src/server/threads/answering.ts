@@ -23,6 +23,7 @@ import type {
   Commands,
   FromThread,
   Known,
+  Observed,
   Question,
   QuestionName,
   Questions,
@@ -47,7 +48,7 @@ export interface EnginePorts {
   /** Milliseconds of the clock that deadlines go by. */
   elapsed(): number;
   /** Times of answers, for metrics. */
-  onObserved(answered: Omit<Answered, 'requestId'>): void;
+  onObserved(observed: Observed): void;
   /** Each answer, where the log tells of them. */
   onAnswered(answered: Answered): void;
   /** A 5xx with its cause, for the log. */
@@ -153,8 +154,7 @@ export class Answering {
     if (foreign !== undefined) this.#calls.push(...foreign);
     if (!this.#isTaking && this.#calls.length > 0) this.#takeSome();
     for (const n of left ?? []) this.#drop(n);
-    for (const { ms, ...series } of observed ?? [])
-      for (const one of ms) this.#ports.onObserved({ ...series, ms: one });
+    for (const each of observed ?? []) this.#ports.onObserved(each);
     for (const answer of answered ?? []) this.#ports.onAnswered(answer);
     for (const { error, requestId, path } of failed ?? [])
       this.#ports.onFailure(unpack(error), requestId, path);
