@@ -32,12 +32,18 @@ export class Numbered<Item> {
 
   /** Takes out what has a number; null where it is out already. */
   take(number: number): Item | null {
+    const item = this.get(number);
+    if (item === null) return null;
     const place = number % PLACES;
-    const item = this.#items[place] ?? null;
-    if (item === null || this.#turns[place] !== Math.floor(number / PLACES)) return null;
     this.#items[place] = null;
     this.#free.push(place);
     return item;
+  }
+
+  /** What has a number and stays in; null where it is out. */
+  get(number: number): Item | null {
+    const place = number % PLACES;
+    return this.#turns[place] === Math.floor(number / PLACES) ? (this.#items[place] ?? null) : null;
   }
 
   /** All, each behind its number; what is taken out meanwhile is left out. */
@@ -75,29 +81,82 @@ export class Lately {
   }
 }
 
-/** What is found by a name of its own. */
+interface Entry<Item> {
+  name: string;
+  item: Item;
+}
+
+/** Places of a new table, and how many names may share one on average before there are four times as many places. */
+const FIRST_PLACES = 64;
+const SHARING = 4;
+/** The part of a name by which its place is found: ids differ at their ends. */
+const LAST_LETTERS = 16;
+
+function newPlaces<Item>(count: number): Entry<Item>[][] {
+  return Array.from({ length: count }, () => []);
+}
+
+function hashOf(name: string): number {
+  let hash = name.length;
+  for (let at = Math.max(0, name.length - LAST_LETTERS); at < name.length; at++)
+    hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
+  return hash ^ (hash >>> 15);
+}
+
+/**
+ * What is found by a name of its own. An object that has the names for its members would do as well, but V8 keeps one copy
+ * of each text that was ever such a name, in the old space, and takes three times as long to make it.
+ */
 export class Named<Item> {
-  /** Without a prototype it is a table that V8 grows without leaving a way from the old one to the new one. */
-  readonly #items: Record<string, Item> = Object.create(null);
+  #places = newPlaces<Item>(FIRST_PLACES);
+  #size = 0;
+
+  #placeOf(name: string): Entry<Item>[] {
+    return this.#places[hashOf(name) & (this.#places.length - 1)] as Entry<Item>[];
+  }
+
+  #entry(name: string): Entry<Item> | undefined {
+    for (const entry of this.#placeOf(name)) if (entry.name === name) return entry;
+    return undefined;
+  }
 
   get(name: string): Item | undefined {
-    return this.#items[name];
+    return this.#entry(name)?.item;
   }
 
   has(name: string): boolean {
-    return name in this.#items;
+    return this.#entry(name) !== undefined;
   }
 
   set(name: string, item: Item): void {
-    this.#items[name] = item;
+    const known = this.#entry(name);
+    if (known !== undefined) {
+      known.item = item;
+      return;
+    }
+    this.#placeOf(name).push({ name, item });
+    this.#size += 1;
+    if (this.#size > SHARING * this.#places.length) this.#spread();
+  }
+
+  #spread(): void {
+    const before = this.#places;
+    this.#places = newPlaces<Item>(SHARING * before.length);
+    for (const place of before) for (const entry of place) this.#placeOf(entry.name).push(entry);
   }
 
   delete(name: string): void {
-    delete this.#items[name];
+    const place = this.#placeOf(name);
+    const at = place.findIndex((entry) => entry.name === name);
+    if (at === -1) return;
+    // Their order says nothing: the last one takes the place of the one that goes.
+    const last = place.pop();
+    if (last !== undefined && at < place.length) place[at] = last;
+    this.#size -= 1;
   }
 
   /** All, in no order. */
   values(): Item[] {
-    return Object.values(this.#items);
+    return this.#places.flat().map(({ item }) => item);
   }
 }

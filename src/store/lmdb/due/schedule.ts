@@ -3,7 +3,7 @@
  * and is read when its time comes. One process works on the folder: claims are its memory's alone, and end with it.
  */
 import { type Claim, claimOn, DUE_KINDS, type Due, type DueKind } from '../../../engine/store/due.ts';
-import { Named } from '../../../passing.ts';
+import { Named, Numbered } from '../../../passing.ts';
 import { endOf, keyOf, ordered } from '../projections/keys.ts';
 import type { Table } from '../projections/table.ts';
 import { Heap } from './heap.ts';
@@ -46,9 +46,9 @@ export class Schedule {
   /** Rows of which nothing is left. */
   #gone = new Set<string>();
   #goneUnderWay: ReadonlySet<string> = new Set();
-  readonly #held = new Named<Thing>();
+  /** By the number that is the claim's token. */
+  readonly #held = new Numbered<Thing>();
   readonly #incarnation: string;
-  #claims = 0;
   #ids = 0;
   #things = 0;
   readonly #nextOrder = (): number => ++this.#things;
@@ -101,11 +101,8 @@ export class Schedule {
   }
 
   #hold(thing: Thing): Claim {
-    this.#claims += 1;
-    thing.claim = this.#claims;
-    const token = `${thing.id}#${thing.claim}`;
-    this.#held.set(token, thing);
-    return claimOn(thing.due, token);
+    thing.claim = this.#held.put(thing);
+    return claimOn(thing.due, String(thing.claim));
   }
 
   /** Takes due things in hand, earliest first. */
@@ -173,15 +170,13 @@ export class Schedule {
   }
 
   holds({ token }: Claim): boolean {
-    return this.#held.has(token);
+    return this.#held.get(Number(token)) !== null;
   }
 
   /** Ends a claim: the thing is in nobody's hands, and comes no more in this process; null: it isn't ours. */
   letGo({ token }: Claim): Thing | null {
-    const thing = this.#held.get(token);
-    if (thing === undefined) return null;
-    this.#held.delete(token);
-    thing.claim = 0;
+    const thing = this.#held.take(Number(token));
+    if (thing !== null) thing.claim = 0;
     return thing;
   }
 

@@ -3,6 +3,7 @@
  * transaction), and its caller must not wait with it: the write goes on, the caller is told.
  */
 import { StoreUnavailable } from '../../../engine/store.ts';
+import { Numbered } from '../../../passing.ts';
 
 const WRITE_TIMEOUT_MS = 5_000;
 
@@ -11,15 +12,14 @@ function waited(): StoreUnavailable {
 }
 
 export class WriteWatch {
-  /** In the order of their starts. */
-  readonly #underWay = new Set<{ startedAt: number }>();
+  /** When each began, ms. */
+  readonly #underWay = new Numbered<number>();
 
   /** Knows of a write until its end; its caller waits for its real outcome. */
   follow<Result>(write: Promise<Result>): Promise<Result> {
-    const entry = { startedAt: performance.now() };
-    this.#underWay.add(entry);
+    const entry = this.#underWay.put(performance.now());
     const end = (): void => {
-      this.#underWay.delete(entry);
+      this.#underWay.take(entry);
     };
     write.then(end, end);
     return write;
@@ -52,10 +52,7 @@ export class WriteWatch {
 
   /** @throws StoreUnavailable while a write has been waiting for too long. */
   check(): void {
-    for (const { startedAt } of this.#underWay) {
-      if (performance.now() - startedAt > WRITE_TIMEOUT_MS) throw waited();
-      // The first is the oldest.
-      return;
-    }
+    const latest = performance.now() - WRITE_TIMEOUT_MS;
+    for (const [, startedAt] of this.#underWay) if (startedAt < latest) throw waited();
   }
 }
