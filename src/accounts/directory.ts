@@ -121,10 +121,10 @@ export class Directory {
     const account = await this.account(id);
     const webhook = account?.webhooks.find((candidate) => candidate.url === url);
     if (webhook === undefined) return [];
-    const now = this.#now();
-    return webhook.secrets
-      .filter(({ until }) => until === null || Date.parse(until) > now)
-      .map(({ sealed }) => this.#opened(id, sealed));
+    const secrets: string[] = [];
+    for (const { until, sealed } of webhook.secrets)
+      if (until === null || Date.parse(until) > this.#now()) secrets.push(this.#opened(id, sealed));
+    return secrets;
   }
 
   #opened(id: string, sealed: string): string {

@@ -239,9 +239,18 @@ function statesOf(
   return Object.hasOwn(machines, machine) ? machines[machine as MachineName].root.states : {};
 }
 
+/** What was asked of a state once; each message is asked about twice. */
+const allowed = new Map<string, readonly string[]>();
+
 /** Message types that a state has transitions for, in the statechart's order; timers of `after` are not among them. */
-export function allowedTypes(machine: string, value: string): string[] {
-  return (statesOf(machine)[value]?.ownEvents ?? []).filter((type) => !type.startsWith('xstate.'));
+export function allowedTypes(machine: string, value: string): readonly string[] {
+  const known = allowed.get(`${machine} ${value}`);
+  if (known !== undefined) return known;
+  const events = statesOf(machine)[value]?.ownEvents;
+  if (events === undefined) return [];
+  const types = events.filter((type) => !type.startsWith('xstate.'));
+  allowed.set(`${machine} ${value}`, types);
+  return types;
 }
 
 /** Whether a state counts as the transaction's end: it waits for nothing, though the bank may have later words. */

@@ -20,6 +20,8 @@ export interface UrlHealth extends Target {
 
 const MOST_URLS = 5_000;
 const MOST_ATTEMPTS = 36;
+/** Which URL was left alone longest is known to within this. */
+const TOUCHED_EVERY_MS = 1_000;
 /** In one answer. */
 const MOST_SHOWN = 100;
 
@@ -30,6 +32,10 @@ interface Known {
   failing: number;
   lastAt: number;
   retrying: Set<string>;
+}
+
+function newlyKnown(target: Target): Known {
+  return { target, attempts: [], failing: 0, lastAt: Number.NEGATIVE_INFINITY, retrying: new Set() };
 }
 
 /** The time that so many hundredths of them are not above. */
@@ -66,22 +72,19 @@ export class UrlMemory {
   /** An attempt has ended, and left its delivery as the record says. */
   attempted(target: Target, { id, status, attempts }: DeliveryRecord, durationMs: number): void {
     const key = `${target.account} ${target.url}`;
-    const known = this.#known.get(key) ?? {
-      target,
-      attempts: [],
-      failing: 0,
-      lastAt: 0,
-      retrying: new Set(),
-    };
-    this.#known.delete(key);
-    this.#known.set(key, known);
+    const now = this.#now();
+    const known = this.#known.get(key) ?? newlyKnown(target);
+    if (Math.abs(now - known.lastAt) >= TOUCHED_EVERY_MS) {
+      this.#known.delete(key);
+      this.#known.set(key, known);
+    }
     const isTaken = status === 'delivered';
     if (attempts.length === 1) this.firsts.firsts += 1;
     if (attempts.length === 1 && isTaken) this.firsts.firstsTaken += 1;
     known.attempts.push(isTaken ? durationMs : -1 - durationMs);
     if (known.attempts.length > MOST_ATTEMPTS) known.attempts.shift();
     known.failing = isTaken ? 0 : known.failing + 1;
-    known.lastAt = this.#now();
+    known.lastAt = now;
     if (status !== 'retrying') known.retrying.delete(id);
     else if (known.retrying.size < MOST_ATTEMPTS) known.retrying.add(id);
     if (this.#known.size > MOST_URLS) this.#forgetOne();

@@ -48,7 +48,7 @@ export class LmdbJournal implements Journal {
   readonly log: LmdbLogReads;
   readonly #environment: Environment;
   readonly #now: () => number;
-  /** The durable heads of accounts that were asked for or written to, the longest untouched first. */
+  /** The durable heads of accounts that were asked for or written to, the longest known first. */
   readonly #heads = new Map<string, Head>();
   /** The last batch of accounts that is on its way to the disk. */
   readonly #underWay = new Named<Batch>();
@@ -115,7 +115,6 @@ export class LmdbJournal implements Journal {
   }
 
   #keepHead(account: string, head: Head): void {
-    this.#heads.delete(account);
     this.#heads.set(account, frozen(head));
     if (this.#heads.size <= MAX_HEADS) return;
     for (const first of this.#heads.keys()) {

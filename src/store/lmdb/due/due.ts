@@ -85,8 +85,8 @@ export class LmdbDue implements DueIndex {
           return { settling, place: group.facts(settling?.facts ?? []) };
         });
         const counting = settlements.filter((_, index) => each[index]?.settling !== null);
-        const counted = countedTogether(counting.flatMap((settlement) => settlement.counted ?? []));
-        const facts = counted.map((item): Fact => ({ kind: 'counted', item }));
+        const items = counting.map(({ counted }) => counted).filter((item) => item !== undefined);
+        const facts = countedTogether(items).map((item): Fact => ({ kind: 'counted', item }));
         return { each, facts, place: group.facts(facts) };
       },
       ({ each, facts, place: end }) => {

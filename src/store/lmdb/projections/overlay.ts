@@ -3,7 +3,7 @@
  * the order of its keys and together with all else that changed meanwhile.
  *
  * 1. What is put is newer than what is under way to the table, and that is newer than the table.
- * 2. A value that was put is handed out again as it is: it is frozen, and nobody changes it.
+ * 2. A value that was put is handed out again as it is: what is plain JSON is frozen, so that nobody changes it.
  */
 import { frozen } from './frozen.ts';
 import { ALL, compareKeys } from './keys.ts';
@@ -13,13 +13,19 @@ import type { Table } from './table.ts';
 export interface Coding<Value> {
   encode(value: Value): string;
   decode(text: string, key: string): Value;
+  /** The value as it may be handed out again and again. */
+  shared(value: Value): Value;
 }
 
-export const TEXT: Coding<string> = { encode: (text) => text, decode: (text) => text };
+export const TEXT: Coding<string> = {
+  encode: (text) => text,
+  decode: (text) => text,
+  shared: (text) => text,
+};
 
 /** Values that are plain JSON. */
 export function json<Value>(): Coding<Value> {
-  return { encode: (value) => JSON.stringify(value), decode: (text) => JSON.parse(text) };
+  return { encode: (value) => JSON.stringify(value), decode: (text) => JSON.parse(text), shared: frozen };
 }
 
 /** Null: taken out. */
@@ -64,7 +70,7 @@ export class Overlay<Value> {
     const text = this.#table.get(key);
     if (text === undefined) return null;
     const value = this.#coding.decode(text, key);
-    if (this.#mostRecent > 0) this.#keepAlone(key, frozen(value));
+    if (this.#mostRecent > 0) this.#keepAlone(key, this.#coding.shared(value));
     return value;
   }
 
@@ -88,7 +94,7 @@ export class Overlay<Value> {
   }
 
   put(key: string, value: Value): void {
-    this.#fresh.set(key, frozen(value));
+    this.#fresh.set(key, this.#coding.shared(value));
   }
 
   remove(key: string): void {
@@ -151,10 +157,9 @@ export class Overlay<Value> {
   }
 
   #keep(changes: ReadonlyMap<string, Change<Value>>): void {
-    for (const [key, value] of changes) {
-      this.#recent.delete(key);
-      if (value !== null) this.#recent.set(key, value);
-    }
+    for (const [key, value] of changes)
+      if (value === null) this.#recent.delete(key);
+      else this.#recent.set(key, value);
     this.#dropOldest();
   }
 

@@ -198,10 +198,14 @@ export class Projections {
   #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing ??= this.#written(
-      this.#file.write(this.#mark, () => this.#all.flatMap((table) => table.issue())),
-    );
+    this.#writing ??= this.#written(this.#file.write(this.#mark, () => this.#issue()));
     return this.#writing;
+  }
+
+  #issue(): Promise<unknown>[] {
+    const writes: Promise<unknown>[] = [];
+    for (const table of this.#all) for (const write of table.issue()) writes.push(write);
+    return writes;
   }
 
   async #written(writing: Promise<void>): Promise<void> {

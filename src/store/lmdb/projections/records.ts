@@ -83,6 +83,7 @@ function codingOn(log: Log): Coding<Kept> {
     encode: (kept) => kept.text(),
     decode: (text, id) =>
       text.startsWith(ROW) ? new MadeByOne(log, Number(text.slice(ROW.length)), id) : new Whole(text),
+    shared: (kept) => kept,
   };
 }
 
