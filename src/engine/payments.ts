@@ -291,7 +291,7 @@ export function chartData(
 ): MessageData {
   const parts = knownParts(record.type, type, data);
   if (record.type !== 'pix-in' || (type !== 'PAY' && type !== 'HOLD')) return parts;
-  return { ...parts, payer: mergePayer(record.snapshot.context.customer ?? null, data.payer) };
+  return Object.assign(parts, { payer: mergePayer(record.snapshot.context.customer ?? null, data.payer) });
 }
 
 function withoutNulls(data: Record<string, unknown>): Record<string, unknown> {

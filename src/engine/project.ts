@@ -5,6 +5,7 @@
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { isEnded } from './chart.ts';
+import { timeOfText } from './entry-time.ts';
 import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
 import type { Due } from './store/due.ts';
 import { type AttentionItem, itemOf } from './store.ts';
@@ -77,7 +78,7 @@ export function project(
 export function dueOf(account: string, entry: Entry): Due[] {
   const transaction = entry.transaction;
   if (transaction === null) return [];
-  const now = Date.parse(entry.at);
+  const now = timeOfText(entry.at);
   const rows: Due[] = [];
   for (const timer of entry.timers ?? []) {
     rows.push({ kind: 'timer', at: Date.parse(timer.at), account, transaction, name: timer.name, tries: 0 });

@@ -33,6 +33,8 @@ export class Metrics {
   /** By method, route and status: as many as there are endpoints and answers. */
   readonly #series = new Map<string, { observe(seconds: number): void }>();
   readonly #deliveries: Histogram;
+  /** By status of a delivery. */
+  readonly #statuses = new Map<string, { observe(seconds: number): void }>();
   readonly #alarms: Counter;
   readonly #unrecorded: Counter;
   readonly #commits: Histogram;
@@ -166,7 +168,12 @@ export class Metrics {
   }
 
   attempted(status: string, ms: number): void {
-    this.#deliveries.observe({ status }, ms / 1000);
+    let series = this.#statuses.get(status);
+    if (series === undefined) {
+      series = this.#deliveries.labels({ status });
+      this.#statuses.set(status, series);
+    }
+    series.observe(ms / 1000);
   }
 
   /** A batch is durable. */

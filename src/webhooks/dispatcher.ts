@@ -12,6 +12,7 @@ import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actors/host.ts';
 import { Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
+import { textOfTime } from '../engine/entry-time.ts';
 import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
@@ -216,7 +217,7 @@ export class Dispatcher {
   #attempted(job: InHand, result: Attempted): void {
     const { now, retryScale } = this.#options;
     const { statusCode, error } = result;
-    const at = new Date(result.at).toISOString();
+    const at = textOfTime(result.at);
     const attempt = { at, statusCode, error, durationMs: Math.round(result.durationMs) };
     const record = attempted(job.record, attempt, result.retryAfterMs, retryScale, now());
     const next: Due | null =

@@ -14,6 +14,7 @@ import { asError } from '../../errors.ts';
 import { pause, type Soon } from '../../waiting.ts';
 import type { Answer } from '../commands.ts';
 import { decide } from '../decide.ts';
+import { textOfTime } from '../entry-time.ts';
 import type { Head, TransactionRecord } from '../journal.ts';
 import { allDue, isClaimed } from '../store/due.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
@@ -220,7 +221,7 @@ export class AccountActor implements InTurn {
     const clock = this.#host.now();
     const now = Math.max(clock, head.seq === 0 ? 0 : Date.parse(head.at));
     if (now - clock > FAR_AHEAD_MS) this.#host.ahead(this.#account, head.at);
-    const at = new Date(now).toISOString();
+    const at = textOfTime(now);
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
     const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
     const decided: Decided = { head, clock, append: null, taken: [], answers: [], unrecorded: [] };

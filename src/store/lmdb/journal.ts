@@ -2,7 +2,9 @@
  * The journal of the embedded store and its projections. An append is a row of the log; it is issued with a group of
  * writes under the condition that it follows its account's last one, and waited for to its end.
  */
+
 import { ZERO_BALANCES } from '../../domain/money.ts';
+import { timeOfText } from '../../engine/entry-time.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
 import type { DeliveryRecord, FailedFilter, FailedPage } from '../../engine/store/deliveries.ts';
 import type { Claim } from '../../engine/store/due.ts';
@@ -92,7 +94,7 @@ export class LmdbJournal implements Journal {
     const number = group.batch(batchRow(batchValue(append), ahead));
     this.#underWay.set(account, append.batch);
     // The clock may have been set back between the decision and this.
-    const made = Math.max(this.#now(), ahead === 0 ? Date.parse(append.batch.at) : 0);
+    const made = Math.max(this.#now(), ahead === 0 ? timeOfText(append.batch.at) : 0);
     const { records, lookups, due, attention, withdrawn } = append;
     return { number, account, seq, entries, made, records, lookups, due, attention, withdrawn };
   }

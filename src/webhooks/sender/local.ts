@@ -13,11 +13,19 @@ import type { Slot } from './lanes.ts';
 import type { SenderLimits } from './limits.ts';
 import { AddressLookup } from './lookup.ts';
 import type { Send, SendResult, WebhookSender } from './port.ts';
-import { OriginQueue } from './queue.ts';
+import { OriginQueue, type UrlParts } from './queue.ts';
 
 const SWEEP_MS = 1_000;
 /** Whoever listens gets on with other work between two such pages. */
 const REPORTED_TOGETHER = 512;
+/** URLs whose parts are remembered. */
+const MOST_URLS = 1_000;
+
+function partsOf(text: string): UrlParts | null {
+  if (!URL.canParse(text)) return null;
+  const { protocol, origin, pathname, search } = new URL(text);
+  return /^https?:$/.test(protocol) ? { origin, pathname, search } : null;
+}
 
 /** Options of a sender in the own thread; `now` is the wall clock in ms since the epoch. */
 export interface LocalSenderOptions {
@@ -37,6 +45,8 @@ export class LocalSender implements WebhookSender {
   #results: SendResult[] = [];
   readonly #scheduleFlush = onceATurn(() => this.#flush());
   #inFlight = 0;
+  /** By their texts. */
+  readonly #urls = new Map<string, UrlParts | null>();
   #closed: Promise<void> | null = null;
   #onQuiet: (() => void) | null = null;
 
@@ -63,10 +73,20 @@ export class LocalSender implements WebhookSender {
     if (this.#closed !== null) return;
     this.#inFlight += items.length;
     for (const item of items) {
-      const url = URL.canParse(item.url) ? new URL(item.url) : null;
-      if (url === null || !/^https?:$/.test(url.protocol)) this.#reportInvalidUrl(item);
+      const url = this.#parsed(item.url);
+      if (url === null) this.#reportInvalidUrl(item);
       else this.#queue.add(item, url);
     }
+  }
+
+  /** A URL's parts; null where it is none of HTTP's. The same come again and again. */
+  #parsed(text: string): UrlParts | null {
+    const known = this.#urls.get(text);
+    if (known !== undefined) return known;
+    const parts = partsOf(text);
+    if (this.#urls.size >= MOST_URLS) this.#urls.clear();
+    this.#urls.set(text, parts);
+    return parts;
   }
 
   onResults(listener: (results: SendResult[]) => void): void {

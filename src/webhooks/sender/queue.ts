@@ -22,6 +22,9 @@ import type { Send } from './port.ts';
 /** How many accounts one round looks at when those in front find no room. */
 const TURNS_MAX = 64;
 
+/** What a URL leads to. */
+export type UrlParts = Pick<URL, 'origin' | 'pathname' | 'search'>;
+
 /** The queue's effects; `start` may report back before it returns, `clock` is monotonic. */
 export interface QueueEffects {
   start(slot: Slot): void;
@@ -51,8 +54,8 @@ export class OriginQueue {
     this.#effects = effects;
   }
 
-  /** Takes one item: it will be started or put off. The URL is parsed and its scheme is http or https. */
-  add(send: Send, url: URL): void {
+  /** Takes one item: it will be started or put off. The scheme of its URL is http or https. */
+  add(send: Send, url: UrlParts): void {
     const lane = this.#lane(send.account, url.origin);
     const target = lane.target(send.url, `${url.pathname}${url.search}`);
     const now = this.#effects.clock();

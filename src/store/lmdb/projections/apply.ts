@@ -4,6 +4,7 @@
  */
 import type { Account } from '../../../domain/account.ts';
 import { isProtested, stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';
+import { timeOfText } from '../../../engine/entry-time.ts';
 import type { Batch, Entry, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
@@ -34,7 +35,7 @@ export function dueId(number: number, index: number): string {
 }
 
 function waitKey(wait: Wait, { updatedAt, id }: TransactionRecord): string {
-  return keyOf(wait, ordered(Date.parse(updatedAt)), id);
+  return keyOf(wait, ordered(timeOfText(updatedAt)), id);
 }
 
 /** The key by which a record that waits for the bank is found; null where it doesn't wait. */
