@@ -1,7 +1,7 @@
 /** Checks a message's `data` (design, "Messages"; decisions, "`data`"). Unknown parts are never refused. */
 
 import { isEndToEndId } from './end-to-end-id.ts';
-import type { MessageData } from './messages.ts';
+import { MESSAGE_TYPES, type MessageData } from './messages.ts';
 import { MAX_AMOUNT } from './money.ts';
 import { codePoints, isPrintable, isUuidV4 } from './text.ts';
 import type { TransactionType } from './transactions.ts';
@@ -143,4 +143,15 @@ export function knownParts(
     if (value !== null) known[name] = normalized(name, value);
   }
   return known;
+}
+
+/** Parts that are null count as left out. */
+export function withoutNulls(data: Record<string, unknown>): Record<string, unknown> {
+  if (!Object.values(data).includes(null)) return data;
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
+}
+
+/** A message that is none of the transaction's. */
+export function unknownType(type: TransactionType): FieldError {
+  return { field: 'type', message: `must be one of ${MESSAGE_TYPES[type].join(', ')}` };
 }

@@ -5,7 +5,13 @@
 import { type Account, keyOf } from '../domain/account.ts';
 import { type Customer, mergePayer } from '../domain/customer.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
-import { checkMessageData, type FieldError, knownParts } from '../domain/message-data.ts';
+import {
+  checkMessageData,
+  type FieldError,
+  knownParts,
+  unknownType,
+  withoutNulls,
+} from '../domain/message-data.ts';
 import { type By, MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
 import type { PixKeyType } from '../domain/pix-key.ts';
 import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
@@ -103,22 +109,22 @@ export class Payments {
    */
   async createCharge(account: Account, request: ChargeRequest, options: SendOptions): Promise<Answer> {
     const { bank, engine, journal, newId, chargeExpiryS } = this.#options;
-    const { amount, expiresIn, idempotencyKey = null, ...given } = request;
+    const { amount, expiresIn, idempotencyKey = null, externalRef, metadata } = request;
+    const { description, additionalInfo, customer } = request;
     const known =
       idempotencyKey === null ? null : await lookUp(journal, account.id, 'chargeKey', idempotencyKey);
     if (known !== null) return { kind: 'duplicateKey', transaction: known };
     const id = newId();
     const seconds = expiresIn ?? account.expiresIn ?? chargeExpiryS;
     const { merchantName, merchantCity } = account;
-    const { description, additionalInfo, customer } = given;
-    const told = { expiresIn: seconds, merchantName, merchantCity, description, additionalInfo, customer };
-    const registered = await bank.register({ id, amount, ...keyOf(account), ...told });
-    const { qrcode, wakeInMs, pixKey } = registered;
+    const receiver = { merchantName, merchantCity, ...keyOf(account) };
+    const told = { expiresIn: seconds, description, additionalInfo, customer };
+    const { qrcode, wakeInMs, pixKey } = await bank.register({ id, amount, ...receiver, ...told });
     const totalFee = pixInFee(account.fees, amount);
     const fee = { netAmount: amount - totalFee, totalFee };
     const key = idempotencyKey === null ? {} : { idempotencyKey };
-    const receiver = pixKey === undefined ? {} : { pixKey };
-    const charge = { amount, fee, ...given, ...key, ...receiver, qrcode, expiresIn: seconds };
+    const paidTo = pixKey === undefined ? {} : { pixKey };
+    const charge = { amount, externalRef, metadata, fee, qrcode, ...told, ...key, ...paidTo };
     const answer = await engine.send(account.id, { kind: 'createCharge', id, charge, wakeInMs }, options);
     // A racer with the same key was first: nobody has seen this charge, and where it stays at the bank it expires.
     if (answer.kind === 'duplicateKey') bank.cancel({ id }).catch(() => {});
@@ -240,7 +246,7 @@ export class Payments {
     const isKnown = MESSAGE_TYPES[record.type].includes(type);
     const mistakes = isKnown
       ? checkMessageData(record.type, type, kept, bank.looseIds)
-      : [unknownType(record)];
+      : [unknownType(record.type)];
     if (mistakes.length === 0) {
       const data = chartData(record, type, kept);
       return engine.send(record.account, { kind: 'message', ...sent, data }, options);
@@ -279,10 +285,6 @@ function strayData({ id, transactionId, type, data }: UnknownMessage): ItemData[
   return { transactionId, message: type, messageId: id, content };
 }
 
-function unknownType({ type }: TransactionRecord): FieldError {
-  return { field: 'type', message: `must be one of ${MESSAGE_TYPES[type].join(', ')}` };
-}
-
 /** The parts of a message's checked data that its chart reads; a payer is merged with the charge's customer. */
 export function chartData(
   record: TransactionRecord,
@@ -292,9 +294,4 @@ export function chartData(
   const parts = knownParts(record.type, type, data);
   if (record.type !== 'pix-in' || (type !== 'PAY' && type !== 'HOLD')) return parts;
   return Object.assign(parts, { payer: mergePayer(record.snapshot.context.customer ?? null, data.payer) });
-}
-
-function withoutNulls(data: Record<string, unknown>): Record<string, unknown> {
-  if (!Object.values(data).includes(null)) return data;
-  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 }
