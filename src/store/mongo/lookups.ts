@@ -37,8 +37,9 @@ export class MongoLookups {
 
   /** Null where nothing is found. */
   async find(account: string, lookup: Lookup): Promise<string | null> {
-    const wanted = { ...lookup, account };
-    switch (lookup.name) {
+    const { name, key } = lookup;
+    const wanted = { account, name, key };
+    switch (name) {
       case 'externalRef':
         return this.#charges.get(wanted);
       case 'adjustment':

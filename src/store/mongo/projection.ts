@@ -187,11 +187,11 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, lease:
   const gone: Document = parts.exact === undefined ? { exact: '' } : {};
   const waits = waitMark(record);
   for (const mark of Object.values(WAITS)) if (waits[mark] === undefined) gone[mark] = '';
-  Object.assign(parts, waits);
+  Object.assign(parts, waits, change.changesTimers ? { timers: timerElements(record, change, lease) } : {});
   return {
     q: { _id: record.id, account: record.account, seq: { $lt: seq } },
     u: {
-      $set: change.changesTimers ? { ...parts, timers: timerElements(record, change, lease) } : parts,
+      $set: parts,
       ...(Object.keys(gone).length > 0 ? { $unset: gone } : {}),
       ...(Object.keys(pushed).length > 0 ? { $push: pushed } : {}),
     },
@@ -215,8 +215,10 @@ export function projectionOf(projecting: Projecting): Projection {
   const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
   const named = namedDeliveries(batch);
-  const own = { inserts: [], updates: [], deliveries: [], adjustments: [], refusals: [], claims: [] };
-  const projection: Projection = { ...own, attention, withdrawn };
+  const projection: Projection = {
+    ...{ inserts: [], updates: [], deliveries: [], adjustments: [], refusals: [], claims: [] },
+    ...{ attention, withdrawn },
+  };
   const lease = { token: document, end: new Date(leaseEnd) };
   for (const record of records) {
     const change = changes.get(record.id);
