@@ -62,6 +62,36 @@ test('what has a name is found by it until it is deleted, whatever the name', ()
   assert.equal(named.values(), []);
 });
 
+test('many names are kept apart, those that end alike too, while they come and go', () => {
+  const named = new Named<string>();
+  const nameOf = (n: number): string => `${n % 7} of ${n} ends as all of them do`;
+  const MANY = 5_000;
+  for (let n = 0; n < MANY; n++) {
+    named.set(nameOf(n), `${n}`);
+    if (n % 3 === 0) named.delete(nameOf(n / 3));
+  }
+  const gone = (n: number): boolean => 3 * n < MANY;
+  const left: string[] = [];
+  for (let n = 0; n < MANY; n++) {
+    assert.is(named.get(nameOf(n)), gone(n) ? undefined : `${n}`);
+    assert.is(named.has(nameOf(n)), !gone(n));
+    if (!gone(n)) left.push(`${n}`);
+  }
+  assert.equal(named.values().sort(), left.sort());
+});
+
+test('what has a number can be looked at, and stays in', () => {
+  const numbered = new Numbered<number>();
+  const one = numbered.put(0);
+  assert.is(numbered.get(one), 0);
+  assert.is(numbered.take(one), 0);
+  assert.is(numbered.get(one), null);
+  const two = numbered.put(2);
+  assert.is(numbered.get(one), null, 'its place is another one’s');
+  assert.is(numbered.get(two), 2);
+  for (const never of [0, -1, Number.NaN, 2 ** 40 + 3]) assert.is(numbered.get(never), null);
+});
+
 test('of names that came at least the last so many are known, and not many more', () => {
   const lately = new Lately(100);
   for (let n = 0; n < 1_000; n++) {

@@ -27,7 +27,7 @@ export function namesIn(row: string): string[] {
 }
 
 /** Whether a row has a name; names stand between blanks. */
-function hasName(row: string, name: string): boolean {
+export function hasName(row: string, name: string): boolean {
   for (let at = row.indexOf(name); at !== -1; at = row.indexOf(name, at + 1)) {
     const end = at + name.length;
     if ((at === 0 || row[at - 1] === ' ') && (end === row.length || row[end] === ' ')) return true;
