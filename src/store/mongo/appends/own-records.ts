@@ -12,8 +12,6 @@ interface Run {
 }
 
 const MOST_RECORDS = 8_192;
-/** So many are forgotten together: to find the oldest takes longer than to forget it. */
-const FORGOTTEN = 1_024;
 const MOST_ACCOUNTS = 50_000;
 
 export class OwnRecords {
@@ -38,7 +36,7 @@ export class OwnRecords {
     if (this.#records.size <= MOST_RECORDS) return;
     for (const oldest of this.#records.keys()) {
       this.#records.delete(oldest);
-      if (this.#records.size <= MOST_RECORDS - FORGOTTEN) return;
+      return;
     }
   }
 
