@@ -96,11 +96,11 @@ function newPlaces<Item>(count: number): Entry<Item>[][] {
   return Array.from({ length: count }, () => []);
 }
 
-function hashOf(name: string): number {
-  let hash = name.length;
-  for (let at = Math.max(0, name.length - LAST_LETTERS); at < name.length; at++)
-    hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
-  return hash ^ (hash >>> 15);
+/** FNV-1a of a text, or of what comes from one of its letters on: a whole number of 32 bits. */
+export function hashOf(text: string, from = 0): number {
+  let hash = 0x811c9dc5;
+  for (let at = from; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
 }
 
 /**
@@ -112,7 +112,8 @@ export class Named<Item> {
   #size = 0;
 
   #placeOf(name: string): Entry<Item>[] {
-    return this.#places[hashOf(name) & (this.#places.length - 1)] as Entry<Item>[];
+    const hash = hashOf(name, Math.max(0, name.length - LAST_LETTERS));
+    return this.#places[hash % this.#places.length] as Entry<Item>[];
   }
 
   #entry(name: string): Entry<Item> | undefined {

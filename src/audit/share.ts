@@ -1,4 +1,5 @@
 /** A share of a store's accounts, where several threads verify one store: each reads the whole log, and judges its own. */
+import { hashOf } from '../passing.ts';
 
 export interface Share {
   /** Whether an account is in this share. Each is in exactly one. */
@@ -19,9 +20,7 @@ export const WHOLE: Share = {
   comparedByAll: async (own) => own,
 };
 
-/** Which of so many shares an account is in, from 0 on: by FNV-1a of its id. */
+/** Which of so many shares an account is in, from 0 on: by a hash of its id. */
 export function shareOf(account: string, of: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < account.length; at++) hash = Math.imul(hash ^ account.charCodeAt(at), 0x01000193);
-  return (hash >>> 0) % of;
+  return hashOf(account) % of;
 }

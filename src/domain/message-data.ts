@@ -14,22 +14,9 @@ export interface FieldError {
 const MAX_REASON = 500;
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/;
 
-/** The last text that was asked for, and its time: each is checked first, and read afterwards. */
-let lastText = '';
-let lastTime: string | null = null;
-
 /** A time in ISO 8601 as UTC with milliseconds; null where it is none. */
 export function normalizeTime(value: unknown): string | null {
-  if (typeof value !== 'string') return null;
-  if (value !== lastText) {
-    lastTime = timeIn(value);
-    lastText = value;
-  }
-  return lastTime;
-}
-
-function timeIn(value: string): string | null {
-  if (!TIMESTAMP.test(value)) return null;
+  if (typeof value !== 'string' || !TIMESTAMP.test(value)) return null;
   const ms = Date.parse(value);
   if (Number.isNaN(ms)) return null;
   // `Date.parse` takes February 30 for March 1: such a day is no day.

@@ -3,25 +3,22 @@
  * made a text and read again several times: the last of each is remembered. They are two, since a text that was read need
  * not be the one that is made of its time.
  */
-let madeOf = 0;
-let made = new Date(madeOf).toISOString();
-let readOf = made;
-let read = madeOf;
+
+/** The same work, which isn't done again for what it was done for last. */
+function remembering<Asked, Answer>(first: Asked, work: (asked: Asked) => Answer): (asked: Asked) => Answer {
+  let last = first;
+  let answer = work(first);
+  return (asked) => {
+    if (asked !== last) {
+      answer = work(asked);
+      last = asked;
+    }
+    return answer;
+  };
+}
 
 /** @throws RangeError where no text stands for it */
-export function textOfTime(ms: number): string {
-  if (ms !== madeOf) {
-    made = new Date(ms).toISOString();
-    madeOf = ms;
-  }
-  return made;
-}
+export const textOfTime = remembering<number, string>(0, (ms) => new Date(ms).toISOString());
 
 /** NaN for a text that is no time. */
-export function timeOfText(text: string): number {
-  if (text !== readOf) {
-    read = Date.parse(text);
-    readOf = text;
-  }
-  return read;
-}
+export const timeOfText = remembering<string, number>('', (text) => Date.parse(text));

@@ -1,9 +1,9 @@
 /** Metrics for ops, in Prometheus' text form, on a port of their own. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Answered } from '../api/app.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
 import { DUE_KINDS, type DueKind } from '../engine/store/due.ts';
 import { listen, type RunningServer } from './http.ts';
+import type { Observed } from './threads/protocol.ts';
 
 const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
 const COMMIT_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 5];
@@ -24,17 +24,33 @@ export interface Gauges {
   deliveriesBehind(): Promise<number>;
 }
 
-type Series = Pick<Answered, 'method' | 'route' | 'status'>;
+/** A histogram's series by the values of its labels: to find one there costs more than an observation. */
+class SeriesOf {
+  readonly #histogram: Histogram;
+  readonly #known = new Map<string, { observe(seconds: number): void }>();
+
+  constructor(histogram: Histogram) {
+    this.#histogram = histogram;
+  }
+
+  /** In the order of its labels. */
+  with(...values: string[]): { observe(seconds: number): void } {
+    const key = values.join(' ');
+    let series = this.#known.get(key);
+    if (series === undefined) {
+      series = this.#histogram.labels(...values);
+      this.#known.set(key, series);
+    }
+    return series;
+  }
+}
 
 export class Metrics {
   readonly registry = new Registry();
   readonly #gauges: Gauges;
-  readonly #requests: Histogram;
-  /** By method, route and status: as many as there are endpoints and answers. */
-  readonly #series = new Map<string, { observe(seconds: number): void }>();
-  readonly #deliveries: Histogram;
-  /** By status of a delivery. */
-  readonly #statuses = new Map<string, { observe(seconds: number): void }>();
+  /** As many as there are endpoints and answers. */
+  readonly #requests: SeriesOf;
+  readonly #deliveries: SeriesOf;
   readonly #alarms: Counter;
   readonly #unrecorded: Counter;
   readonly #commits: Histogram;
@@ -51,20 +67,22 @@ export class Metrics {
     const registers = [this.registry];
     this.#gauges = gauges;
     collectDefaultMetrics({ register: this.registry });
-    this.#requests = new Histogram({
+    const requests = new Histogram({
       name: 'pixstate_http_request_seconds',
       help: 'Time to answer, by method, route and status.',
       labelNames: ['method', 'route', 'status'],
       buckets: REQUEST_BUCKETS,
       registers,
     });
-    this.#deliveries = new Histogram({
+    this.#requests = new SeriesOf(requests);
+    const deliveries = new Histogram({
       name: 'pixstate_webhook_attempt_seconds',
       help: 'Time of webhook attempts, by what became of the delivery.',
       labelNames: ['status'],
       buckets: DELIVERY_BUCKETS,
       registers,
     });
+    this.#deliveries = new SeriesOf(deliveries);
     this.#alarms = new Counter({
       name: 'pixstate_alarms_total',
       help: 'What ops must look at, by kind.',
@@ -156,24 +174,13 @@ export class Metrics {
   }
 
   /** Answers that have these in common, and how long each took, ms. */
-  observed({ method, route, status, ms }: Series & { ms: readonly number[] }): void {
-    // Finding the labels' own series costs more than the observation.
-    const key = `${method} ${route} ${status}`;
-    let series = this.#series.get(key);
-    if (series === undefined) {
-      series = this.#requests.labels({ method, route, status });
-      this.#series.set(key, series);
-    }
+  observed({ method, route, status, ms }: Observed): void {
+    const series = this.#requests.with(method, route, `${status}`);
     for (const one of ms) series.observe(one / 1000);
   }
 
   attempted(status: string, ms: number): void {
-    let series = this.#statuses.get(status);
-    if (series === undefined) {
-      series = this.#deliveries.labels({ status });
-      this.#statuses.set(status, series);
-    }
-    series.observe(ms / 1000);
+    this.#deliveries.with(status).observe(ms / 1000);
   }
 
   /** A batch is durable. */

@@ -187,7 +187,8 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, lease:
   const gone: Document = parts.exact === undefined ? { exact: '' } : {};
   const waits = waitMark(record);
   for (const mark of Object.values(WAITS)) if (waits[mark] === undefined) gone[mark] = '';
-  Object.assign(parts, waits, change.changesTimers ? { timers: timerElements(record, change, lease) } : {});
+  Object.assign(parts, waits);
+  if (change.changesTimers) Object.assign(parts, { timers: timerElements(record, change, lease) });
   return {
     q: { _id: record.id, account: record.account, seq: { $lt: seq } },
     u: {
@@ -215,10 +216,8 @@ export function projectionOf(projecting: Projecting): Projection {
   const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
   const named = namedDeliveries(batch);
-  const projection: Projection = {
-    ...{ inserts: [], updates: [], deliveries: [], adjustments: [], refusals: [], claims: [] },
-    ...{ attention, withdrawn },
-  };
+  const own = { inserts: [], updates: [], deliveries: [], adjustments: [], refusals: [], claims: [] };
+  const projection: Projection = { attention, withdrawn, ...own };
   const lease = { token: document, end: new Date(leaseEnd) };
   for (const record of records) {
     const change = changes.get(record.id);

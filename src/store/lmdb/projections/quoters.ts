@@ -26,27 +26,18 @@ export function namesIn(row: string): string[] {
   return row.split(' ');
 }
 
-/** Whether a row has a name; names stand between blanks. */
-export function hasName(row: string, name: string): boolean {
-  for (let at = row.indexOf(name); at !== -1; at = row.indexOf(name, at + 1)) {
-    const end = at + name.length;
-    if ((at === 0 || row[at - 1] === ' ') && (end === row.length || row[end] === ' ')) return true;
-  }
-  return false;
-}
-
 /** The account finds something by this. */
 export function keepQuoter({ quoters, names }: Kept, account: string, lookup: Lookup): void {
   const { name } = lookup;
   if (isSeldom(name)) quoters.put(keyOf(...partsOf(lookup), account), '');
   const known = names.get(account);
   if (known === null) names.put(account, name);
-  else if (!hasName(known, name)) names.put(account, [...namesIn(known), name].sort().join(' '));
+  else if (!namesIn(known).includes(name)) names.put(account, [...namesIn(known), name].sort().join(' '));
 }
 
 /** Whether the account is found by this, as far as it has to be. */
 export function hasQuoter({ quoters, names }: Kept, account: string, lookup: Lookup): boolean {
-  const isNamed = hasName(names.get(account) ?? '', lookup.name);
+  const isNamed = namesIn(names.get(account) ?? '').includes(lookup.name);
   return isNamed && (!isSeldom(lookup.name) || quoters.has(keyOf(...partsOf(lookup), account)));
 }
 

@@ -5,7 +5,7 @@
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import { project } from '../../../engine/project.ts';
 import type { Log } from '../log/log.ts';
-import { frozenRecord } from './frozen.ts';
+import { frozen } from './frozen.ts';
 import { ALL } from './keys.ts';
 import { type Coding, Overlay } from './overlay.ts';
 import type { Table } from './table.ts';
@@ -21,7 +21,7 @@ function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   let record: TransactionRecord | null = null;
   for (const entry of batch.entriesOf(id)) record = project(record, account, seq, entry);
   if (record === null) throw new Error(`row ${number} of the log tells nothing of ${id}`);
-  return frozenRecord(record);
+  return frozen(record);
 }
 
 /** A record as it is kept. */
@@ -111,7 +111,7 @@ export class Records {
   /** What may be handed out again is frozen; who only reads gets what lies in the table anew. */
   #handOut(kept: Kept): TransactionRecord {
     const record = kept.read();
-    return this.#isShared ? frozenRecord(record) : record;
+    return this.#isShared ? frozen(record) : record;
   }
 
   /**
@@ -141,13 +141,13 @@ export class Records {
     const isMadeByOne = record.seqs.length === 1 && record.refusals === undefined;
     this.#overlay.put(
       record.id,
-      isMadeByOne ? new MadeByOne(this.#log, number, record.id) : new Whole(frozenRecord(record)),
+      isMadeByOne ? new MadeByOne(this.#log, number, record.id) : new Whole(frozen(record)),
     );
   }
 
   /** As `put`, of a record whose row isn't known. */
   putWhole(record: TransactionRecord): void {
-    this.#overlay.put(record.id, new Whole(frozenRecord(record)));
+    this.#overlay.put(record.id, new Whole(frozen(record)));
   }
 
   remove(id: string): void {
