@@ -81,6 +81,20 @@ s('it holds at least the burst of 5,000, and turns away what is more without los
   assert.is((await store.journal.head(ACCOUNT)).balances.available, MAILBOX_SIZE + 1);
 });
 
+s(
+  'where others are first dozens of times it is decided again each time, and turned away at last',
+  async () => {
+    const { engine, faults, store } = opened();
+    faults.stale(40);
+    assert.is((await adjust(engine, ACCOUNT, deposit(0))).kind, 'adjusted');
+    assert.is((await store.journal.head(ACCOUNT)).balances.available, 1);
+    faults.stale(Number.POSITIVE_INFINITY);
+    const never = await adjust(engine, ACCOUNT, deposit(1)).catch((error: unknown) => error);
+    assert.instance(never, Overloaded);
+    assert.is((await store.journal.head(ACCOUNT)).seq, 1);
+  },
+);
+
 s('a transfer that is repeated is told of its first while the mailbox is full, and at the end', async () => {
   const { engine, faults, store } = opened();
   const bank = new SandboxBank(1);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Document } from 'mongodb';
 import * as assert from 'uvu/assert';
 import type { AttentionItem, Store } from '../../src/engine/store.ts';
-import { chargeCreated, grow } from '../store/contract/builders.ts';
+import { appendAfter, chargeCreated, grow } from '../store/contract/builders.ts';
 import { first, same } from '../store/contract/harness.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { sleep, until } from '../support/wait.ts';
@@ -141,6 +141,28 @@ test('a heartbeat whose answer was late sets nothing back', (server) =>
     await store.due.beat(now);
     await store.due.beat(now - 3_000);
     assert.equal((await database.db.collection('processes').findOne({}))?.beatAt, new Date(now));
+  }));
+
+test('a process that others are ahead of each time says so, until it was first once', (server) =>
+  onDatabase(server, async (database) => {
+    const [ahead, behind] = [await database.open('ahead'), await database.open('behind')];
+    const account = randomUUID();
+    const left = async (): Promise<unknown> =>
+      (await collection(database.db, 'processes').findOne({ _id: 'behind' }))?.heldUp;
+    for (let late = 1; late <= 3; late += 1) {
+      assert.is(await left(), undefined);
+      const head = await behind.journal.head(account);
+      await grow(ahead, account, [chargeCreated(ahead.now())]);
+      const append = appendAfter(account, head, [chargeCreated(behind.now())]);
+      same(await behind.journal.append(append), { outcome: 'stale' });
+    }
+    await until(async () => (await left()) !== undefined, DONE_MS, 'it is said');
+    assert.equal(await left(), [account]);
+    await behind.due.beat(behind.now());
+    assert.equal(await left(), [account], 'with the heartbeat, too');
+    await grow(behind, account, [chargeCreated(behind.now())]);
+    await behind.due.beat(behind.now());
+    assert.is(await left(), undefined);
   }));
 
 test('a process that was forgotten while it was frozen is there again before it appends', (server) =>

@@ -19,6 +19,9 @@ import { elsewhere, flawsOf, held, journalOf, withDb, withServers } from './stag
 const MOST_REFUSED = 0.03;
 const HOT_CLIENTS = 48;
 const HOT_MS = 8_000;
+/** Of one account: its server begins a batch as soon as the one before is done. */
+const BUSY_CLIENTS = 16;
+const BESIDE = 4;
 const HOT_P99_MS = 3_000;
 /** Settings are at most 400 ms old; the rest is for a busy machine. */
 const HONOURED_MS = 1_000;
@@ -128,6 +131,27 @@ test('a hot account on all of them at once: correct, moving, and nobody starves'
     for (const door of doors(client)) assert.is(await door.balance(), 1_000_000_000 - transfers * 1_057);
   });
   await expectVerified(servers[0]);
+});
+
+test('ops get in between what a server writes to the account all the time', async ({ servers }) => {
+  const client = await merchant(servers[0], ['--balance', '1000000000']);
+  let isOver = false;
+  let sent = 0;
+  const busy = Array.from({ length: BUSY_CLIENTS }, async () => {
+    while (!isOver) {
+      await transfer(client, 1_007);
+      sent += 1;
+    }
+  });
+  const adjust = ['account', 'adjust', client.accountId, '1000', '--reason', 'beside'];
+  try {
+    for (let turn = 0; turn < BESIDE; turn += 1)
+      assert.is(at(await cliJson(servers[0], adjust), 'applied'), true);
+  } finally {
+    isOver = true;
+    await Promise.all(busy);
+  }
+  assert.is(await client.balance(), 1_000_000_000 + BESIDE * 1_000 - sent * 1_057);
 });
 
 test('one idempotency key at all of them at once: one transfer, and all others are told which', async ({

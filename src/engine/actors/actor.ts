@@ -32,7 +32,8 @@ import type { InTurn } from './rounds.ts';
 export const MAILBOX_SIZE = 8192;
 const BATCH_COMMANDS = 512;
 const BATCH_WEIGHT = 2 * 1024 * 1024;
-const STALE_TRIES = 12;
+/** So long an account's commands try to get in between what other processes write to it. */
+const STALE_MS = 5_000;
 /** An account's time that is so far ahead of the clock is a person's case. */
 const FAR_AHEAD_MS = 60_000;
 const NOTHING_READ: Reads = { transactions: [], lookups: [] };
@@ -156,9 +157,10 @@ export class AccountActor implements InTurn {
   }
 
   async #commit(tickets: Ticket[]): Promise<void> {
-    for (let attempt = 0; attempt < STALE_TRIES; attempt++) {
+    const begun = performance.now();
+    for (let attempt = 0; attempt === 0 || performance.now() - begun < STALE_MS; attempt++) {
       // Another process was first: wait a little, longer each time, so that one of the racers gets through.
-      if (attempt > 1) await pause(2 ** Math.min(attempt, 6));
+      if (attempt > 1) await pause(2 ** Math.min(attempt, 5));
       const soon = this.#decided(tickets);
       const decided = soon instanceof Promise ? await soon : soon;
       const { head } = decided;

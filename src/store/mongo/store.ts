@@ -80,10 +80,18 @@ export class MongoStore implements Store {
     const common = { connection, reads, incarnation };
     const finishing = new Finishing(connection, reads);
     const leases = new Leases({ connection, reads, now, leaseMs });
-    const appends = new Appends({ ...common, finishing, leases });
-    const { numbers } = appends;
-    const projected = (): number => numbers.projected;
-    const processes = new MongoProcesses({ connection, incarnation, now, silentAfterMs, projected });
+    const onHeldUp = (): void => processes.tell();
+    const appends = new Appends({ ...common, finishing, leases, onHeldUp });
+    const { numbers, shared } = appends;
+    const processes = new MongoProcesses({
+      connection,
+      incarnation,
+      now,
+      silentAfterMs,
+      projected: () => numbers.projected,
+      heldUp: () => shared.heldUp,
+      onHeldUp: (accounts) => shared.makeWay(accounts),
+    });
     const recovery = new Recovery({ ...common, processes, finishing, numbers, onUnprojectable });
     this.now = now;
     this.journal = new MongoJournal({ connection, reads, appends, processes });

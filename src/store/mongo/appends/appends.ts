@@ -34,6 +34,8 @@ export interface AppendsParts {
   incarnation: string;
   finishing: Finishing;
   leases: Leases;
+  /** There is one more account at which this process is held up: the others should hear of it. */
+  onHeldUp(): void;
 }
 
 interface Waiting {
@@ -60,11 +62,11 @@ const LOOK_PAUSE_MS = 3;
 
 export class Appends {
   readonly numbers = new Numbers();
+  readonly shared: SharedAccounts;
   readonly #parts: AppendsParts;
   /** The last batch of an account that is known to be projected. */
   readonly #known = new Map<string, number>();
   readonly #own = new OwnRecords();
-  readonly #shared = new SharedAccounts();
   readonly #groups = new Groups(() => this.#send());
   #waiting: Waiting[] = [];
   #isInserting = false;
@@ -74,6 +76,7 @@ export class Appends {
 
   constructor(parts: AppendsParts) {
     this.#parts = parts;
+    this.shared = new SharedAccounts(parts.onHeldUp);
   }
 
   /** Up to which batch an account is known to be projected. */
@@ -88,7 +91,7 @@ export class Appends {
 
   async head(account: string): Promise<Head> {
     const last = await this.#parts.reads.lastBatch(account);
-    this.#shared.seen(account);
+    this.shared.seen(account);
     if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
     if (this.#known.get(account) !== last.seq) {
       await this.#parts.finishing.finishKnown({ account, seq: last.seq, transactions: last.transactions });
@@ -101,10 +104,10 @@ export class Appends {
     const { batch, content } = append;
     const bytes = Buffer.byteLength(content);
     if (bytes > LARGEST_BATCH) throw new Error('a batch of more than 4 MiB');
-    await this.#shared.yield(batch.account);
+    await this.shared.yield(batch.account);
     const isKnown = this.#known.get(batch.account) === batch.seq - 1;
     // What others write to as well is looked at first: to be refused costs more than to ask.
-    if (!isKnown || this.#shared.isDoubtful(batch.account)) {
+    if (!isKnown || this.shared.isDoubtful(batch.account)) {
       const outcome = await this.#standing(batch, isKnown);
       if (outcome !== null) return outcome;
     }
@@ -140,7 +143,7 @@ export class Appends {
   async #outcomeOfTaken(batch: Batch, stored: BatchInShort): Promise<AppendResult> {
     if (stored.id !== batch.id || stored.hash !== batch.hash) {
       this.#known.delete(batch.account);
-      this.#shared.late(batch.account);
+      this.shared.late(batch.account);
       return { outcome: 'stale' };
     }
     await this.#parts.finishing.finish(batch.account, batch.seq);
@@ -155,7 +158,7 @@ export class Appends {
     this.#projecting += 1;
     const startedAt = performance.now();
     const committed = this.#commit(group).finally(() => {
-      this.#shared.lasted(performance.now() - startedAt);
+      this.shared.lasted(performance.now() - startedAt);
       this.#projecting -= 1;
     });
     this.#groups.follow(group.length, committed);
@@ -260,7 +263,7 @@ export class Appends {
       leases.hold(claims, leaseEnd);
       this.#know(account, seq);
       this.#own.appended(account, seq, append.records);
-      this.#shared.won(account);
+      this.shared.won(account);
       resolve({ outcome: 'appended', claims });
     });
   }

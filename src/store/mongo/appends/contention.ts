@@ -1,7 +1,8 @@
 /**
  * Accounts that other processes write to as well. What is known of their last batch may be out of date; and where
  * two processes write at the same time, the one that wrote the last batch waits before its next, for about as long
- * as a batch takes: the ones that lost have to catch up before they can write, and would never win.
+ * as a batch takes: the ones that lost have to catch up before they can write, and would never win. One that doesn't
+ * win once is unknown to the others: its heartbeat tells them (`recovery/processes.ts`).
  */
 import { pause } from '../../../waiting.ts';
 import { jittered } from '../connection.ts';
@@ -12,6 +13,12 @@ const SHARED_MS = 2_000;
 const TWICE_MS = 100;
 /** So long after that others are given their turn. */
 const CONTENDED_MS = 500;
+/** A process that was too late so often in a row is held up. */
+const HELD_UP_AT = 3;
+/** Accounts that a process tells of at a time. */
+const MOST_TOLD = 100;
+/** So long after a heartbeat told of one that is held up it is given its turn: until the next heartbeat, and longer. */
+const WAY_MS = 1_500;
 /** What was known of a shared account so short a while ago is taken to be still so. */
 const FRESH_MS = 20;
 const SHORTEST_MS = 4;
@@ -25,6 +32,8 @@ interface Shared {
   contendedUntil: number;
   /** When we were too late last. */
   lateAt: number;
+  /** How often in a row we were too late. */
+  misses: number;
   /** Whether the last batch that is known was ours, and since when it is known. */
   wasOurs: boolean;
   knownAt: number;
@@ -32,7 +41,14 @@ interface Shared {
 
 export class SharedAccounts {
   readonly #accounts = new Map<string, Shared>();
+  readonly #heldUp = new Set<string>();
+  readonly #onHeldUp: () => void;
   #batchMs = 0;
+
+  /** `onHeldUp`: there is one more account at which this process is held up. */
+  constructor(onHeldUp: () => void) {
+    this.#onHeldUp = onHeldUp;
+  }
 
   /** How long a batch lasted from its insert to its answer. */
   lasted(ms: number): void {
@@ -64,19 +80,48 @@ export class SharedAccounts {
     const now = performance.now();
     const known = this.#find(account);
     const isContended = known !== null && now - known.lateAt < TWICE_MS;
+    const misses = (known?.misses ?? 0) + 1;
     this.#accounts.set(account, {
       until: now + SHARED_MS,
       contendedUntil: isContended ? now + CONTENDED_MS : (known?.contendedUntil ?? 0),
       lateAt: now,
+      misses,
       wasOurs: false,
       knownAt: Number.NEGATIVE_INFINITY,
     });
+    if (misses < HELD_UP_AT || this.#heldUp.has(account)) return;
+    this.#heldUp.add(account);
+    this.#onHeldUp();
+  }
+
+  /** Accounts at which this process is held up: others were first each time it tried to write; a hundred at most. */
+  get heldUp(): string[] {
+    for (const account of this.#heldUp) if (this.#find(account) === null) this.#heldUp.delete(account);
+    return [...this.#heldUp].slice(0, MOST_TOLD);
+  }
+
+  /** Gives others their turn at accounts, as if we had written the last batch. */
+  makeWay(accounts: readonly string[]): void {
+    const now = performance.now();
+    for (const account of accounts) {
+      const known = this.#find(account);
+      this.#accounts.set(account, {
+        until: Math.max(now + WAY_MS, known?.until ?? 0),
+        contendedUntil: now + WAY_MS,
+        lateAt: known?.lateAt ?? Number.NEGATIVE_INFINITY,
+        misses: known?.misses ?? 0,
+        wasOurs: known?.wasOurs ?? true,
+        knownAt: known?.knownAt ?? Number.NEGATIVE_INFINITY,
+      });
+    }
   }
 
   won(account: string): void {
     const shared = this.#find(account);
     if (shared === null) return;
     shared.wasOurs = true;
+    shared.misses = 0;
+    this.#heldUp.delete(account);
     shared.knownAt = performance.now();
   }
 

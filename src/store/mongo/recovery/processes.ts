@@ -1,6 +1,6 @@
 /**
  * Owns this process's heartbeat in `processes`, and what is known of the others': whose last batches may lack their
- * projections.
+ * projections, and who is held up at an account.
  *
  * 1. A process says that it is there before it leaves a batch that another may have to finish.
  * 2. A process is silent that hasn't beaten for a while. To take it for silent by mistake costs a look, no more.
@@ -15,14 +15,16 @@ export interface ProcessDocument extends Plain {
   beatAt: Date;
   /** Of the batches it appended, those up to this number are done with. */
   projected: number;
+  /** Accounts at which others were first each time that it tried to write; absent: none. */
+  heldUp?: string[];
 }
 
 /** By so much more than is needed to be silent, whoever leaves says that it beat before: clocks are never quite the same. */
 const LEFT_MS = 1_000;
 /** A silent process stays listed for so long: who reads what comes of all processes hears of one that came and went. */
 const LISTED_MS = 3_000;
-/** Silent processes that are looked after at a heartbeat. */
-const MOST_SILENT = 100;
+/** Processes that are looked after at a heartbeat. */
+const MOST_FOUND = 100;
 
 export interface MongoProcessesOptions {
   connection: MongoConnection;
@@ -32,6 +34,10 @@ export interface MongoProcessesOptions {
   silentAfterMs: number;
   /** Up to which of its batches this process is done with all. */
   projected(): number;
+  /** Accounts at which this process is held up. */
+  heldUp(): string[];
+  /** Others are held up at these accounts. */
+  onHeldUp(accounts: string[]): void;
 }
 
 export class MongoProcesses {
@@ -64,19 +70,35 @@ export class MongoProcesses {
   }
 
   async beat(now: number): Promise<void> {
-    const { silentAfterMs } = this.#options;
+    const { silentAfterMs, projected } = this.#options;
     // An answer that comes late sets nothing back.
-    await this.#write({ $max: { beatAt: new Date(now), projected: this.#options.projected() } }, true);
+    await this.#write({ $max: { beatAt: new Date(now), projected: projected() }, ...this.#heldUp() }, true);
     if (this.#wasHeard && this.#unconfirmedMs > silentAfterMs) this.#againAt = performance.now();
     this.#confirmedAt = performance.now();
-    this.#silent = await this.#findSilent(now);
+    await this.#lookAround(now);
   }
 
-  async #findSilent(now: number): Promise<ProcessDocument[]> {
-    const { connection, incarnation, silentAfterMs } = this.#options;
-    const filter = { _id: { $ne: incarnation }, beatAt: { $lt: new Date(now - silentAfterMs) } };
-    const command = { find: 'processes', filter, limit: MOST_SILENT, singleBatch: true, ...MAJORITY_READ };
-    return (await connection.pulse(command)).cursor.firstBatch;
+  async #lookAround(now: number): Promise<void> {
+    const { connection, incarnation, silentAfterMs, onHeldUp } = this.#options;
+    const silentSince = new Date(now - silentAfterMs);
+    const filter = {
+      _id: { $ne: incarnation },
+      $or: [{ beatAt: { $lt: silentSince } }, { heldUp: { $exists: true } }],
+    };
+    const command = { find: 'processes', filter, limit: MOST_FOUND, singleBatch: true, ...MAJORITY_READ };
+    const found: ProcessDocument[] = (await connection.pulse(command)).cursor.firstBatch;
+    this.#silent = found.filter(({ beatAt }) => beatAt < silentSince);
+    onHeldUp(found.flatMap(({ beatAt, heldUp = [] }) => (beatAt < silentSince ? [] : heldUp)));
+  }
+
+  #heldUp(): Document {
+    const heldUp = this.#options.heldUp();
+    return heldUp.length === 0 ? { $unset: { heldUp: '' } } : { $set: { heldUp } };
+  }
+
+  /** Says before the next heartbeat at which accounts this process is held up; where that fails, the heartbeat does. */
+  tell(): void {
+    this.#write(this.#heldUp(), false).catch(() => {});
   }
 
   async #write(u: Document, upsert: boolean): Promise<void> {
