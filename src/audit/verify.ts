@@ -8,7 +8,7 @@ import { type AuditReads, patientReads } from './patience.ts';
 import { checkRecords, type Replayed, type Walked } from './records.ts';
 import { Replay } from './replay.ts';
 import type { Scratch } from './scratch.ts';
-import { Screening } from './screening.ts';
+import { Screening } from './screening/screening.ts';
 import { type Share, WHOLE } from './share.ts';
 
 export interface VerifyOptions {

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Scratch } from '../../src/audit/scratch.ts';
-import { Screening } from '../../src/audit/screening.ts';
+import { Screening } from '../../src/audit/screening/screening.ts';
 import { type Difference, verifyStore } from '../../src/audit/verify.ts';
 import type { Core } from '../../src/core.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';

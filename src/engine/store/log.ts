@@ -48,6 +48,11 @@ export interface LogReads {
    * that batch says. `whole` where the record itself is kept; null where there is none.
    */
   madeBy(id: string): number | 'whole' | null;
+  /**
+   * The JSON of a transaction's stored record, or what lies in its place; null where there is none.
+   * @throws Error where the batch that alone has made it can't be read
+   */
+  recordText(id: string): string | null;
   /** How many records are stored, of all accounts; whether they can be read isn't looked at. */
   countRecords(): number;
 }

@@ -114,6 +114,10 @@ export class LmdbLogReads implements LogReads {
     return this.#environment.opened.projections.records.madeBy(id);
   }
 
+  recordText(id: string): string | null {
+    return this.#environment.opened.projections.records.textOf(id);
+  }
+
   countRecords(): number {
     return this.#environment.opened.projections.records.count();
   }

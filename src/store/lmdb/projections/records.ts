@@ -122,6 +122,13 @@ export class Records {
     return this.#overlay.get(id)?.madeBy ?? null;
   }
 
+  /** The JSON of a record, or what lies in its place; null where there is none. @throws as `madeByOne` */
+  textOf(id: string): string | null {
+    const kept = this.#overlay.get(id);
+    if (kept === null) return null;
+    return kept.madeBy === 'whole' ? kept.text() : JSON.stringify(kept.read());
+  }
+
   /** Whether there is a record, be it one that can't be read. */
   has(id: string): boolean {
     return this.#overlay.has(id);

@@ -1,9 +1,9 @@
 /** Where the reading of an account's journal stands. */
-import { type Balances, ZERO_BALANCES } from '../domain/money.ts';
-import { ZERO_HASH } from '../engine/journal.ts';
-import type { LoggedBatch } from '../engine/store/log.ts';
+import { type Balances, ZERO_BALANCES } from '../../domain/money.ts';
+import { ZERO_HASH } from '../../engine/journal.ts';
+import type { LoggedBatch } from '../../engine/store/log.ts';
+import { BATCH_PARTS } from '../replay.ts';
 import type { Counts } from './batch-lookups.ts';
-import { BATCH_PARTS } from './replay.ts';
 import { expect } from './sound.ts';
 
 export interface Standing {

@@ -11,23 +11,25 @@
  *    are in order where as many were counted as are stored.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isSameJson } from '../domain/canonical-json.ts';
-import { applyPostings, sumOfPostings } from '../domain/money.ts';
-import type { Batch, Entry, TransactionRecord } from '../engine/journal.ts';
-import { lookupsOf } from '../engine/lookups.ts';
-import type { LoggedBatch, LogReads } from '../engine/store/log.ts';
-import type { LookupName, LookupRow } from '../engine/store/lookups.ts';
+import { isSameJson } from '../../domain/canonical-json.ts';
+import { applyPostings, sumOfPostings } from '../../domain/money.ts';
+import type { Batch, Entry } from '../../engine/journal.ts';
+import { lookupsOf } from '../../engine/lookups.ts';
+import type { LoggedBatch, LogReads } from '../../engine/store/log.ts';
+import type { LookupName, LookupRow } from '../../engine/store/lookups.ts';
+import { compareDeliveries, compareRefusals, faultOf, type Stored } from '../compare.ts';
+import { isCounted } from '../given-lookups.ts';
+import { after, takeUp } from '../open-transactions.ts';
+import { lookupsIn } from '../pages.ts';
+import type { AuditReads } from '../patience.ts';
+import { decideAgain, isDecidable } from '../redecide.ts';
+import type { Scratch } from '../scratch.ts';
+import { type Share, WHOLE } from '../share.ts';
 import { BatchLookups, type Counts } from './batch-lookups.ts';
-import { compareDeliveries, compareRefusals, faultOf, isEqual, type Stored } from './compare.ts';
-import { isCounted } from './given-lookups.ts';
-import { after, type Open, takeUp } from './open-transactions.ts';
-import { lookupsIn } from './pages.ts';
-import type { AuditReads } from './patience.ts';
-import { decideAgain, isDecidable } from './redecide.ts';
-import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
-import { type Share, WHOLE } from './share.ts';
+import { type Held, InHand } from './in-hand.ts';
 import { expect } from './sound.ts';
 import { beginning, follow, type Standing } from './standing.ts';
+import { StoredRecord } from './stored-record.ts';
 
 const MOST_HELD = 20_000;
 const ENTRIES_A_PAGE = 1_000;
@@ -60,48 +62,33 @@ export interface Sound {
   recorded: number;
 }
 
-/** A transaction in hand. */
-interface Held {
-  account: string;
-  open: Open;
-  /** Null where it wasn't read: its first entry alone was met, in this row. */
-  stored: TransactionRecord | null;
-  row: number;
-}
-
 /** What a batch's entries are judged by. */
 interface Ground {
   standing: Standing;
   row: number;
   batch: Batch;
   /** Stored records of its transactions that were begun before and weren't read yet. */
-  records: ReadonlyMap<string, TransactionRecord>;
+  records: ReadonlyMap<string, StoredRecord>;
   lookups: BatchLookups;
-}
-
-function keyOf(account: string, id: string): ScratchKey {
-  return ['open', account, id];
 }
 
 export class Screening {
   readonly #options: ScreeningOptions;
   readonly #share: Share;
-  readonly #mostHeld: number;
   readonly #standings = new Map<string, Standing>();
   readonly #suspects = new Set<string>();
-  /** The longest in hand first. */
-  readonly #held = new Map<string, Held>();
+  readonly #inHand: InHand;
 
   constructor(options: ScreeningOptions) {
-    const { mostHeld = MOST_HELD, share = WHOLE } = options;
+    const { mostHeld = MOST_HELD, share = WHOLE, scratch = null } = options;
     this.#options = options;
     this.#share = share;
-    this.#mostHeld = Math.ceil(mostHeld / share.of);
+    this.#inHand = new InHand(Math.ceil(mostHeld / share.of), scratch);
   }
 
   /** Reads all. @throws StoreUnavailable */
   async run(): Promise<void> {
-    const { journal, log, entriesAPage = ENTRIES_A_PAGE, report, onPage } = this.#options;
+    const { log, entriesAPage = ENTRIES_A_PAGE, report, onPage } = this.#options;
     const { isOurs, isFirst } = this.#share;
     for (const { batches, unreadable } of log.pages(entriesAPage, 0, isOurs)) {
       const entries = await this.#page(batches);
@@ -110,14 +97,14 @@ export class Screening {
       for (const { number, batch, isFound } of batches)
         if (!isFound)
           report(batch.account, batch.seq, `nothing leads to the batch in row ${number} of the log`);
-      onPage?.(entries, this.#standings.size + this.#suspects.size, this.#held.size);
+      onPage?.(entries, this.#standings.size + this.#suspects.size, this.#inHand.size);
       // Timers and signals have their turn, also where the store answers at once.
       await nextTurn();
     }
     // What was put back whole has no second entry by which it would have been read.
-    for (const held of this.#held.values())
+    for (const held of this.#inHand.all())
       await this.#guarded(held.account, async () => {
-        held.stored ??= await journal.transaction(held.open.record.id);
+        held.stored ??= this.#storedOf(held.open.record.id);
         await this.#compare(held);
       });
   }
@@ -174,19 +161,8 @@ export class Screening {
       await this.#guarded(logged.batch.account, () => this.#batch(logged, touched));
     }
     for (const held of touched) await this.#guarded(held.account, () => this.#compare(held));
-    if (this.#held.size > this.#mostHeld) this.#letGo(Math.floor(0.9 * this.#mostHeld));
+    this.#inHand.endPage();
     return entries;
-  }
-
-  /** Lets go of the longest in hand, until so many are left. */
-  #letGo(left: number): void {
-    const rows: ScratchRow[] = [];
-    for (const [id, { account, open }] of this.#held) {
-      if (this.#held.size <= left) break;
-      this.#held.delete(id);
-      rows.push({ key: keyOf(account, id), value: JSON.stringify(open) });
-    }
-    this.#options.scratch?.put(rows);
   }
 
   async #batch(logged: LoggedBatch, touched: Set<Held>): Promise<void> {
@@ -211,21 +187,24 @@ export class Screening {
   /** Reads what the batch's entries are judged by. */
   async #ground(standing: Standing, logged: LoggedBatch, rows: readonly LookupRow[]): Promise<Ground> {
     const { number: row, batch } = logged;
-    const ids = new Set<string>();
+    const { journal } = this.#options;
+    const records = new Map<string, StoredRecord>();
     for (const { transaction: id, from } of batch.entries) {
-      if (id === null) continue;
-      const held = this.#held.get(id);
-      if (held === undefined ? from !== null : held.stored === null) ids.add(id);
+      if (id === null || records.has(id)) continue;
+      const held = this.#inHand.get(id);
+      if (held === undefined ? from === null : held.stored !== null) continue;
+      const stored = this.#storedOf(id);
+      if (stored !== null) records.set(id, stored);
     }
-    const wants = { transactions: [...ids], lookups: rows };
-    const { transactions, lookups } = await this.#options.journal.read(batch.account, wants);
-    const records = new Map<string, TransactionRecord>();
-    for (const [index, id] of wants.transactions.entries()) {
-      const record = transactions[index] ?? null;
-      if (record !== null) records.set(id, record);
-    }
-    const stored = { journal: this.#options.journal, account: batch.account, seq: batch.seq };
-    return { standing, row, batch, records, lookups: new BatchLookups(stored, rows, lookups) };
+    const { account, seq } = batch;
+    const { lookups } = await journal.read(account, { transactions: [], lookups: rows });
+    const lookedUp = new BatchLookups({ journal, account, seq }, rows, lookups);
+    return { standing, row, batch, records, lookups: lookedUp };
+  }
+
+  #storedOf(id: string): StoredRecord | null {
+    const text = this.#options.log.recordText(id);
+    return text === null ? null : new StoredRecord(text);
   }
 
   /** Gives the entry's transaction as it is then; null where it has none. */
@@ -244,19 +223,16 @@ export class Screening {
     const stored = before?.stored ?? ground.records.get(id) ?? null;
     const open = after(before?.open ?? null, account, seq, entry, rows);
     if (stored === null) expect(before === null);
-    // Nothing comes after the batch that the record names last, or it would never be compared with that.
-    else if (entry.refusal === null) expect(stored.seqs.includes(seq));
-    else expect((open.record.refusals ?? 0) <= (stored.refusals ?? 0));
     if (before === null) standing.begun += 1;
     const held: Held = Object.assign(before ?? { account }, { open, stored, row });
-    this.#held.set(id, held);
+    this.#inHand.put(id, held);
     return held;
   }
 
   /** The entry's transaction as it was before; null before its first entry. */
   async #before(ground: Ground, id: string, from: Entry['from']): Promise<Held | null> {
     const { account, seq } = ground.batch;
-    const held = this.#held.get(id);
+    const held = this.#inHand.get(id);
     if (held !== undefined) {
       expect(held.account === account);
       return held;
@@ -264,9 +240,9 @@ export class Screening {
     if (from === null) return null;
     const stored = ground.records.get(id);
     expect(stored !== undefined);
-    const { journal, scratch = null } = this.#options;
-    const text = scratch?.get(keyOf(account, id)) ?? null;
-    const open: Open | null = text === null ? await takeUp(journal, account, stored, seq) : JSON.parse(text);
+    const open =
+      this.#inHand.putAside(account, id) ??
+      (await takeUp(this.#options.journal, account, stored.record, seq));
     expect(open !== null);
     return { account, open, stored, row: 0 };
   }
@@ -288,12 +264,15 @@ export class Screening {
       const madeBy = this.#options.log.madeBy(record.id);
       if (madeBy === 'whole') return;
       expect(madeBy === row);
-    } else if (record.seqs.at(-1) !== stored.seqs.at(-1) || !isEqual(stored, record)) return;
+    } else if (!stored.is(record)) {
+      expect(stored.isAheadOf(record));
+      return;
+    }
     const beside: Stored = { journal: this.#options.journal, account, report: () => expect(false) };
     await compareDeliveries(beside, record, deliveries);
     await compareRefusals(beside, record, refused);
     const standing = this.#standings.get(account);
     if (standing !== undefined) standing.compared += 1;
-    this.#held.delete(record.id);
+    this.#inHand.remove(record.id);
   }
 }
