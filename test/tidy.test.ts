@@ -137,6 +137,33 @@ test('the engine knows no adapter, no Koa, no driver', () => {
   assert.equal([...new Set(packages)], ['xstate']);
 });
 
+/** The packages that are loaded as soon as a file is, over whatever way: not those of types, nor what is imported later. */
+function loadedWith(entry: string): string[] {
+  const packages = new Set<string>();
+  const visited = new Set<string>();
+  const visit = (path: string): void => {
+    if (visited.has(path)) return;
+    visited.add(path);
+    const text = byPath.get(path)?.text ?? '';
+    for (const [, name = ''] of text.matchAll(/^(?:import|export) (?!type )(?:[^;']*? from )?'([^']+)';/gm))
+      if (name.startsWith('.')) visit(join(dirname(path), name));
+      else if (!name.startsWith('node:')) packages.add(name);
+  };
+  visit(entry);
+  return [...packages];
+}
+
+test('a server loads in its own thread neither what serves HTTP nor what sends webhooks, nor the driver', () => {
+  const elsewhere = loadedWith('src/server/threads/worker.ts');
+  for (const name of ['koa', 'koa-body', '@koa/router', 'zod']) assert.ok(elsewhere.includes(name), name);
+  assert.ok(loadedWith('src/webhooks/sender/worker.ts').includes('undici'));
+  const heavy = /^(koa|koa-body|@koa\/.*|zod|@asteasolutions\/.*|undici|mongodb|@agendajs\/.*|qrcode)$/;
+  assert.equal(
+    loadedWith('src/main.ts').filter((name) => heavy.test(name)),
+    [],
+  );
+});
+
 test('no file imports itself, over whatever way', () => {
   const cycles: string[] = [];
   const done = new Set<string>();

@@ -1,13 +1,13 @@
 /** POST and GET of a charge's refunds, GET /refunds, and POST /pix-in/{id}/cancel (additions). */
 import { refundsOf } from '../domain/reversals/sums.ts';
 import { isUuidV4 } from '../domain/text.ts';
-import type { Answer } from '../engine/commands.ts';
 import type { ChargeRecord } from '../engine/journal.ts';
 import { findTransaction } from '../engine/lookups.ts';
 import type { RefundAnswer } from '../engine/refunds/orders.ts';
 import { optionalObjectOf } from './body.ts';
 import { type ApiServices, type Context, queryValue, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, notFound, validationError } from './errors.ts';
+import { refundRefusal } from './refund-refusal.ts';
 import { represent, representRefund } from './representation.ts';
 import { CancelSchema, check, RefundSchema } from './schemas.ts';
 import { ownTransaction, quarantined } from './transactions.ts';
@@ -17,22 +17,6 @@ async function ownCharge(services: ApiServices, ctx: Context): Promise<ChargeRec
   const record = await ownTransaction(services, ctx, ctx.params.id ?? '', 'pix-in');
   if (record.type !== 'pix-in') throw notFound();
   return record;
-}
-
-/** What refuses a refund, whoever orders it; null where nothing of that kind does. */
-export function refundRefusal(answer: Answer): ApiError | null {
-  switch (answer.kind) {
-    case 'notRefundable': {
-      const { value: status } = answer.record.snapshot;
-      return new ApiError('REFUND_NOT_POSSIBLE', answer.reason, { status });
-    }
-    case 'refundTooLarge':
-      return validationError([{ field: 'amount', message: `must be at most ${answer.most} cents` }]);
-    case 'insufficientBalance':
-      return new ApiError('INSUFFICIENT_BALANCE', 'The balance is not enough for the refund.');
-    default:
-      return null;
-  }
 }
 
 /** The refund that was made. @throws ApiError */

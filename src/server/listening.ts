@@ -4,7 +4,7 @@
  */
 import type { pino } from 'pino';
 import { actsOf } from '../api/acts.ts';
-import { type ApiOptions, createApp, type ServerState } from '../api/app.ts';
+import type { ApiOptions, ServerState } from '../api/app.ts';
 import { BucketPlaces, RateLimit } from '../api/rate-limit.ts';
 import { showingOf } from '../api/showing.ts';
 import { elapsed, now } from '../clock.ts';
@@ -120,6 +120,13 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
   };
 }
 
+/** Opens the API in this thread: Koa and all that comes with it take 40 MB, so they are loaded only where they serve. */
+async function openHere(options: DoorOptions, places: BucketPlaces): Promise<RunningServer> {
+  const { createApp } = await import('../api/app.ts');
+  const { host, port } = options.core.config;
+  return listen(createApp(ownPorts(options, places)).callback(), host, port);
+}
+
 /** Opens the API in threads of its own, behind one port. */
 function openThreads(options: DoorOptions, places: BucketPlaces): Promise<RunningServer> {
   const { core, log, metrics, state, onFatal } = options;
@@ -165,9 +172,7 @@ export async function openDoors(options: DoorOptions): Promise<RunningServer[]> 
   const { host, port, httpThreads } = options.core.config;
   const places = new BucketPlaces(elapsed);
   const open = (): Promise<RunningServer> =>
-    httpThreads === 0
-      ? listen(createApp(ownPorts(options, places)).callback(), host, port)
-      : openThreads(options, places);
+    httpThreads === 0 ? openHere(options, places) : openThreads(options, places);
   const api = await bind(`port ${port} on ${host}`, open);
   try {
     const admin = await openAdmin({ ...options, apiPort: api.port });

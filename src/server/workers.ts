@@ -46,8 +46,6 @@ export async function openWorkers(
     log.warn({ err: error, ...about }, 'will be tried again');
   const sender = openWebhookSender({
     allowPrivate: config.allowPrivateWebhooks,
-    thread: true,
-    now,
     closeMs: SENDER_CLOSE_MS,
     onFailure: (error) => log.error({ err: error }, 'the webhook worker failed and is started again'),
   });

@@ -20,12 +20,12 @@ import { Timers } from '../../src/jobs/timers.ts';
 import { SpareTime } from '../../src/spare-time.ts';
 import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
-import { openWebhookSender } from '../../src/webhooks/sender/open.ts';
 import { applied, seal } from '../faults/in-process.ts';
 import { newEndToEndId } from '../support/flows.ts';
 import { temporaryFolder } from '../support/process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { eachOf, sleep, until } from '../support/wait.ts';
+import { localSender } from './sender/receivers.ts';
 
 const test = suite('a URL that hangs');
 
@@ -95,13 +95,7 @@ async function openProcess(folder: string): Promise<Process> {
   });
   const bank = new SandboxBank(60_000);
   const payments = new Payments({ engine, journal, bank, now, newId: randomUUID, chargeExpiryS: 86_400 });
-  const sender = openWebhookSender({
-    allowPrivate: true,
-    thread: false,
-    now,
-    timeoutMs: TIMEOUT_MS,
-    closeMs: 50,
-  });
+  const sender = localSender({ now, timeoutMs: TIMEOUT_MS, closeMs: 50 });
   const attempted: DeliveryRecord[] = [];
   const onTrouble = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
   const dispatcher = new Dispatcher({

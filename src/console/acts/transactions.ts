@@ -1,6 +1,6 @@
 /** Operators send messages to transactions, refund and cancel charges: by the doors of the command line and of merchants. */
 import { ApiError, notFound, unavailable, validationError } from '../../api/errors.ts';
-import { refundRefusal } from '../../api/refunds.ts';
+import { refundRefusal } from '../../api/refund-refusal.ts';
 import type { Account } from '../../domain/account.ts';
 import { MESSAGE_TYPES } from '../../domain/messages.ts';
 import type { Answer } from '../../engine/commands.ts';

@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { retryAfterMs } from '../../../src/webhooks/sender/attempt.ts';
-import { openWebhookSender } from '../../../src/webhooks/sender/open.ts';
-import { item, Outbox, type Receiver, receiver, SECRET } from './receivers.ts';
+import { item, localSender, Outbox, type Receiver, receiver, SECRET } from './receivers.ts';
 
 const test = suite('webhook exchange');
 const NOW = Date.parse('2026-11-20T12:00:00.500Z');
@@ -13,7 +12,7 @@ async function using(
   run: (to: Receiver, outbox: Outbox) => Promise<void>,
 ): Promise<void> {
   const to = await receiver(answer);
-  const outbox = new Outbox(openWebhookSender({ allowPrivate: true, thread: false, now: () => NOW }));
+  const outbox = new Outbox(localSender({ now: () => NOW }));
   try {
     await run(to, outbox);
   } finally {

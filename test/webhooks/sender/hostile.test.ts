@@ -1,16 +1,13 @@
 import type net from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openWebhookSender } from '../../../src/webhooks/sender/open.ts';
-import { item, Outbox, rawReceiver, receiver } from './receivers.ts';
+import { item, localSender, Outbox, rawReceiver, receiver } from './receivers.ts';
 
 const test = suite('hostile receivers');
 const TIMEOUT_MS = 300;
 
 function outboxTo(more: { allowPrivate?: boolean; timeoutMs?: number } = {}): Outbox {
-  return new Outbox(
-    openWebhookSender({ allowPrivate: true, thread: false, now: Date.now, timeoutMs: TIMEOUT_MS, ...more }),
-  );
+  return new Outbox(localSender({ timeoutMs: TIMEOUT_MS, ...more }));
 }
 
 async function resultOf(answer: (socket: net.Socket) => void) {

@@ -3,7 +3,18 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import net from 'node:net';
+import { type SenderLimits, senderLimits } from '../../../src/webhooks/sender/limits.ts';
+import { LocalSender } from '../../../src/webhooks/sender/local.ts';
 import type { Attempted, Send, SendResult, WebhookSender } from '../../../src/webhooks/sender/port.ts';
+
+/** What a sender's thread does, in this one. */
+export function localSender({
+  allowPrivate = true,
+  now = Date.now,
+  ...limits
+}: Partial<SenderLimits> & { allowPrivate?: boolean; now?: () => number }): WebhookSender {
+  return new LocalSender({ allowPrivate, limits: senderLimits(limits), now });
+}
 
 /** A request as the receiver saw it. */
 export interface Seen {

@@ -3,14 +3,14 @@ import * as assert from 'uvu/assert';
 import { senderLimits } from '../../../src/webhooks/sender/limits.ts';
 import { openWebhookSender, type SenderOptions } from '../../../src/webhooks/sender/open.ts';
 import { ThreadSender } from '../../../src/webhooks/sender/thread.ts';
-import { item, Outbox, rawReceiver, receiver } from './receivers.ts';
+import { item, localSender, Outbox, rawReceiver, receiver } from './receivers.ts';
 
-const BASE = { allowPrivate: true, now: Date.now, timeoutMs: 300 };
+const BASE = { allowPrivate: true, timeoutMs: 300 };
 
 for (const thread of [false, true]) {
   const test = suite(thread ? 'sender in a worker thread' : 'sender in the own thread');
   const open = (more: Partial<SenderOptions> = {}) =>
-    new Outbox(openWebhookSender({ ...BASE, thread, ...more }));
+    new Outbox((thread ? openWebhookSender : localSender)({ ...BASE, ...more }));
 
   test('delivers, and tells of what failed', async () => {
     const to = await receiver((response, _seen, nth) => response.writeHead(nth === 2 ? 500 : 200).end());
