@@ -8,6 +8,8 @@ export interface Filling {
   charges: number;
   /** Of each account each charge of which so many are paid is: 1 all, 2 each second one. */
   paidEach: number;
+  /** Each is paid when 4,000 more are there at most; without it, after all of them: what verifies has them all open once. */
+  paidSoon?: true;
   /** Each account that was paid sends some of it on, under a key. */
   withTransfers?: true;
   /** What the accounts' events go to. */
@@ -67,6 +69,23 @@ async function inGroups<Item>(items: readonly Item[], work: (item: Item, index: 
   }
 }
 
+/** Charges in groups, and the ones that are to be paid: after their group, or after all. */
+async function chargesOf(core: Core, all: readonly Account[], filling: Filling): Promise<void> {
+  const { charges, paidEach, paidSoon = false } = filling;
+  let unpaid: string[] = [];
+  const payAll = async (): Promise<void> => {
+    await inGroups(unpaid, (id) => pay(core, id));
+    unpaid = [];
+  };
+  for (let from = 0; from < charges; from += AT_ONCE) {
+    const group = Array.from({ length: Math.min(AT_ONCE, charges - from) }, (_, index) => from + index);
+    const ids = await Promise.all(group.map((n) => createCharge(core, all[n % all.length] as Account, n)));
+    unpaid.push(...ids.filter((_, index) => Math.floor((from + index) / all.length) % paidEach === 0));
+    if (paidSoon) await payAll();
+  }
+  await payAll();
+}
+
 async function owners(core: Core, { accounts, url }: Filling): Promise<Account[]> {
   const all: Account[] = [];
   const webhooks = url === undefined ? [] : [{ url, events: null }];
@@ -86,13 +105,7 @@ export async function fill(env: Record<string, string>, filling: Filling): Promi
   const core = await openCore(readConfig(env), { onFatal });
   await core.ready;
   const all = await owners(core, filling);
-  const ids: string[] = new Array(filling.charges).fill('');
-  await inGroups(ids, async (_, n) => {
-    const owner = all[n % all.length];
-    if (owner !== undefined) ids[n] = await createCharge(core, owner, n);
-  });
-  const paid = ids.filter((_, n) => Math.floor(n / all.length) % filling.paidEach === 0);
-  await inGroups(paid, (id) => pay(core, id));
+  await chargesOf(core, all, filling);
   if (filling.withTransfers === true) await inGroups(all, (owner, n) => transfer(core, owner, n));
   await core.engine.drain(DRAIN_MS);
   await core.close();

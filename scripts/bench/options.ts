@@ -22,7 +22,7 @@ export const USAGE = `usage: npm run bench -- [options]
   --deliveries N           that drain in the row "backlog" (100000)
   --waiting N              that wait behind the URL of the row "hanging" (60000)
   --transactions N         in the store of the row "many" (1000000)
-  --verified N             transactions in the store of the row "verify" (50000)
+  --verified N             transactions in the store of the row "verify" (200000)
   --mongodb                the embedded store and MongoDB instead; with --requests N, --many-clients N, --cache-gb N,
                            --latency-ms N, --phases A,B of ${PHASES_OF_MONGODB.join(', ')}`;
 
@@ -47,7 +47,7 @@ const FLAGS = {
   deliveries: { type: 'string', default: '100000' },
   waiting: { type: 'string', default: '60000' },
   transactions: { type: 'string', default: '1000000' },
-  verified: { type: 'string', default: '50000' },
+  verified: { type: 'string', default: '200000' },
   'many-clients': { type: 'string', default: '512' },
   'cache-gb': { type: 'string', default: '0.5' },
   'latency-ms': { type: 'string', default: '2' },
