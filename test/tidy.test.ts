@@ -153,11 +153,12 @@ function loadedWith(entry: string): string[] {
   return [...packages];
 }
 
-test('a server loads in its own thread neither what serves HTTP nor what sends webhooks, nor the driver', () => {
+test('a server loads in its own thread neither what serves HTTP nor what sends webhooks, nor what few need', () => {
   const elsewhere = loadedWith('src/server/threads/worker.ts');
   for (const name of ['koa', 'koa-body', '@koa/router', 'zod']) assert.ok(elsewhere.includes(name), name);
   assert.ok(loadedWith('src/webhooks/sender/worker.ts').includes('undici'));
-  const heavy = /^(koa|koa-body|@koa\/.*|zod|@asteasolutions\/.*|undici|mongodb|@agendajs\/.*|qrcode)$/;
+  const heavy =
+    /^(koa|koa-body|@koa\/.*|zod|@asteasolutions\/.*|undici|libphonenumber-js\/.*|mongodb|@agendajs\/.*|qrcode)$/;
   assert.equal(
     loadedWith('src/main.ts').filter((name) => heavy.test(name)),
     [],

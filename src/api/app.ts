@@ -4,6 +4,7 @@
  */
 import { Router } from '@koa/router';
 import Koa from 'koa';
+import { readNumberingPlans } from '../domain/people/contact.ts';
 import { Abandoned, Overloaded } from '../engine/actors/host.ts';
 import { BankRefused } from '../engine/bank.ts';
 import { StoreUnavailable } from '../engine/store.ts';
@@ -178,6 +179,8 @@ function unrouted(ctx: Koa.Context, router: ApiRouter): never {
 }
 
 export function createApp(options: ApiOptions): Koa {
+  // The first request with a phone's number doesn't wait for them.
+  readNumberingPlans();
   const app = new Koa();
   const router = routes(options);
   const routed = router.routes();

@@ -4,11 +4,13 @@
  */
 import { extendZodWithOpenApi } from '@asteasolutions/zod-to-openapi';
 import { z } from 'zod';
-import { isE164, isEmail } from '../domain/contact.ts';
-import { type Customer, isDocument, isName } from '../domain/customer.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { MAX_AMOUNT, MIN_CASHOUT, MIN_PIX_IN } from '../domain/money.ts';
-import { normalizePixKey, PIX_KEY_TYPES } from '../domain/pix-key.ts';
+import { isE164, isEmail } from '../domain/people/contact.ts';
+import type { Customer } from '../domain/people/customer.ts';
+import { isDocument, isName } from '../domain/people/payer.ts';
+import { normalizePixKey } from '../domain/people/pix-key.ts';
+import { PIX_KEY_TYPES } from '../domain/people/pix-key-types.ts';
 import { codePoints, isPrintable } from '../domain/text.ts';
 import type { Metadata } from '../domain/transactions.ts';
 

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { EVENT_FILTERS } from '../domain/events.ts';
 import { type FeePolicy, parseFeePolicy } from '../domain/fees.ts';
 import { type FieldError, normalizeTime } from '../domain/message-data.ts';
-import { anyPixKey } from '../domain/pix-key.ts';
+import { anyPixKey } from '../domain/people/pix-key.ts';
 import type { Language } from '../domain/sentences/refusals.ts';
 import { codePoints, isPrintable } from '../domain/text.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';

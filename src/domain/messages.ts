@@ -2,7 +2,7 @@
  * Messages to transactions: what the bank, the clock, ops and the sandbox send. Names are binding (design,
  * "Messages"): connectors, tests and the CLI use them.
  */
-import type { Customer } from './customer.ts';
+import type { Customer } from './people/customer.ts';
 
 /** Who of ops did something, and why. */
 export interface By {

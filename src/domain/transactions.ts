@@ -1,7 +1,8 @@
 /** The data of a transaction: the contexts of the two statecharts. Plain JSON, readable by a person. */
-import type { Customer } from './customer.ts';
+
 import type { PaymentData } from './messages.ts';
-import type { PixKeyType } from './pix-key.ts';
+import type { Customer } from './people/customer.ts';
+import type { PixKeyType } from './people/pix-key-types.ts';
 
 export type TransactionType = 'pix-in' | 'cashout';
 

@@ -1,7 +1,7 @@
 /** The webhook's JSON, to the letter (contract, "Envelope", "`data` for PIX IN events", "... cashout events"). */
 
-import type { Customer } from './customer.ts';
 import { type EventSubject, statusOf } from './events.ts';
+import type { Customer } from './people/customer.ts';
 import { refundOf } from './reversals/sums.ts';
 import type { Charge, Fee, Transfer } from './transactions.ts';
 

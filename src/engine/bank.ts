@@ -2,7 +2,7 @@
  * The bank's port: out (`register`, `check`, `submit`, `giveBack`), `query`, and messages in, which reach the
  * engine as commands. Adapters are in `bank/`.
  */
-import type { Customer } from '../domain/customer.ts';
+import type { Customer } from '../domain/people/customer.ts';
 import { within } from '../waiting.ts';
 import type { ChargeRecord, TransactionRecord } from './journal.ts';
 

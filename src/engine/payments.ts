@@ -3,7 +3,6 @@
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
 import { type Account, keyOf } from '../domain/account.ts';
-import { type Customer, mergePayer } from '../domain/customer.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import {
   checkMessageData,
@@ -13,7 +12,9 @@ import {
   withoutNulls,
 } from '../domain/message-data.ts';
 import { type By, MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
-import type { PixKeyType } from '../domain/pix-key.ts';
+import type { Customer } from '../domain/people/customer.ts';
+import { mergePayer } from '../domain/people/payer.ts';
+import type { PixKeyType } from '../domain/people/pix-key-types.ts';
 import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
 import type { ItemCode, ItemData } from '../domain/sentences/item-codes.ts';
 import type { Metadata } from '../domain/transactions.ts';

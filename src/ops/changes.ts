@@ -5,7 +5,7 @@ import type { Activity } from '../domain/account.ts';
 import { EVENT_FILTERS } from '../domain/events.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
-import { anyPixKey } from '../domain/pix-key.ts';
+import { anyPixKey } from '../domain/people/pix-key.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';
 
 const MOST_ADDRESSES = 100;

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isBrazilianPhone, isE164, isEmail } from '../../src/domain/contact.ts';
+import { isBrazilianPhone, isE164, isEmail } from '../../src/domain/people/contact.ts';
 
 const s = suite('contact');
 

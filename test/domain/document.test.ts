@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isCnpj, isCpf } from '../../src/domain/document.ts';
+import { isCnpj, isCpf } from '../../src/domain/people/document.ts';
 import { holds } from './holds.ts';
 
 const s = suite('document');

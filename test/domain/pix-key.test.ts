@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { PixKeyType } from '../../src/domain/pix-key.ts';
-import { detectPixKeyType, normalizePixKey, PIX_KEY_TYPES } from '../../src/domain/pix-key.ts';
+import { detectPixKeyType, normalizePixKey } from '../../src/domain/people/pix-key.ts';
+import { PIX_KEY_TYPES, type PixKeyType } from '../../src/domain/people/pix-key-types.ts';
 import { holds } from './holds.ts';
 
 const s = suite('pix-key');

@@ -1,6 +1,6 @@
 /** The API's answers as schemas: only the OpenAPI document is made from these. */
 import { z } from 'zod';
-import { PIX_KEY_TYPES } from '../../domain/pix-key.ts';
+import { PIX_KEY_TYPES } from '../../domain/people/pix-key-types.ts';
 import { ERROR_CODES } from '../errors.ts';
 // The requests' schemas bring zod its `openapi` method.
 import '../schemas.ts';

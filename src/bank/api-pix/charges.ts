@@ -1,6 +1,6 @@
 /** Charges at the bank (`/cob`): registered, asked about, removed. */
 import { composeDynamicBrCode, parseBrCode } from '../../domain/br-code.ts';
-import { isCnpj, isCpf } from '../../domain/document.ts';
+import { isCnpj, isCpf } from '../../domain/people/document.ts';
 import { centsOf, reaisText } from './money-text.ts';
 import { type Payment, pagesOf, readPayment, type UnreadPayment, type Window } from './payments.ts';
 import { bare, JSON_TYPE } from './profile.ts';

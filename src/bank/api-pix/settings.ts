@@ -1,6 +1,6 @@
 /** The configuration of a bank with an API Pix: every variable that begins with BANK_, and its mistakes. */
 import { readFileSync } from 'node:fs';
-import { anyPixKey } from '../../domain/pix-key.ts';
+import { anyPixKey } from '../../domain/people/pix-key.ts';
 import { codeOf } from '../../errors.ts';
 import type { Credentials, ProfileName } from './profile.ts';
 import {

@@ -2,7 +2,7 @@
  * Documents, Pix keys and ways to reach a person are shown by their last two characters. What a member's name tells is
  * masked, and so is the same text wherever else it stands; a document in a free text is known by its form.
  */
-import { isCnpj, isCpf } from '../../domain/document.ts';
+import { isCnpj, isCpf } from '../../domain/people/document.ts';
 
 const SHOWN = 2;
 const DOTS = '•••';

@@ -1,15 +1,8 @@
 /** Payer data: strict where a merchant gives it, lenient where the bank does. */
+import { codePoints, isPrintable } from '../text.ts';
 import { isE164, isEmail } from './contact.ts';
+import type { Customer } from './customer.ts';
 import { isCnpj, isCpf } from './document.ts';
-import { codePoints, isPrintable } from './text.ts';
-
-/** Payer data; parts that nobody gave are null. */
-export interface Customer {
-  name: string | null;
-  document: { type: string; number: string } | null;
-  email: string | null;
-  phone: string | null;
-}
 
 const MAX_NAME = 140;
 

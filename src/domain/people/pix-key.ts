@@ -1,11 +1,6 @@
 import { isBrazilianPhone, isEmail } from './contact.ts';
 import { isCnpj, isCpf } from './document.ts';
-
-/** The types of a Pix key, as the API spells them. */
-export const PIX_KEY_TYPES = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const;
-
-/** One of PIX_KEY_TYPES. */
-export type PixKeyType = (typeof PIX_KEY_TYPES)[number];
+import { PIX_KEY_TYPES, type PixKeyType } from './pix-key-types.ts';
 
 /** A key in the form in which it is kept and shown, or an English clause that says the form expected. */
 export type NormalizedPixKey = { ok: true; key: string } | { ok: false; message: string };
