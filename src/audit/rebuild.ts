@@ -25,6 +25,8 @@ import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
 const WRITE_MS = 5_000;
 /** The same where nothing was written since the reading began. */
 const SHORT_MS = 250;
+/** So often what a server is at is put in place again, a short while between. */
+const MOST_TRIES = 20;
 const AT_ONCE = 200;
 
 export interface RebuildOptions {
@@ -174,15 +176,26 @@ class Rebuild {
     return removed;
   }
 
-  /** Puts in place once more what was changed since the exchange began. */
+  /**
+   * Puts in place once more what was changed since the exchange began: until all of it is as it should be, since a server
+   * may be ahead each time, and what it decides on a wrong record is wrong again.
+   */
   async #follow(account: string): Promise<void> {
+    for (let tries = 1; (await this.#putInPlaceAgain(account)) > 0 && tries < MOST_TRIES; tries++)
+      await pause(SHORT_MS);
+  }
+
+  /** How much wasn't as it should be, or can't be told. */
+  async #putInPlaceAgain(account: string): Promise<number> {
     const { scratch } = this.#options;
     const text = scratch.get(['account', account]);
-    if (text === null) return;
+    if (text === null) return 0;
     const left: Left = JSON.parse(text);
     const reprojection = new Reprojection(account, scratch, left);
     await this.#read(account, reprojection, async () => {});
     const { seq } = reprojection.standing;
+    this.#leave(account, { ...reprojection.standing, from: left.from });
+    let mended = 0;
     for await (const batches of batchesIn(this.#journal, account, left.from + 1)) {
       const ids = new Set(
         batches.flatMap(({ entries }) => entries.flatMap(({ transaction }) => transaction ?? [])),
@@ -191,9 +204,10 @@ class Rebuild {
         const known = scratch.get(recordKey(account, id));
         return known === null ? [] : [JSON.parse(known)];
       });
-      await this.#restore(account, seq, { transactions });
-      if ((batches.at(-1)?.seq ?? seq) >= seq) return;
+      mended += await this.#restore(account, seq, { transactions });
+      if ((batches.at(-1)?.seq ?? seq) >= seq) break;
     }
+    return mended;
   }
 
   /** Takes away records that no journal explains. */

@@ -162,7 +162,8 @@ export interface Journal extends JournalReads {
   /** Durable once it resolves. The same batch id again is answered `appended`; only the first answer has the claims. */
   append(append: Append): Promise<AppendResult>;
   /**
-   * Puts projections in the place of those that stand there, each as a whole; how many were others, or not there.
+   * Puts projections in the place of those that stand there, each as a whole; how many were others, or not there, or
+   * are being changed by somebody else, which keeps them as they are.
    * What is in progress (what is due, deliveries, items for ops) stays; a timer that its record lacked is due again.
    */
   restore(restoration: Restoration): Promise<number>;

@@ -41,6 +41,18 @@ test('what was known before another process’s batch is known no more', () => {
   assert.equal(own.find('a', 4, 'u')?.seqs, [3]);
 });
 
+test('what was begun before them, so that its document was read, isn’t kept: that may have been wrong', () => {
+  const own = new OwnRecords();
+  own.appended('a', 3, [record('t', 'a', 1, 3), record('u', 'a', 3)]);
+  assert.is(own.find('a', 3, 't'), null);
+  own.appended('a', 4, [record('t', 'a', 1, 3, 4), record('u', 'a', 3, 4)]);
+  assert.is(own.find('a', 4, 't'), null);
+  assert.equal(own.find('a', 4, 'u')?.seqs, [3, 4]);
+  for (let seq = 5; seq <= 10_000; seq++) own.appended('a', seq, [record(`t${seq}`, 'a', seq)]);
+  own.appended('a', 10_001, [record('u', 'a', 3, 4, 10_001)]);
+  assert.is(own.find('a', 10_001, 'u'), null, 'nor what was forgotten meanwhile');
+});
+
 test('a transaction of another account isn’t the account’s', () => {
   const own = new OwnRecords();
   own.appended('a', 1, [record('t', 'a', 1)]);

@@ -1,7 +1,9 @@
 /**
  * Records as this process's own last batches left them, for what is decided next on their accounts. None is ever out
  * of date where it counts: a decision is on an account's last batch as this process knows it, and where another process
- * has appended since, the number of the next batch is taken, and all is read again.
+ * has appended since, the number of the next batch is taken, and all is read again. And none is of a document that was
+ * read: it was made by this process from its first batch on, so it is what the journal says, whatever became of the
+ * document; `rebuild` beside it puts the same in place.
  */
 import type { TransactionRecord } from '../../../engine/journal.ts';
 
@@ -27,7 +29,8 @@ export class OwnRecords {
       if (this.#runs.size >= MOST_ACCOUNTS) this.#runs.clear();
       this.#runs.set(account, { first: seq, last: seq });
     }
-    for (const record of records) this.#keep(record);
+    for (const record of records)
+      if (record.seqs[0] === seq || this.#records.has(record.id)) this.#keep(record);
   }
 
   #keep(record: TransactionRecord): void {
@@ -45,7 +48,7 @@ export class OwnRecords {
     const run = this.#runs.get(account);
     if (run === undefined || run.last !== last) return null;
     const record = this.#records.get(transaction);
-    const isOfRun = record?.account === account && (record.seqs.at(-1) ?? 0) >= run.first;
+    const isOfRun = record?.account === account && (record.seqs[0] ?? 0) >= run.first;
     return isOfRun ? record : null;
   }
 }

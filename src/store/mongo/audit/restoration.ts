@@ -168,8 +168,12 @@ export class Restorations {
     const inserts: TransactionDocument[] = [];
     const updates: Document[] = [];
     const refusals: RefusalDocument[] = [];
+    let left = 0;
     for (const [index, rebuilt] of transactions.entries()) {
-      if (later.has(rebuilt.record.id)) continue;
+      if (later.has(rebuilt.record.id)) {
+        left += 1;
+        continue;
+      }
       const document = found[index] ?? null;
       const update = document === null ? null : updateOf(rebuilt, document);
       if (document === null) inserts.push(insertOf(rebuilt));
@@ -178,9 +182,10 @@ export class Restorations {
     }
     // Before the documents: those of former builds may be the only ones that had them.
     const put = await this.#put('refusals', refusals);
-    const inserted = allTaken(await insertAll(this.#connection, 'transactions', inserts));
-    const updated = allTaken(await updateAll(this.#connection, 'transactions', updates));
-    return put + inserts.length - inserted.taken.length + updated.changed;
+    allTaken(await insertAll(this.#connection, 'transactions', inserts));
+    allTaken(await updateAll(this.#connection, 'transactions', updates));
+    // What somebody else was at may be as wrong as before.
+    return put + inserts.length + updates.length + left;
   }
 
   async #changedLater(account: string, upTo: number): Promise<Set<string | null>> {
