@@ -191,9 +191,7 @@ browserSuite("a browser's accounts", (test) => {
     await page.waitForURL('**status=dead**');
     const first = page.locator('.deliveries button.row').first();
     await first.waitFor();
-    await page.waitForFunction(
-      `[...document.querySelectorAll('.deliveries button.row .chip')].every((chip) => chip.matches('.bad'))`,
-    );
+    await page.locator('.deliveries button.row .chip:not(.bad)').first().waitFor({ state: 'detached' });
     await first.focus();
     await page.keyboard.press('Enter');
     await page.locator('.opened .json').first().waitFor();

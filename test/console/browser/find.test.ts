@@ -45,7 +45,7 @@ browserSuite('a browser finds', (test) => {
       dispatchEvent(new KeyboardEvent('keydown', { key: '/' }));
     }).observe(document, { childList: true, subtree: true })`);
     await page.reload();
-    await page.waitForFunction("document.activeElement?.getAttribute('role') === 'combobox'");
+    await page.locator('[role="combobox"]:focus').waitFor();
     await watched.close();
   });
 
