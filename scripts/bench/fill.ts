@@ -9,7 +9,7 @@ export interface Filling {
   /** Of each account each charge of which so many are paid is: 1 all, 2 each second one. */
   paidEach: number;
   /** Each is paid when 4,000 more are there at most; without it, after all of them: what verifies has them all open once. */
-  paidSoon?: true;
+  paidSoon?: boolean;
   /** Each account that was paid sends some of it on, under a key. */
   withTransfers?: true;
   /** What the accounts' events go to. */

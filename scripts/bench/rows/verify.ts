@@ -16,7 +16,7 @@ async function rowsOf(when: 'soon' | 'last', commands: readonly string[][]): Pro
   const charges = OPTIONS.verified;
   const store = `${charges} charges, paid ${when}`;
   process.stderr.write(`a store of ${store}\n`);
-  await fill(env, { accounts: ACCOUNTS, charges, paidEach: 1, ...(when === 'soon' && { paidSoon: true }) });
+  await fill(env, { accounts: ACCOUNTS, charges, paidEach: 1, paidSoon: when === 'soon' });
   const lines: Line[] = [];
   for (const command of commands) {
     const name = `${command.join(' ')} of ${store}`;

@@ -41,7 +41,6 @@ interface Shared {
 
 export class SharedAccounts {
   readonly #accounts = new Map<string, Shared>();
-  readonly #heldUp = new Set<string>();
   readonly #onHeldUp: () => void;
   #batchMs = 0;
 
@@ -74,45 +73,50 @@ export class SharedAccounts {
     if (shared !== null) shared.knownAt = performance.now();
   }
 
+  /** What is known of an account that others write to; where nothing was, our batch was the last as far as we know. */
+  #entry(account: string): Shared {
+    const known = this.#find(account);
+    if (known !== null) return known;
+    if (this.#accounts.size >= MAX_ACCOUNTS) this.#accounts.clear();
+    const never = Number.NEGATIVE_INFINITY;
+    const shared = {
+      until: never,
+      contendedUntil: 0,
+      lateAt: never,
+      misses: 0,
+      wasOurs: true,
+      knownAt: never,
+    };
+    this.#accounts.set(account, shared);
+    return shared;
+  }
+
   /** Another process had written before we did. */
   late(account: string): void {
-    if (this.#accounts.size >= MAX_ACCOUNTS) this.#accounts.clear();
+    const shared = this.#entry(account);
     const now = performance.now();
-    const known = this.#find(account);
-    const isContended = known !== null && now - known.lateAt < TWICE_MS;
-    const misses = (known?.misses ?? 0) + 1;
-    this.#accounts.set(account, {
-      until: now + SHARED_MS,
-      contendedUntil: isContended ? now + CONTENDED_MS : (known?.contendedUntil ?? 0),
-      lateAt: now,
-      misses,
-      wasOurs: false,
-      knownAt: Number.NEGATIVE_INFINITY,
-    });
-    if (misses < HELD_UP_AT || this.#heldUp.has(account)) return;
-    this.#heldUp.add(account);
-    this.#onHeldUp();
+    if (now - shared.lateAt < TWICE_MS) shared.contendedUntil = now + CONTENDED_MS;
+    shared.until = now + SHARED_MS;
+    shared.lateAt = now;
+    shared.misses += 1;
+    shared.wasOurs = false;
+    shared.knownAt = Number.NEGATIVE_INFINITY;
+    if (shared.misses === HELD_UP_AT) this.#onHeldUp();
   }
 
   /** Accounts at which this process is held up: others were first each time it tried to write; a hundred at most. */
   get heldUp(): string[] {
-    for (const account of this.#heldUp) if (this.#find(account) === null) this.#heldUp.delete(account);
-    return [...this.#heldUp].slice(0, MOST_TOLD);
+    const isHeldUp = (account: string): boolean => (this.#find(account)?.misses ?? 0) >= HELD_UP_AT;
+    return [...this.#accounts.keys()].filter(isHeldUp).slice(0, MOST_TOLD);
   }
 
-  /** Gives others their turn at accounts, as if we had written the last batch. */
+  /** Gives others their turn at accounts. */
   makeWay(accounts: readonly string[]): void {
-    const now = performance.now();
     for (const account of accounts) {
-      const known = this.#find(account);
-      this.#accounts.set(account, {
-        until: Math.max(now + WAY_MS, known?.until ?? 0),
-        contendedUntil: now + WAY_MS,
-        lateAt: known?.lateAt ?? Number.NEGATIVE_INFINITY,
-        misses: known?.misses ?? 0,
-        wasOurs: known?.wasOurs ?? true,
-        knownAt: known?.knownAt ?? Number.NEGATIVE_INFINITY,
-      });
+      const shared = this.#entry(account);
+      const now = performance.now();
+      shared.until = Math.max(now + WAY_MS, shared.until);
+      shared.contendedUntil = now + WAY_MS;
     }
   }
 
@@ -121,7 +125,6 @@ export class SharedAccounts {
     if (shared === null) return;
     shared.wasOurs = true;
     shared.misses = 0;
-    this.#heldUp.delete(account);
     shared.knownAt = performance.now();
   }
 

@@ -87,8 +87,9 @@ export class MongoProcesses {
     };
     const command = { find: 'processes', filter, limit: MOST_FOUND, singleBatch: true, ...MAJORITY_READ };
     const found: ProcessDocument[] = (await connection.pulse(command)).cursor.firstBatch;
-    this.#silent = found.filter(({ beatAt }) => beatAt < silentSince);
-    onHeldUp(found.flatMap(({ beatAt, heldUp = [] }) => (beatAt < silentSince ? [] : heldUp)));
+    const isSilent = ({ beatAt }: ProcessDocument): boolean => beatAt < silentSince;
+    this.#silent = found.filter(isSilent);
+    onHeldUp(found.flatMap((each) => (isSilent(each) ? [] : (each.heldUp ?? []))));
   }
 
   #heldUp(): Document {
