@@ -2,7 +2,7 @@
 import type { Line } from '../line.ts';
 import { type Subject, setAgainst, warmRow } from '../measure.ts';
 import { ACCOUNTS, OPTIONS } from '../options.ts';
-import { nextLine, start, stop, temporaryFolder } from '../processes.ts';
+import { NODE_FLAGS, nextLine, start, stop, temporaryFolder } from '../processes.ts';
 import { accounts, folderEnv, serve } from '../server.ts';
 import { type Cluster, startCluster } from '../sql/cluster.ts';
 import { creations, type Kind, type RequestText, read, sqlTransfers, WAITS } from '../texts.ts';
@@ -21,7 +21,7 @@ interface Yardsticks {
 }
 
 async function bareKoa(): Promise<Yardsticks> {
-  const child = start(['--max-semi-space-size=32', '--import', 'tsx', 'scripts/bench/bare.ts']);
+  const child = start([...NODE_FLAGS, 'scripts/bench/bare.ts']);
   const subject = { pid: child.pid ?? 0, port: Number(await nextLine(child)) };
   const post = await warmRow(`${BARE}, POST`, subject, creations('pix-in', ['a:b'], WAITS['pix-in']));
   const get = await warmRow(`${BARE}, GET`, subject, [read('/v1/pix-in?id=1', 'a:b')]);

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { freePort } from '../../mongod/ports.ts';
-import { atClose, nextLine, type Start, start, startProgram } from '../processes.ts';
+import { atClose, NODE_FLAGS, nextLine, type Start, start, startProgram } from '../processes.ts';
 import { findPostgresql } from '../tools.ts';
 
 export interface Cluster {
@@ -128,8 +128,7 @@ export async function startCluster(): Promise<Cluster> {
   // A socket in the file system costs both sides less than loopback's TCP.
   const host = `${folder}/.s.PGSQL.${port}`.length > LONGEST_SOCKET ? '127.0.0.1' : folder;
   const serve = async () => {
-    const flags = ['--max-semi-space-size=32', '--import', 'tsx'];
-    const service = start([...flags, 'scripts/bench/sql/service.ts', host, String(port)]);
+    const service = start([...NODE_FLAGS, 'scripts/bench/sql/service.ts', host, String(port)]);
     return { child: service, pid: service.pid ?? 0, port: Number(await nextLine(service)) };
   };
   return { version, pid: child.pid ?? 0, port, serve, stop: end };
