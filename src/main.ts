@@ -6,6 +6,7 @@ import { runOn } from './cli/running/others.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { writeFailure } from './core.ts';
 import { OperatorError } from './errors.ts';
+import { withoutPretenuring } from './pretenuring.ts';
 import { openLog } from './server/log.ts';
 import { type Running, start } from './server/start.ts';
 
@@ -38,6 +39,7 @@ function cantStart(error: unknown): never {
 
 /** Runs the server until SIGTERM or SIGINT; the process ends with it. */
 export async function serve(config: Config): Promise<void> {
+  withoutPretenuring();
   // A thread's `resourceLimits` do nothing where the command line has this flag, and V8 reads it again for each new
   // thread, and no more for this one.
   setFlagsFromString(`--max-semi-space-size=${THREADS_SEMI_SPACE_MB}`);

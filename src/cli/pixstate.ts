@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `pixstate`: the server and all that ops do beside it (docs/operations.md, "Commands"). */
 import { type Command, CommanderError } from 'commander';
+import { withoutPretenuring } from '../pretenuring.ts';
 import { packageVersion } from '../version.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { Output } from './output.ts';
@@ -42,6 +43,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
+withoutPretenuring();
 const args = process.argv.slice(2);
 const json = wantsJson(args);
 const output = new Output({
