@@ -39,7 +39,6 @@ function cantStart(error: unknown): never {
 
 /** Runs the server until SIGTERM or SIGINT; the process ends with it. */
 export async function serve(config: Config): Promise<void> {
-  withoutPretenuring();
   // A thread's `resourceLimits` do nothing where the command line has this flag, and V8 reads it again for each new
   // thread, and no more for this one.
   setFlagsFromString(`--max-semi-space-size=${THREADS_SEMI_SPACE_MB}`);
@@ -100,5 +99,7 @@ export function configOrExit(): Config {
   }
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href)
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
+  withoutPretenuring();
   await serve(configOrExit());
+}

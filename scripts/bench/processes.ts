@@ -10,7 +10,7 @@ import { join } from 'node:path';
 /** How long what is stopped may take at the end. */
 const CLOSE_MS = 15_000;
 
-/** What those that the server is held against are started with: V8 does for them what `npm start` has it do for us. */
+/** What those that the server is held against are started with: V8 does for them what it does for our server. */
 export const NODE_FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring', '--import', 'tsx'];
 
 const children = new Set<ChildProcess>();
