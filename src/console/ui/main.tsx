@@ -96,7 +96,7 @@ function Away({ why, again }: { why: string; again(): void }) {
     <main class="sign-in">
       <section class="panel">
         <h1>Pixstate</h1>
-        <p role="alert">{fill(words.failed, { why: why === '' ? words.unreachable : why })}</p>
+        <p role="alert">{fill(words.failed, { why: why || words.unreachable })}</p>
         <button type="button" onClick={again}>
           {words.tryAgain}
         </button>
@@ -120,15 +120,15 @@ function Reader() {
           .then(() => leave('none')),
     };
   }, [standing, setStanding]);
-  if (standing.kind === 'asking') {
+  if (standing.kind === 'away') return <Away why={standing.why} again={() => void begin()} />;
+  if (standing.kind === 'signedOut') return <SignIn note={standing.note} />;
+  if (session === null) {
     return (
       <main class="sign-in">
         <p class="loading">{words.loading}</p>
       </main>
     );
   }
-  if (standing.kind === 'away') return <Away why={standing.why} again={() => void begin()} />;
-  if (session === null) return <SignIn note={standing.kind === 'signedOut' ? standing.note : 'none'} />;
   return (
     <SessionContext.Provider value={session}>
       <Shell>

@@ -2,9 +2,10 @@
 import * as assert from 'uvu/assert';
 import { charge, told, transfer } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
+import { until } from '../../support/wait.ts';
 import { origin } from '../visitor.ts';
 import { check, LOOKS } from './looks.ts';
-import { browserSuite, forgive, type Stage } from './stage.ts';
+import { browserSuite, enterBy, forgive, type Stage } from './stage.ts';
 
 /** Transactions that show most of what a page can have. */
 async function prepare({ shop }: Stage): Promise<{ protested: string; waiting: string; sent: string }> {
@@ -93,6 +94,36 @@ browserSuite("a browser's pages", (test) => {
     await page.keyboard.press('Control+k');
     await page.keyboard.type('pedido-20610');
     assert.is(await page.getByRole('combobox').first().inputValue(), 'pedido-20610');
+    await watched.close();
+  });
+
+  test('a page whose script comes late takes the place of no other', async (stage) => {
+    const watched = await stage.open();
+    const { page } = watched;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let asked = false;
+    await page.route('**/transactions-*.js', async (route) => {
+      asked = true;
+      await held;
+      await route.continue();
+    });
+    await enterBy(watched, stage.server, 'operator', '/transactions');
+    await until(() => asked, 20_000, "the page's script is asked for");
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    await page.getByRole('searchbox').waitFor();
+    const late = page.waitForResponse('**/transactions-*.js');
+    release();
+    await (await late).finished();
+    // Time for it to run, and to show what it would show.
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 100)))');
+    assert.is(await page.getByRole('heading', { level: 1 }).textContent(), 'Accounts');
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
     await watched.close();
   });
 

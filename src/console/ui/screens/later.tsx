@@ -3,24 +3,25 @@ import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { fill, useWords } from '../state/preferences.ts';
 
-interface LaterProps<Props> {
-  load(): Promise<FunctionComponent<Props>>;
-}
+type Load<Props> = () => Promise<FunctionComponent<Props>>;
+
+/** What came, by what loads it; null: its script didn't come. A page that is opened again is there at once. */
+const come = new Map<unknown, unknown>();
 
 /** Shows the page with what else is given. A new version of the console has no script of an old one any more. */
-export function LaterPage<Props extends object>({ load, ...props }: LaterProps<Props> & Props) {
+export function LaterPage<Props extends object>({ load, ...props }: { load: Load<Props> } & Props) {
   const words = useWords();
-  const [page, setPage] = useState<{ Page: FunctionComponent<Props> } | null>(null);
-  const [isMissing, setMissing] = useState(false);
+  const [, look] = useState({});
   useEffect(() => {
-    setMissing(false);
-    load().then(
-      (Page) => setPage({ Page }),
-      () => setMissing(true),
-    );
+    const settle = (Page: FunctionComponent<Props> | null) => {
+      come.set(load, Page);
+      look({});
+    };
+    if (!come.get(load)) load().then(settle, () => settle(null));
   }, [load]);
-  if (page !== null) return <page.Page {...(props as unknown as Props)} />;
-  if (!isMissing) return <p class="loading">{words.loading}</p>;
+  const Page = come.get(load) as FunctionComponent<Props> | null | undefined;
+  if (Page === undefined) return <p class="loading">{words.loading}</p>;
+  if (Page !== null) return <Page {...(props as unknown as Props)} />;
   return (
     <div class="nothing">
       <p role="alert">{fill(words.failed, { why: words.unreachable })}</p>

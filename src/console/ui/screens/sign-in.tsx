@@ -39,13 +39,12 @@ function ByProxy() {
 export function SignIn({ note }: { note: SignInNote }) {
   const words = useWords();
   useTitle(words.signInTitle);
-  const notes: Record<SignInNote, string | null> = {
-    none: null,
+  const notes: Partial<Record<SignInNote, string>> = {
     refused: words.signInRefused,
     tooMany: words.signInTooMany,
     ended: words.sessionEnded,
-    proxy: null,
   };
+  const text = notes[note];
   return (
     <main class="sign-in">
       <div class="choices">
@@ -54,9 +53,9 @@ export function SignIn({ note }: { note: SignInNote }) {
       <section class="panel">
         <Mark />
         <h1>{words.signInTitle}</h1>
-        {notes[note] === null ? null : (
+        {text === undefined ? null : (
           <p class="bad-text" role="alert">
-            {notes[note]}
+            {text}
           </p>
         )}
         {note === 'proxy' ? <ByProxy /> : <ByLink />}
