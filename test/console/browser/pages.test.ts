@@ -127,6 +127,26 @@ browserSuite("a browser's pages", (test) => {
     await watched.close();
   });
 
+  test("a page whose script can't be had says so, and is tried again when it is opened again", async (stage) => {
+    const watched = await stage.enter('/transactions');
+    const { page } = watched;
+    await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
+    await page.route('**/accounts-*.js', (route) => route.fulfill({ status: 404 }));
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    await page.unroute('**/accounts-*.js');
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    await page.getByRole('searchbox').waitFor();
+    forgive(watched, 404);
+    await watched.close();
+  });
+
   test('an operator reveals, a viewer is told why not', async (stage) => {
     const id = text(
       await charge(stage.shop, 9_900, {
