@@ -9,10 +9,10 @@ import { webhookDelivery } from './webhook-delivery.ts';
 
 /** What is stored of a transaction's state: plain JSON, readable by a person. */
 export interface Snapshot {
-  machine: string;
-  version: string;
-  value: string;
-  context: object;
+  readonly machine: string;
+  readonly version: string;
+  readonly value: string;
+  readonly context: object;
 }
 
 /** A pure function from a snapshot of one version to the next version's. */

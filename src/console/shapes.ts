@@ -127,7 +127,7 @@ export interface Delivery {
   url: string;
   status: string;
   nextAttemptAt: string | null;
-  attempts: Attempt[];
+  attempts: readonly Attempt[];
 }
 
 /** A running `after` of the chart, and when it raises its message. */
@@ -161,7 +161,7 @@ export interface TransactionDocument {
   needs: Record<string, DataParts>;
   /** Cents that a refund may take; 0 where there can be none. */
   refundable: number;
-  timers: Timer[];
+  timers: readonly Timer[];
   /** Where its money is now: each leg's sum over its entries. */
   legs: Posting[];
   /** The newest first; pages by `before` where there are more. */

@@ -15,13 +15,13 @@ export interface By {
 
 /** `data` of PAY and HOLD, cleaned: malformed parts of the payer are gone, unknown parts are kept elsewhere. */
 export interface PaymentData {
-  endToEndId?: string;
+  readonly endToEndId?: string;
   /** Cents. */
-  amount?: number;
+  readonly amount?: number;
   /** ISO 8601, UTC, milliseconds. */
-  paidAt?: string;
+  readonly paidAt?: string;
   /** The payer, already merged with the customer given at creation; null: nobody knows. */
-  payer?: Customer | null;
+  readonly payer?: Customer | null;
 }
 
 /** `data` of START, SETTLE and a cashout's FAIL. */

@@ -56,8 +56,8 @@ export interface Tried {
 }
 
 export interface Timer {
-  name: string;
-  at: string;
+  readonly name: string;
+  readonly at: string;
 }
 
 /**
@@ -118,7 +118,7 @@ export interface Entry {
   postings: Posting[];
   events: JournalEvent[];
   /** The transaction's timers from now on; null: as they were. */
-  timers: Timer[] | null;
+  timers: readonly Timer[] | null;
   orders: BankOrder[];
   attention: AttentionNote | null;
 }
@@ -131,7 +131,7 @@ export interface Batch {
   id: string;
   at: string;
   entries: Entry[];
-  balances: Balances;
+  balances: Readonly<Balances>;
   /** Hash of the batch before; of the first one: 64 zeros. */
   previous: string;
   hash: string;
@@ -139,33 +139,33 @@ export interface Batch {
 
 /** The last batch in short: what an account's next batch builds on. */
 export interface Head {
-  seq: number;
-  at: string;
-  balances: Balances;
-  hash: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly balances: Readonly<Balances>;
+  readonly hash: string;
 }
 
 interface RecordOf<Type extends TransactionType, Context> {
-  id: string;
-  account: string;
-  type: Type;
-  snapshot: Snapshot & { context: Context };
+  readonly id: string;
+  readonly account: string;
+  readonly type: Type;
+  readonly snapshot: Snapshot & { readonly context: Context };
   /** It counts as ended (the charts' tag `ended`): it waits for nothing, though the bank may have later words. */
-  final: boolean;
-  updatedAt: string;
+  readonly final: boolean;
+  readonly updatedAt: string;
   /** Batches that hold its entries, but for refused messages; former builds named those, too. */
-  seqs: number[];
+  readonly seqs: readonly number[];
   /** Refused messages that were recorded; absent where there are none. Former builds counted none. */
-  refusals?: number;
+  readonly refusals?: number;
   /** Applied message ids with their digests. */
-  messages: Record<string, string>;
+  readonly messages: Readonly<Record<string, string>>;
   /** Events so far: the next one's number. */
-  events: number;
-  timers: Timer[];
+  readonly events: number;
+  readonly timers: readonly Timer[];
   /** The last delivery of each URL. */
-  lastDeliveries: Record<string, string>;
+  readonly lastDeliveries: Readonly<Record<string, string>>;
   /** The first `submit` has begun (banks other than the sandbox). */
-  submitted: boolean;
+  readonly submitted: boolean;
 }
 
 export type ChargeRecord = RecordOf<'pix-in', Charge>;

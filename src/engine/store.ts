@@ -149,7 +149,7 @@ export interface JournalReads {
   /** What accounts with settings find by these lookups: about `limit` of them are asked, those behind `after`. */
   quoted(lookups: readonly Lookup[], after: string, limit: number): Promise<QuotedPage>;
   /** Progress of a transaction's deliveries; one without an attempt has none. */
-  deliveries(transaction: string): Promise<DeliveryRecord[]>;
+  deliveries(transaction: string): Promise<readonly DeliveryRecord[]>;
   /** Transactions that wait for that and changed last before this time (ISO), behind a place, oldest change first. */
   waiting(wait: Wait, after: ChangePlace | null, before: string, limit: number): Promise<TransactionRecord[]>;
   /** Where that costs little: how many charges wait for their payment, at most so many. */

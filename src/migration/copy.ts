@@ -112,7 +112,7 @@ async function lacking(
   { source, target }: Stores,
   transaction: string,
   mayBeAhead: boolean,
-): Promise<DeliveryRecord[]> {
+): Promise<readonly DeliveryRecord[]> {
   const records = await source.journal.deliveries(transaction);
   if (!mayBeAhead || records.length === 0) return records;
   const there = new Map((await target.journal.deliveries(transaction)).map((record) => [record.id, record]));

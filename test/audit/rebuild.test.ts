@@ -10,7 +10,7 @@ import type { Core } from '../../src/core.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { grow, refused } from '../store/contract/builders.ts';
-import type { StoredTables } from '../support/stored-tables.ts';
+import type { Spoilt, StoredTables } from '../support/stored-tables.ts';
 import {
   close,
   contentOf,
@@ -48,8 +48,12 @@ function withDamage(damage: (tables: StoredTables) => unknown, work: (core: Core
   return withCopyOf(folder, damage, work);
 }
 
-function changed(tables: StoredTables, id: string, change: (record: TransactionRecord) => void): unknown {
-  const record: TransactionRecord = JSON.parse(tables.records.get(id) ?? '');
+function changed(
+  tables: StoredTables,
+  id: string,
+  change: (record: Spoilt<TransactionRecord>) => void,
+): unknown {
+  const record: Spoilt<TransactionRecord> = JSON.parse(tables.records.get(id) ?? '');
   change(record);
   return tables.records.put([id], JSON.stringify(record));
 }

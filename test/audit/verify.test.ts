@@ -8,7 +8,7 @@ import { type VerifyReport, verifyStore } from '../../src/audit/verify.ts';
 import type { Core } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
-import { type StoredTables, withStoredTables } from '../support/stored-tables.ts';
+import { type Spoilt, type StoredTables, withStoredTables } from '../support/stored-tables.ts';
 import { close, createCharge, live, openOn, tell } from './scene.ts';
 
 const test = suite('verify');
@@ -95,8 +95,12 @@ function batchOf(tables: StoredTables, type: string, transaction: string | null 
   }
 }
 
-function changeRecord(tables: StoredTables, id: string, change: (record: TransactionRecord) => void): void {
-  const record: TransactionRecord = JSON.parse(tables.records.get(id) ?? '');
+function changeRecord(
+  tables: StoredTables,
+  id: string,
+  change: (record: Spoilt<TransactionRecord>) => void,
+): void {
+  const record: Spoilt<TransactionRecord> = JSON.parse(tables.records.get(id) ?? '');
   change(record);
   void tables.records.put([id], JSON.stringify(record));
 }

@@ -99,7 +99,7 @@ const WRONG: [string, (entry: Entry) => boolean, (entry: Entry, batch: Batch) =>
     'a balance that is not the sum',
     moved,
     (_, batch) => {
-      batch.balances.available += 1;
+      batch.balances = { ...batch.balances, available: batch.balances.available + 1 };
     },
     /balances/,
   ],

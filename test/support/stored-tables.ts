@@ -6,6 +6,9 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 
 const DIGITS = 16;
 
+/** What is for reading alone, in the hands of a test that damages it. */
+export type Spoilt<Value> = { -readonly [Part in keyof Value]: Spoilt<Value[Part]> };
+
 /** A table of the projections. */
 export class StoredTable {
   readonly #database: Database<string, string>;

@@ -32,7 +32,7 @@ export interface LiveDelivery {
   id: string;
   status: string;
   nextAttemptAt: string | null;
-  attempts: Attempt[];
+  attempts: readonly Attempt[];
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Payer data; parts that nobody gave are null. */
 export interface Customer {
-  name: string | null;
-  document: { type: string; number: string } | null;
-  email: string | null;
-  phone: string | null;
+  readonly name: string | null;
+  readonly document: { readonly type: string; readonly number: string } | null;
+  readonly email: string | null;
+  readonly phone: string | null;
 }

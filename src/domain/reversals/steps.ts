@@ -56,8 +56,11 @@ export function isTooOld({ paidAt }: Charge, at: string): boolean {
   return paidAt !== null && Date.parse(at) - Date.parse(paidAt) > REFUNDABLE_MS;
 }
 
+/** Parts of a charge, while they are gathered. */
+type Changes = { -readonly [Name in keyof Charge]?: Charge[Name] };
+
 function changesOf(id: string, refund: Refund, reversals: Reversals): Partial<Charge> {
-  const changes: Partial<Charge> = { reversals };
+  const changes: Changes = { reversals };
   changes[refundName(id)] = refund;
   return changes;
 }
@@ -184,7 +187,7 @@ function booked(charge: Charge, { part, refund }: Booking, sums: Partial<Reversa
   const before = changed(charge, { ...sums, returned: returned + share, count: added });
   const missing = missingAfter(charge, before);
   const reversals = { ...before, returned: before.returned + missing };
-  const changes: Partial<Charge> = { reversals };
+  const changes: Changes = { reversals };
   if (refund !== null) {
     const { refundId, at, data } = refund;
     changes[refundName(refundId)] = {

@@ -1,10 +1,10 @@
 /** Deliveries, as the store keeps their progress, and those that have failed: the part of its port that all its users share. */
 
 export interface DeliveryAttempt {
-  at: string;
-  statusCode: number | null;
-  error: string | null;
-  durationMs: number;
+  readonly at: string;
+  readonly statusCode: number | null;
+  readonly error: string | null;
+  readonly durationMs: number;
 }
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'retrying' | 'dead' | 'rejected';
@@ -16,15 +16,15 @@ export function hasFailed({ status }: DeliveryRecord): boolean {
 
 /** The progress of a delivery, outside the journal: a rebuild never resends. */
 export interface DeliveryRecord {
-  id: string;
-  account: string;
-  transaction: string;
-  status: DeliveryStatus;
+  readonly id: string;
+  readonly account: string;
+  readonly transaction: string;
+  readonly status: DeliveryStatus;
   /** Failed attempts of the present round. */
-  failures: number;
-  attempts: DeliveryAttempt[];
-  nextAttemptAt: string | null;
-  deliveredAt: string | null;
+  readonly failures: number;
+  readonly attempts: readonly DeliveryAttempt[];
+  readonly nextAttemptAt: string | null;
+  readonly deliveredAt: string | null;
 }
 
 /** Which failed deliveries are meant; an option that is left out fits all. */

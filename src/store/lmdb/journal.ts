@@ -28,7 +28,6 @@ import type { LogGroup } from './log/group.ts';
 import { batchIn, batchRow } from './log/rows.ts';
 import { LmdbLogReads } from './log-reads.ts';
 import { applyAppended, type Projected } from './projections/apply.ts';
-import { frozen } from './projections/frozen.ts';
 import { ALL, endOf, fitsKey, keyOf, ordered } from './projections/keys.ts';
 import { mendPlaces } from './projections/place-mending.ts';
 import { restore } from './projections/restoration.ts';
@@ -116,7 +115,7 @@ export class LmdbJournal implements Journal {
   }
 
   #keepHead(account: string, head: Head): void {
-    this.#heads.set(account, frozen(head));
+    this.#heads.set(account, head);
     if (this.#heads.size <= MAX_HEADS) return;
     for (const first of this.#heads.keys()) {
       this.#heads.delete(first);
@@ -262,7 +261,7 @@ export class LmdbJournal implements Journal {
     return quotedIn(this.#environment.opened.projections, lookups, after, limit);
   }
 
-  async deliveries(transaction: string): Promise<DeliveryRecord[]> {
+  async deliveries(transaction: string): Promise<readonly DeliveryRecord[]> {
     return this.#environment.opened.projections.deliveries.get(transaction) ?? [];
   }
 

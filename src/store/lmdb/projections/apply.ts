@@ -61,13 +61,18 @@ function moveWait({ waits }: Projections, before: string | null, after: string |
 }
 
 /** Puts a record in the place of the one before. */
-function putRecord(projections: Projections, record: TransactionRecord, number: number): void {
+function putRecord(
+  projections: Projections,
+  record: TransactionRecord,
+  number: number,
+  isAwaited: boolean,
+): void {
   const { records } = projections;
   // A record of a single batch has none before it.
   const before = record.seqs.length > 1 ? records.get(record.id) : null;
   moveWait(projections, before === null ? null : bankKey(before), bankKey(record));
   moveWait(projections, before === null ? null : protestKey(before), protestKey(record));
-  records.put(record, number);
+  records.put(record, number, isAwaited);
 }
 
 export function putLookup(projections: Projections, account: string, lookup: LookupRow): void {
@@ -76,11 +81,23 @@ export function putLookup(projections: Projections, account: string, lookup: Loo
   keepQuoter(projections, account, lookup);
 }
 
+/** The transactions with orders to the bank among what is due: they are asked for again soon. Null: none. */
+function ordersOf(due: Projected['due']): Set<string> | null {
+  let ids: Set<string> | null = null;
+  for (const each of due)
+    if (each?.kind === 'bank') {
+      ids ??= new Set();
+      ids.add(each.transaction);
+    }
+  return ids;
+}
+
 /** Applies a batch but for what it makes due. */
 function applyBatch(projections: Projections, batch: Projected): void {
-  const { number, account, seq, records, lookups, entries, attention, withdrawn } = batch;
+  const { number, account, seq, records, lookups, entries, due, attention, withdrawn } = batch;
   projections.places.add(account, seq, number);
-  for (const record of records) putRecord(projections, record, number);
+  const awaited = ordersOf(due);
+  for (const record of records) putRecord(projections, record, number, awaited?.has(record.id) === true);
   for (const lookup of lookups) putLookup(projections, account, lookup);
   for (const { transaction, refusal } of entries)
     if (transaction !== null && refusal !== null)

@@ -3,7 +3,7 @@
  * the order of its keys and together with all else that changed meanwhile.
  *
  * 1. What is put is newer than what is under way to the table, and that is newer than the table.
- * 2. A value that was put is handed out again as it is: what is plain JSON is frozen, so that nobody changes it.
+ * 2. A value that was put is handed out again as it is. Nobody changes it: it is frozen, or its type is for reading alone.
  */
 import { frozen } from './frozen.ts';
 import { ALL, compareKeys } from './keys.ts';
@@ -26,6 +26,11 @@ export const TEXT: Coding<string> = {
 /** Values that are plain JSON. */
 export function json<Value>(): Coding<Value> {
   return { encode: (value) => JSON.stringify(value), decode: (text) => JSON.parse(text), shared: frozen };
+}
+
+/** Values that change thousands of times a second, and whose types are for reading alone, to their depth. */
+export function readOnlyJson<Value>(): Coding<Value> {
+  return { ...json(), shared: (value) => value };
 }
 
 /** Null: taken out. */

@@ -12,7 +12,7 @@ import type { Log } from '../log/log.ts';
 import type { KeptItem } from '../log/rows.ts';
 import { FailedDeliveries } from './failed-deliveries.ts';
 import type { ProjectionsFile, TableName } from './file.ts';
-import { json, Overlay, TEXT } from './overlay.ts';
+import { json, Overlay, readOnlyJson, TEXT } from './overlay.ts';
 import { Places } from './places.ts';
 import { Records } from './records.ts';
 
@@ -47,7 +47,7 @@ export interface ProjectionsOptions {
 const TOGETHER = 2_000;
 const WAIT_MS = 500;
 /** Records that were written and are kept in memory: most are asked for again soon, or never. */
-const RECORDS = 8_000;
+const RECORDS = 2_000;
 /** Settings that are kept in memory: those of accounts in use are asked for several times a second. */
 const ACCOUNTS = 4_000;
 
@@ -64,7 +64,7 @@ export class Projections {
   readonly refusals: Overlay<string>;
   readonly places: Places;
   /** By transaction: the progress of its deliveries. */
-  readonly deliveries: Overlay<DeliveryRecord[]>;
+  readonly deliveries: Overlay<readonly DeliveryRecord[]>;
   /** Those that are dead or rejected. */
   readonly failed: FailedDeliveries;
   /** [kind, id] of items for ops that are known, on the list or done with. */
@@ -114,7 +114,10 @@ export class Projections {
     this.names = new Overlay({ table: file.table('names'), coding: TEXT, recent: keptFor(ACCOUNTS) });
     this.refusals = texts('refusals');
     this.places = new Places(file.table('places'));
-    this.deliveries = new Overlay({ table: file.table('deliveries'), coding: json<DeliveryRecord[]>() });
+    this.deliveries = new Overlay({
+      table: file.table('deliveries'),
+      coding: readOnlyJson<readonly DeliveryRecord[]>(),
+    });
     this.failed = new FailedDeliveries(file.table('failed'), this, log);
     this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
     this.listed = texts('listed');

@@ -5,7 +5,6 @@
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import { project } from '../../../engine/project.ts';
 import type { Log } from '../log/log.ts';
-import { frozen } from './frozen.ts';
 import { ALL } from './keys.ts';
 import { type Coding, Overlay } from './overlay.ts';
 import type { Table } from './table.ts';
@@ -21,7 +20,7 @@ function madeByOne(log: Log, number: number, id: string): TransactionRecord {
   let record: TransactionRecord | null = null;
   for (const entry of batch.entriesOf(id)) record = project(record, account, seq, entry);
   if (record === null) throw new Error(`row ${number} of the log tells nothing of ${id}`);
-  return frozen(record);
+  return record;
 }
 
 /** A record as it is kept. */
@@ -53,19 +52,21 @@ class Whole implements Kept {
 }
 
 /**
- * One that a single batch has made: the row of that batch, until somebody asks. Most are asked for again much later, or
- * never, and what lives until it is written costs more to keep than to make again.
+ * One that a single batch has made: the row of that batch, until somebody asks, and the record itself where somebody will
+ * soon. Most are asked for again much later, or never, and what lives until it is written costs more to keep than to make
+ * again.
  */
 class MadeByOne implements Kept {
   readonly madeBy: number;
   readonly #log: Log;
   readonly #id: string;
-  #record: TransactionRecord | null = null;
+  #record: TransactionRecord | null;
 
-  constructor(log: Log, number: number, id: string) {
+  constructor(log: Log, number: number, id: string, record: TransactionRecord | null = null) {
     this.madeBy = number;
     this.#log = log;
     this.#id = id;
+    this.#record = record;
   }
 
   read(): TransactionRecord {
@@ -90,12 +91,10 @@ function codingOn(log: Log): Coding<Kept> {
 export class Records {
   readonly #overlay: Overlay<Kept>;
   readonly #log: Log;
-  readonly #isShared: boolean;
 
   /** `recent`: how many that were written or read are kept in memory. */
   constructor(table: Table, log: Log, recent: number) {
     this.#overlay = new Overlay({ table, coding: codingOn(log), recent });
-    this.#isShared = recent > 0;
     this.#log = log;
   }
 
@@ -104,14 +103,7 @@ export class Records {
   }
 
   get(id: string): TransactionRecord | null {
-    const kept = this.#overlay.get(id);
-    return kept === null ? null : this.#handOut(kept);
-  }
-
-  /** What may be handed out again is frozen; who only reads gets what lies in the table anew. */
-  #handOut(kept: Kept): TransactionRecord {
-    const record = kept.read();
-    return this.#isShared ? frozen(record) : record;
+    return this.#overlay.get(id)?.read() ?? null;
   }
 
   /**
@@ -135,7 +127,7 @@ export class Records {
   }
 
   *behind(after: string): Generator<TransactionRecord> {
-    for (const [id, kept] of this.#overlay.range(after, ALL[1])) if (id !== after) yield this.#handOut(kept);
+    for (const [id, kept] of this.#overlay.range(after, ALL[1])) if (id !== after) yield kept.read();
   }
 
   /** How many records there are, be they such that can't be read. */
@@ -143,18 +135,20 @@ export class Records {
     return this.#overlay.count();
   }
 
-  /** `number` is the row of the batch that changed it last. */
-  put(record: TransactionRecord, number: number): void {
+  /** `number` is the row of the batch that changed it last; `isAwaited`: somebody asks for it soon. */
+  put(record: TransactionRecord, number: number, isAwaited: boolean): void {
     const isMadeByOne = record.seqs.length === 1 && record.refusals === undefined;
     this.#overlay.put(
       record.id,
-      isMadeByOne ? new MadeByOne(this.#log, number, record.id) : new Whole(frozen(record)),
+      isMadeByOne
+        ? new MadeByOne(this.#log, number, record.id, isAwaited ? record : null)
+        : new Whole(record),
     );
   }
 
   /** As `put`, of a record whose row isn't known. */
   putWhole(record: TransactionRecord): void {
-    this.#overlay.put(record.id, new Whole(frozen(record)));
+    this.#overlay.put(record.id, new Whole(record));
   }
 
   remove(id: string): void {
