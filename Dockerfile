@@ -23,4 +23,4 @@ HEALTHCHECK --interval=5s --timeout=4s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # What npm start runs, without npm in between: signals reach the server, which ends within 10 seconds.
 # Start it with an init (--init, init: true): as process 1 it couldn't end itself where a shutdown hangs.
-CMD ["sh", "-c", "exec node --max-semi-space-size=32 --heap-growing-percent=130 ${MONGODB_URI:+--max-semi-space-size=64 --heap-growing-percent=0} dist/src/main.js"]
+CMD ["sh", "-c", "exec node --max-semi-space-size=32 --heap-growing-percent=100 ${MONGODB_URI:+--max-semi-space-size=64 --heap-growing-percent=0} dist/src/main.js"]
