@@ -7,10 +7,9 @@ import * as assert from 'uvu/assert';
 import { rebuild } from '../../src/audit/rebuild.ts';
 import { BrokenJournal } from '../../src/audit/reprojection.ts';
 import type { Core } from '../../src/core.ts';
-import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { openTemporaryTable } from '../../src/store/scratch.ts';
 import { grow, refused } from '../store/contract/builders.ts';
-import type { Spoilt, StoredTables } from '../support/stored-tables.ts';
+import { changeRecord, type StoredTables } from '../support/stored-tables.ts';
 import {
   close,
   contentOf,
@@ -48,16 +47,6 @@ function withDamage(damage: (tables: StoredTables) => unknown, work: (core: Core
   return withCopyOf(folder, damage, work);
 }
 
-function changed(
-  tables: StoredTables,
-  id: string,
-  change: (record: Spoilt<TransactionRecord>) => void,
-): unknown {
-  const record: Spoilt<TransactionRecord> = JSON.parse(tables.records.get(id) ?? '');
-  change(record);
-  return tables.records.put([id], JSON.stringify(record));
-}
-
 /** Batches of refused messages to the charge. */
 function refusedIn({ refusals }: StoredTables): number[] {
   return refusals.rows(life.charge).map(({ key }) => Number(key.split(' ')[1]));
@@ -68,7 +57,7 @@ const STRANGER = '00000000-0000-4000-8000-000000000000';
 /** Everything that can be wrong beside a sound journal. */
 const DAMAGES: Record<string, (tables: StoredTables) => unknown> = {
   'a record that differs': (tables) =>
-    changed(tables, life.charge, (record) => {
+    changeRecord(tables, life.charge, (record) => {
       record.snapshot.value = 'refunded';
       record.seqs.push(1_000);
     }),
@@ -92,7 +81,7 @@ const DAMAGES: Record<string, (tables: StoredTables) => unknown> = {
   'a refused message that no list has': (tables) =>
     tables.refusals.remove(life.charge, refusedIn(tables)[0] ?? 0),
   'refused messages that are not counted': (tables) =>
-    changed(tables, life.charge, (record) => {
+    changeRecord(tables, life.charge, (record) => {
       delete record.refusals;
     }),
   'where the batches lie is not known': ({ places }) => places.clear(),
@@ -156,7 +145,7 @@ test('a record of a former build, which names its refused messages itself, is so
   const former = (tables: StoredTables): unknown => {
     const refused = refusedIn(tables);
     for (const seq of refused) void tables.refusals.remove(life.charge, seq);
-    return changed(tables, life.charge, (record) => {
+    return changeRecord(tables, life.charge, (record) => {
       record.seqs = [...new Set([...record.seqs, ...refused])].sort((a, b) => a - b);
       delete record.refusals;
     });
@@ -230,7 +219,7 @@ test('beside an engine that goes on writing to the account nothing that it wrote
   const damage = (tables: StoredTables): unknown => {
     void tables.records.remove(life.transfer);
     void tables.lookups.remove(life.account, 'idempotencyKey', 'k-1');
-    return changed(tables, life.charge, (record) => {
+    return changeRecord(tables, life.charge, (record) => {
       record.messages = {};
     });
   };
@@ -282,7 +271,7 @@ test('where the batches lie is found beside an engine that writes to another acc
 
 test('a batch that was decided on a wrong record, and lands after the exchange, is put right', async () => {
   const damage = (tables: StoredTables): unknown =>
-    changed(tables, life.charge, (record) => {
+    changeRecord(tables, life.charge, (record) => {
       record.messages = { wrong: 'x' };
     });
   await withDamage(damage, async (core) => {

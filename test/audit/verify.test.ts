@@ -7,8 +7,8 @@ import * as assert from 'uvu/assert';
 import { type VerifyReport, verifyStore } from '../../src/audit/verify.ts';
 import type { Core } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { sha256, type TransactionRecord } from '../../src/engine/journal.ts';
-import { type Spoilt, type StoredTables, withStoredTables } from '../support/stored-tables.ts';
+import { sha256 } from '../../src/engine/journal.ts';
+import { changeRecord, type StoredTables, withStoredTables } from '../support/stored-tables.ts';
 import { close, createCharge, live, openOn, tell } from './scene.ts';
 
 const test = suite('verify');
@@ -93,16 +93,6 @@ function batchOf(tables: StoredTables, type: string, transaction: string | null 
       entry.message.type === type && (transaction === null || entry.transaction === transaction);
     if (entries.some(fits)) return seq;
   }
-}
-
-function changeRecord(
-  tables: StoredTables,
-  id: string,
-  change: (record: Spoilt<TransactionRecord>) => void,
-): void {
-  const record: Spoilt<TransactionRecord> = JSON.parse(tables.records.get(id) ?? '');
-  change(record);
-  void tables.records.put([id], JSON.stringify(record));
 }
 
 test('a sound store is sound, decided again as well', async () => {

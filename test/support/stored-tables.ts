@@ -3,6 +3,7 @@
  * own code. Keys are given in their parts.
  */
 import { type Database, open, type RootDatabase } from 'lmdb';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
 
 const DIGITS = 16;
 
@@ -131,4 +132,15 @@ export async function withStoredTables<Result>(
     await projections.close();
     await log.close();
   }
+}
+
+/** Changes a transaction's stored record. */
+export function changeRecord(
+  { records }: Pick<StoredTables, 'records'>,
+  id: string,
+  change: (record: Spoilt<TransactionRecord>) => void,
+): void {
+  const record: Spoilt<TransactionRecord> = JSON.parse(records.get(id) ?? '');
+  change(record);
+  records.put([id], JSON.stringify(record));
 }
