@@ -28,6 +28,7 @@ import type { LogGroup } from './log/group.ts';
 import { batchIn, batchRow } from './log/rows.ts';
 import { LmdbLogReads } from './log-reads.ts';
 import { applyAppended, type Projected } from './projections/apply.ts';
+import { frozen } from './projections/frozen.ts';
 import { ALL, endOf, fitsKey, keyOf, ordered } from './projections/keys.ts';
 import { mendPlaces } from './projections/place-mending.ts';
 import { restore } from './projections/restoration.ts';
@@ -163,7 +164,8 @@ export class LmdbJournal implements Journal {
 
   head(account: string): Head {
     this.#environment.expectOpen();
-    return this.#head(account);
+    const head = this.#head(account);
+    return { ...head, balances: { ...head.balances } };
   }
 
   read(account: string, wants: Wants): Reads {
@@ -179,7 +181,8 @@ export class LmdbJournal implements Journal {
 
   async transaction(id: string): Promise<TransactionRecord | null> {
     const { records } = this.#environment.opened.projections;
-    return fitsKey(id) ? records.get(id) : null;
+    // What is kept is handed out to many: the engine's own reads, thousands a second, are held to it by their types alone.
+    return fitsKey(id) ? frozen(records.get(id)) : null;
   }
 
   async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {

@@ -266,10 +266,26 @@ export function bytesContract(context: ContractContext): void {
     test('what is changed after the call changes nothing in the store', async ({ open, now }) => {
       const store = await open('a');
       const account = randomUUID();
+      const empty = await store.journal.head(account);
+      attempt(() => {
+        // @ts-expect-error It is for reading alone.
+        empty.balances.available = 4;
+      });
+      same((await store.journal.head(account)).balances, { available: 0, clearing: 0, fees: 0, bank: 0 });
       const { append } = await grow(store, account, [chargeCreated(now(), { metadata: { kept: 'yes' } })]);
       const untouched = structuredClone(append);
+      // @ts-expect-error It is for reading alone.
+      attempt(() => first(append.records).seqs.push(99));
       attempt(() => append.batch.entries.pop());
-      attempt(() => append.batch.entries.push(adjusted(now(), 1)));
+      const read = await store.journal.transaction(first(untouched.records).id);
+      same(read, first(untouched.records));
+      // @ts-expect-error It is for reading alone.
+      attempt(() => read?.seqs.push(98));
+      const head = await store.journal.head(account);
+      attempt(() => {
+        // @ts-expect-error It is for reading alone.
+        head.balances.available = 5;
+      });
       same(await store.journal.transaction(first(untouched.records).id), first(untouched.records));
       same(await store.journal.batchesFrom(account, 1, 1), [untouched.batch]);
       same((await store.journal.head(account)).balances, untouched.batch.balances);
