@@ -3,18 +3,14 @@
  *
  * 1. One deadline, counted from the start of connecting; nothing that the receiver sends extends it.
  * 2. One result: the status as soon as the response's headers are there, or the code of what went wrong.
- * 3. Of the body at most 64 KiB are read and thrown away, then the connection is closed.
- * 4. The connection is given back after a whole response and destroyed after anything else.
+ * 3. The connection is given back after a whole response and destroyed after anything else.
  */
-import type { Dispatcher } from 'undici';
 import { signWebhook } from '../../domain/webhook-signature.ts';
-import type { Connection, Connections } from './connection.ts';
+import type { Connections } from './connections.ts';
 import type { Lane } from './lanes.ts';
 import { coded } from './lookup.ts';
 import type { Attempted, Send } from './port.ts';
-
-const BODY_BYTES_MAX = 64 * 1024;
-const INFORMATIONAL_MAX = 16;
+import type { Connection, WireEvents, WireRequest } from './wire/connection.ts';
 
 /**
  * How an exchange ended: `complete` to the last byte, `cut` by us after its status was known, `failed` without a
@@ -35,8 +31,15 @@ export interface AttemptOptions {
   onEnd: (ending: Ending) => void;
 }
 
-/** The headers of the contract (section Events) and of Standard Webhooks, signed for this moment. */
+/** What a header's value may be made of here. */
+const PRINTABLE = /^[\x20-\x7e]*$/;
+
+/**
+ * The headers of the contract (section Events) and of Standard Webhooks, signed for this moment.
+ * @throws Error where an id or a secret is none
+ */
 export function webhookHeaders(send: Send, body: Buffer, nowMs: number): Record<string, string> {
+  if (!PRINTABLE.test(send.transactionId + send.event + send.eventId)) throw coded('INVALID_REQUEST');
   const timestamp = Math.floor(nowMs / 1000);
   const signatures = send.secrets.map((secret) => signWebhook(secret, send.eventId, timestamp, body));
   return {
@@ -78,18 +81,16 @@ export function errorCode(error: unknown): string {
 }
 
 /** One attempt of one delivery; `begin` is called once. */
-export class Attempt implements Dispatcher.DispatchHandler {
+export class Attempt implements WireEvents {
   readonly #options: AttemptOptions;
   readonly #begunAt: number;
   readonly #begun = performance.now();
   #connection: Connection | null = null;
   #deadline: NodeJS.Timeout | undefined;
-  #request: Dispatcher.DispatchOptions | null = null;
+  #request: WireRequest | null = null;
   #reported = false;
   #ended = false;
   #repeated = false;
-  #bodyBytes = 0;
-  #informational = 0;
 
   constructor(options: AttemptOptions) {
     this.#options = options;
@@ -101,8 +102,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#deadline = setTimeout(() => this.#onDeadline(), timeoutMs);
     try {
       const body = Buffer.from(send.body);
-      const headers = webhookHeaders(send, body, this.#begunAt);
-      this.#request = { method: 'POST', path, headers, body };
+      this.#request = { path, headers: webhookHeaders(send, body, this.#begunAt), body };
     } catch {
       this.#fail(coded('INVALID_REQUEST'));
       return;
@@ -118,43 +118,24 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#connection?.destroy();
   }
 
-  onRequestStart(): void {}
-
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (this.#ended) return;
-    if (statusCode >= 200) {
-      const wait = statusCode === 429 ? retryAfterMs(headers['retry-after'], this.#options.now()) : null;
-      this.#report(statusCode, null, wait);
-      return;
-    }
-    this.#informational += 1;
-    if (this.#informational > INFORMATIONAL_MAX) controller.abort(coded('INVALID_RESPONSE'));
+  onStatus(statusCode: number, retryAfter: string | undefined): void {
+    const wait = statusCode === 429 ? retryAfterMs(retryAfter, this.#options.now()) : null;
+    this.#report(statusCode, null, wait);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > BODY_BYTES_MAX) this.#end('cut');
-  }
-
-  onResponseEnd(): void {
+  onComplete(): void {
     this.#end('complete');
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#ended) return;
+  onFailure(error: Error): void {
     if (this.#reported) this.#end('cut');
     else if (this.#request !== null && this.#wasStale(error)) this.#repeat(this.#request);
     else this.#fail(error);
   }
 
-  #dispatch(connection: Connection, request: Dispatcher.DispatchOptions): void {
+  #dispatch(connection: Connection, request: WireRequest): void {
     this.#connection = connection;
-    connection.begin(() => this.#onFlood());
-    connection.client.dispatch(request, this);
+    connection.begin(request, this);
   }
 
   /** A kept-alive connection that the receiver closed while we took it up: nothing was answered. */
@@ -166,16 +147,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /** Once, on a new connection and within the same deadline: the key makes a second arrival harmless. */
-  #repeat(request: Dispatcher.DispatchOptions): void {
+  #repeat(request: WireRequest): void {
     this.#repeated = true;
     this.#connection?.destroy();
     const { connections, lane } = this.#options;
     this.#dispatch(connections.fresh(lane), request);
-  }
-
-  #onFlood(): void {
-    if (this.#reported) this.#end('cut');
-    else this.#fail(coded('INVALID_RESPONSE'));
   }
 
   #onDeadline(): void {

@@ -8,7 +8,7 @@
 import { Numbered } from '../../passing.ts';
 import { onceATurn } from '../../waiting.ts';
 import { Attempt } from './attempt.ts';
-import { Connections } from './connection.ts';
+import { Connections } from './connections.ts';
 import type { Slot } from './lanes.ts';
 import type { SenderLimits } from './limits.ts';
 import { AddressLookup } from './lookup.ts';
@@ -62,7 +62,10 @@ export class LocalSender implements WebhookSender {
       clock: () => performance.now(),
     });
     const sweepMs = Math.min(SWEEP_MS, limits.idleMs, limits.maxWaitMs);
-    this.#sweeper = setInterval(() => this.#queue.sweep(), sweepMs).unref();
+    this.#sweeper = setInterval(() => {
+      this.#queue.sweep();
+      this.#connections.sweep();
+    }, sweepMs).unref();
   }
 
   get inFlight(): number {

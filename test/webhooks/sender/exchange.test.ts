@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { retryAfterMs } from '../../../src/webhooks/sender/attempt.ts';
-import { item, localSender, Outbox, type Receiver, receiver, SECRET } from './receivers.ts';
+import { item, localSender, Outbox, type Receiver, rawReceiver, receiver, SECRET } from './receivers.ts';
 
 const test = suite('webhook exchange');
 const NOW = Date.parse('2026-11-20T12:00:00.500Z');
@@ -135,6 +135,84 @@ test('keeps connections alive', async () => {
       assert.is(ports.size, 1);
     },
   );
+});
+
+test('closes one connection of a receiver that tells no length, and keeps the next', () =>
+  using(
+    (response) => response.writeHead(200).end('ok'),
+    async (to, outbox) => {
+      for (const token of ['1', '2', '3', '4']) {
+        assert.is((await outbox.attempt(item(token, to.url))).statusCode, 200);
+      }
+      assert.is(to.seen.length, 4);
+      assert.is(to.opened, 2);
+    },
+  ));
+
+test('sends the same bytes whoever speaks', async () => {
+  const sent: string[] = [];
+  for (const isUnusual of [false, true]) {
+    await using(
+      (response, { method, url, headers, names, body }) => {
+        headers.delete('host');
+        sent.push(JSON.stringify([method, url, [...headers], names, body]));
+        if (isUnusual) response.writeHead(200);
+        response.end();
+      },
+      async (to, outbox) => {
+        const send = (token: string) => outbox.attempt(item(token, to.url, { eventId: 'evt_abc' }));
+        await send('1');
+        await send('2');
+      },
+    );
+  }
+  assert.is(sent.length, 4);
+  assert.is(new Set(sent).size, 1);
+});
+
+test('uses no connection again that a receiver wants closed', () =>
+  using(
+    (response) => {
+      response.setHeader('Connection', 'close');
+      response.end('ok');
+    },
+    async (to, outbox) => {
+      for (const token of ['1', '2', '3']) await outbox.attempt(item(token, to.url));
+      assert.is(to.seen.length, 3);
+      assert.is(to.opened, 3);
+    },
+  ));
+
+test('takes nothing for an answer that was sent before it asked', async () => {
+  const to = await rawReceiver((socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`);
+    setTimeout(() => socket.write(`HTTP/1.1 500 Unasked\r\nContent-Length: 0\r\n\r\n`), 50);
+  });
+  const outbox = new Outbox(localSender({}));
+  for (const token of ['1', '2', '3']) {
+    assert.is((await outbox.attempt(item(token, to.url))).statusCode, 200, token);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.is(to.open, 0);
+  }
+  assert.is(to.opened, 3);
+  await outbox.sender.close();
+  await to.close();
+});
+
+test('closes what idles after seconds, though its receiver is still sent to', async () => {
+  const to = await receiver((response) => response.end());
+  const outbox = new Outbox(localSender({ idleMs: 60_000 }));
+  outbox.sender.send(['1', '2', '3', '4'].map((token) => item(token, to.url)));
+  await outbox.until((results) => results.length === 4);
+  assert.is(to.open, 4);
+  for (let second = 5; second <= 11; second += 1) {
+    await outbox.attempt(item(String(second), to.url));
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+  assert.is(to.open, 1);
+  assert.is(to.opened, 4);
+  await outbox.sender.close();
+  await to.close();
 });
 
 test('counts what is in flight and reports each item once', () =>

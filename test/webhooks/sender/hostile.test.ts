@@ -10,9 +10,19 @@ function outboxTo(more: { allowPrivate?: boolean; timeoutMs?: number } = {}): Ou
   return new Outbox(localSender({ timeoutMs: TIMEOUT_MS, ...more }));
 }
 
-async function resultOf(answer: (socket: net.Socket) => void) {
-  const to = await rawReceiver(answer);
+/** Receivers are spoken to plainly until one has given an unusual answer: from then on undici speaks. */
+const AFTER = ['', ', after an unusual answer'];
+const UNUSUAL = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
+
+async function resultOf(answer: (socket: net.Socket) => void, after: string) {
+  let isUnusual = after !== '';
+  const to = await rawReceiver((socket) => {
+    if (isUnusual) socket.write(UNUSUAL);
+    else answer(socket);
+    isUnusual = false;
+  });
   const outbox = outboxTo();
+  if (isUnusual) assert.is((await outbox.attempt(item('0', to.url))).statusCode, 200);
   const begun = performance.now();
   const result = await outbox.attempt(item('1', to.url));
   const tookMs = performance.now() - begun;
@@ -60,12 +70,14 @@ for (const [what, answer, error] of [
     'INVALID_RESPONSE',
   ],
 ] as const) {
-  test(`a receiver that ${what}: ${error}`, async () => {
-    const { result, tookMs } = await resultOf(answer);
-    assert.is(result.error, error);
-    assert.is(result.statusCode, null);
-    assert.ok(tookMs < TIMEOUT_MS + 400, `${tookMs}`);
-  });
+  for (const after of AFTER) {
+    test(`a receiver that ${what}${after}: ${error}`, async () => {
+      const { result, tookMs } = await resultOf(answer, after);
+      assert.is(result.error, error);
+      assert.is(result.statusCode, null);
+      assert.ok(tookMs < TIMEOUT_MS + 400, `${tookMs}`);
+    });
+  }
 }
 
 for (const [what, answer] of [
@@ -78,11 +90,60 @@ for (const [what, answer] of [
   ['sends a second response unasked', say(`${HEAD}Content-Length: 0\r\n\r\n`.repeat(2))],
   ['hints first', say(`HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${HEAD}Content-Length: 0\r\n\r\n`)],
 ] as const) {
-  test(`the status counts although the receiver ${what}`, async () => {
-    const { result, tookMs } = await resultOf(answer);
-    assert.is(result.statusCode, 200);
-    assert.is(result.error, null);
-    assert.ok(tookMs < TIMEOUT_MS, `${tookMs}`);
+  for (const after of AFTER) {
+    test(`the status counts although the receiver ${what}${after}`, async () => {
+      const { result, tookMs } = await resultOf(answer, after);
+      assert.is(result.statusCode, 200);
+      assert.is(result.error, null);
+      assert.ok(tookMs < TIMEOUT_MS, `${tookMs}`);
+    });
+  }
+}
+
+for (const after of AFTER) {
+  /** How long the receiver's second connection, or its only one, was open; called once it is closed. */
+  const heldOpen = async (timeoutMs: number, answer: (socket: net.Socket) => void) => {
+    let closed: ((ms: number) => void) | undefined;
+    const gone = new Promise<number>((resolve) => {
+      closed = resolve;
+    });
+    let isUnusual = after !== '';
+    const to = await rawReceiver((socket) => {
+      const begun = performance.now();
+      if (isUnusual) socket.write(UNUSUAL);
+      else {
+        socket.on('close', () => closed?.(performance.now() - begun));
+        answer(socket);
+      }
+      isUnusual = false;
+    });
+    const outbox = outboxTo({ timeoutMs });
+    if (isUnusual) await outbox.attempt(item('0', to.url));
+    assert.is((await outbox.attempt(item('1', to.url))).statusCode, 200);
+    const heldMs = await gone;
+    await outbox.sender.close();
+    await to.close();
+    return heldMs;
+  };
+
+  test(`of a body that is told to be long 64 KiB are read${after}`, async () => {
+    let written = 0;
+    await heldOpen(60_000, (socket) => {
+      socket.write(`${HEAD}Content-Length: 99999999\r\n\r\n`);
+      flood(socket, 'x'.repeat(9_999));
+      socket.on('close', () => {
+        written = socket.bytesWritten;
+      });
+    });
+    assert.ok(written > 64 * 1024, `${written}`);
+  });
+
+  test(`a connection is closed at the deadline of a body that drips${after}`, async () => {
+    const heldMs = await heldOpen(TIMEOUT_MS, (socket) => {
+      socket.write(`${HEAD}Content-Length: 500\r\n\r\n`);
+      drip('x'.repeat(500))(socket);
+    });
+    assert.ok(heldMs > TIMEOUT_MS / 2 && heldMs < TIMEOUT_MS + 200, `${heldMs}`);
   });
 }
 

@@ -1,0 +1,162 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { PlainResponse, type Reading } from '../../../src/webhooks/sender/wire/plain-response.ts';
+
+const test = suite('plain responses');
+
+interface Read {
+  reading: Reading;
+  status: number | null;
+  retryAfter: string | undefined;
+  idleMs: number;
+}
+
+/** Reads it in pieces that end at these places, as far as it wants to be read. */
+function read(text: string, ends: readonly number[] = []): Read {
+  const response = new PlainResponse();
+  const bytes = Buffer.from(text, 'latin1');
+  let reading: Reading = 'more';
+  let from = 0;
+  for (const end of [...ends, bytes.length]) {
+    if (reading === 'more' && end > from) reading = response.take(bytes.subarray(from, end));
+    from = end;
+  }
+  const { status, retryAfter, idleMs } = response;
+  return { reading, status, retryAfter, idleMs };
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const EMPTY = 'Content-Length: 0\r\n\r\n';
+const EXPRESS = [
+  'HTTP/1.1 200 OK',
+  'X-Powered-By: Express',
+  'Content-Type: application/json; charset=utf-8',
+  'Content-Length: 15',
+  'ETag: W/"f-VaSQ4oDUiZblZNAEkkN+sX+q3Sg"',
+  'Date: Fri, 27 Nov 2026 01:00:00 GMT',
+  'Connection: keep-alive',
+  'Keep-Alive: timeout=5',
+  '',
+  '{"status":"ok"}',
+].join('\r\n');
+
+for (const [what, text, reading, status] of [
+  ['an empty body', `${OK}${EMPTY}`, 'complete', 200],
+  ["a framework's answer", EXPRESS, 'complete', 200],
+  ['no reason phrase', `HTTP/1.1 500\r\n${EMPTY}`, 'complete', 500],
+  ['an empty reason phrase', `HTTP/1.1 503 \r\n${EMPTY}`, 'complete', 503],
+  ['a reason in Latin-1', `HTTP/1.1 404 N\xe3o\r\n${EMPTY}`, 'complete', 404],
+  ['names in other letters', `${OK}cOnTeNt-LeNgTh:0\r\n\r\n`, 'complete', 200],
+  ['spaces around a value', `${OK}Content-Length: \t 2 \t\r\n\r\nok`, 'complete', 200],
+  ['an empty value', `${OK}X-Nothing:\r\n${EMPTY}`, 'complete', 200],
+  ['204 without a length', 'HTTP/1.1 204 No Content\r\n\r\n', 'complete', 204],
+  [
+    '304 with the length that a body would have',
+    'HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n',
+    'complete',
+    304,
+  ],
+  [
+    'hints before it',
+    `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${OK}${EMPTY}`,
+    'complete',
+    200,
+  ],
+  ['a body that has not come', `${OK}Content-Length: 3\r\n\r\nab`, 'more', 200],
+  ['a head that has not ended', `${OK}Content-Length: 0\r\n`, 'more', null],
+  ['nothing but hints', 'HTTP/1.1 100 Continue\r\n\r\n', 'more', null],
+  ['its first letters', 'HTT', 'more', null],
+  ['chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 'unusual', 200],
+  ['another coding', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n`, 'unusual', 200],
+  ['no length', 'HTTP/1.1 429 Slow\r\nRetry-After: 7\r\n\r\n', 'unusual', 429],
+  ['HTTP/1.0', `HTTP/1.0 200 OK\r\n${EMPTY}`, 'unusual', 200],
+  ['a folded line', `${OK}X-Long: a\r\n  b\r\n${EMPTY}`, 'unusual', 200],
+  ['two lengths', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 'broken', null],
+  ['one length twice', `${OK}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`, 'broken', null],
+  ['a list of lengths', `${OK}Content-Length: 0, 0\r\n\r\n`, 'broken', null],
+  ['a negative length', `${OK}Content-Length: -1\r\n\r\n`, 'broken', null],
+  ['a length in hexadecimal', `${OK}Content-Length: 0x1\r\n\r\n`, 'broken', null],
+  ['a length of sixteen digits', `${OK}Content-Length: 1000000000000000\r\n\r\n`, 'broken', null],
+  ['no digits in its length', `${OK}Content-Length: \r\n\r\n`, 'broken', null],
+  ['length and chunks', `${OK}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, 'broken', null],
+  ['a space before the colon', `${OK}Content-Length : 0\r\n\r\n`, 'broken', null],
+  ['a line without a colon', `${OK}nonsense\r\n${EMPTY}`, 'broken', null],
+  ['a name in quotes', `${OK}"a": b\r\n${EMPTY}`, 'broken', null],
+  ['a bare line feed', `${OK}A: b\nContent-Length: 5\r\n${EMPTY}`, 'broken', null],
+  ['a bare carriage return', `${OK}A: b\rContent-Length: 5\r\n${EMPTY}`, 'broken', null],
+  ['a NUL in a value', `${OK}A: b\0\r\n${EMPTY}`, 'broken', null],
+  ['a status of two digits', `HTTP/1.1 99 Low\r\n${EMPTY}`, 'broken', null],
+  ['a status of four digits', `HTTP/1.1 2000 OK\r\n${EMPTY}`, 'broken', null],
+  ['a status that begins with 0', `HTTP/1.1 020 OK\r\n${EMPTY}`, 'broken', null],
+  ['HTTP/1.2', `HTTP/1.2 200 OK\r\n${EMPTY}`, 'broken', null],
+  ['HTTP/2', `HTTP/2 200 OK\r\n${EMPTY}`, 'broken', null],
+  ['another protocol', 'SSH-2.0-OpenSSH_9\r\n', 'broken', null],
+  ['an empty line first', `\r\n${OK}${EMPTY}`, 'broken', null],
+  ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n', 'broken', null],
+  ['17 hints', 'HTTP/1.1 103 Hint\r\n\r\n'.repeat(17), 'broken', null],
+  ['a head above 16 KiB', `${OK}A: ${'x'.repeat(16_384)}\r\n${EMPTY}`, 'broken', null],
+  ['a status line above 16 KiB', `HTTP/1.1 200 ${'x'.repeat(16_384)}`, 'broken', null],
+  ['a body above 64 KiB', `${OK}Content-Length: 99999\r\n\r\n${'x'.repeat(65_537)}`, 'broken', 200],
+] as const) {
+  test(`with ${what}: ${reading}`, () => {
+    const whole = read(text);
+    assert.is(whole.reading, reading);
+    assert.is(whole.status, status);
+    // However the network cuts it.
+    const cuts = text.length < 1_000 ? text.length : 0;
+    for (let end = 1; end < cuts; end += 1) assert.equal(read(text, [end]), whole, `cut at ${end}`);
+    if (cuts > 0)
+      assert.equal(
+        read(
+          text,
+          [...text].map((_, index) => index),
+        ),
+        whole,
+        'byte by byte',
+      );
+  });
+}
+
+test('a length that is only begun is not taken for one', () => {
+  const text = `${OK}Content-Length: 10\r\n\r\n`;
+  for (let end = 1; end < text.length; end += 1) {
+    const response = new PlainResponse();
+    assert.is(response.take(Buffer.from(text.slice(0, end))), 'more', text.slice(0, end));
+    assert.is(response.status, null);
+  }
+});
+
+test('says how long a connection may idle', () => {
+  for (const [fields, idleMs] of [
+    ['', 4_000],
+    ['Connection: keep-alive\r\n', 4_000],
+    ['Connection: close\r\n', 0],
+    ['Connection: Upgrade, CLOSE\r\n', 0],
+    ['Keep-Alive: timeout=5\r\n', 3_000],
+    ['Keep-Alive: timeout=60, max=100\r\n', 4_000],
+    ['Keep-Alive: max=100, timeout=3\r\n', 1_000],
+    ['Keep-Alive: timeout=2\r\n', 0],
+    ['Keep-Alive: timeout=0\r\n', 0],
+    ['Connection: close\r\nKeep-Alive: timeout=60\r\n', 0],
+    ['Keep-Alive: soon\r\n', 4_000],
+  ] as const) {
+    assert.is(read(`${OK}${fields}${EMPTY}`).idleMs, idleMs, fields);
+  }
+});
+
+test('a connection is of no more use where more comes than was told', () => {
+  assert.is(read(`${OK}${EMPTY}${OK}${EMPTY}`).reading, 'complete');
+  assert.is(read(`${OK}${EMPTY}${OK}${EMPTY}`).idleMs, 0);
+  assert.is(read('HTTP/1.1 204 No Content\r\n\r\nbody').idleMs, 0);
+  assert.is(read(`${OK}Content-Length: 1\r\n\r\nab`, [OK.length + 24]).idleMs, 0);
+});
+
+test('gives Retry-After as it stands, the first one', () => {
+  assert.is(read(`HTTP/1.1 429 Slow\r\nRetry-After: 120\r\nRetry-After: 9\r\n${EMPTY}`).retryAfter, '120');
+  assert.is(
+    read(`HTTP/1.1 103 Hint\r\nRetry-After: 9\r\n\r\nHTTP/1.1 429 Slow\r\n${EMPTY}`).retryAfter,
+    undefined,
+  );
+});
+
+test.run();
