@@ -149,6 +149,57 @@ test('closes one connection of a receiver that tells no length, and keeps the ne
     },
   ));
 
+test('hears a receiver out that answers in chunks, and has more to do behind its head', async () => {
+  let gone = 0;
+  const to = await receiver((response) => {
+    response.on('close', () => {
+      if (!response.writableFinished) gone += 1;
+    });
+    response.writeHead(200);
+    response.flushHeaders();
+    setTimeout(() => response.end('done'), 100);
+  });
+  const outbox = new Outbox(localSender({ idleMs: 50 }));
+  for (const token of ['1', '2', '3']) {
+    assert.is((await outbox.attempt(item(token, to.url))).statusCode, 200);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+  assert.is(gone, 0);
+  await outbox.sender.close();
+  await to.close();
+});
+
+test('a body that comes although there is none is no answer to what is asked next', () =>
+  using(
+    (response, _seen, nth) => {
+      response.socket?.write('HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n');
+      setTimeout(() => response.socket?.write(nth % 2 === 0 ? 'ok' : 'HTTP/1.1 201 Made\r\n\r\n'), 2);
+    },
+    async (to, outbox) => {
+      outbox.sender.send(Array.from({ length: 40 }, (_, index) => item(`t${index}`, to.url)));
+      await outbox.until((results) => results.length === 40);
+      const statuses = outbox.results.map((result) => result.kind === 'attempted' && result.statusCode);
+      assert.equal(new Set(statuses), new Set([204]));
+    },
+  ));
+
+test('what is sent unasked behind a response is no answer to what is asked next', async () => {
+  const head = (length: number) => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`;
+  // The first response is as long as what is read at once.
+  const length = 65_536 - head(65_000).length;
+  const to = await rawReceiver((socket) => {
+    socket.write(`${head(length)}${'x'.repeat(length)}HTTP/1.1 250 Unasked\r\nContent-Length: 0\r\n\r\n`);
+  });
+  const outbox = new Outbox(localSender({ maxInFlight: 1 }));
+  outbox.sender.send(['1', '2', '3'].map((token) => item(token, to.url)));
+  await outbox.until((results) => results.length === 3);
+  const statuses = outbox.results.map((result) => result.kind === 'attempted' && result.statusCode);
+  assert.equal(statuses, [200, 200, 200]);
+  assert.is(to.opened, 3);
+  await outbox.sender.close();
+  await to.close();
+});
+
 test('sends the same bytes whoever speaks', async () => {
   const sent: string[] = [];
   for (const isUnusual of [false, true]) {

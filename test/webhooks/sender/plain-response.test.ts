@@ -8,7 +8,9 @@ interface Read {
   reading: Reading;
   status: number | null;
   retryAfter: string | undefined;
+  isUnusual: boolean;
   idleMs: number;
+  endsSo: boolean;
 }
 
 /** Reads it in pieces that end at these places, as far as it wants to be read. */
@@ -21,8 +23,8 @@ function read(text: string, ends: readonly number[] = []): Read {
     if (reading === 'more' && end > from) reading = response.take(bytes.subarray(from, end));
     from = end;
   }
-  const { status, retryAfter, idleMs } = response;
-  return { reading, status, retryAfter, idleMs };
+  const { status, retryAfter, isUnusual, idleMs, endsSo } = response;
+  return { reading, status, retryAfter, isUnusual, idleMs, endsSo };
 }
 
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -58,25 +60,30 @@ for (const [what, text, reading, status] of [
   ],
   [
     'hints before it',
-    `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${OK}${EMPTY}`,
+    `HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${OK}${EMPTY}`,
     'complete',
     200,
   ],
   ['a body that has not come', `${OK}Content-Length: 3\r\n\r\nab`, 'more', 200],
   ['a head that has not ended', `${OK}Content-Length: 0\r\n`, 'more', null],
-  ['nothing but hints', 'HTTP/1.1 100 Continue\r\n\r\n', 'more', null],
+  ['nothing but hints', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'more', null],
   ['its first letters', 'HTT', 'more', null],
-  ['chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 'unusual', 200],
-  ['another coding', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n`, 'unusual', 200],
-  ['no length', 'HTTP/1.1 429 Slow\r\nRetry-After: 7\r\n\r\n', 'unusual', 429],
-  ['HTTP/1.0', `HTTP/1.0 200 OK\r\n${EMPTY}`, 'unusual', 200],
-  ['a folded line', `${OK}X-Long: a\r\n  b\r\n${EMPTY}`, 'unusual', 200],
+  ['an empty line first', `\r\n${OK}${EMPTY}`, 'complete', 200],
+  ['a line feed first', `\n${OK}${EMPTY}`, 'complete', 200],
+  ['a length of zeros and more', `${OK}Content-Length: 0000000000000000002\r\n\r\nok`, 'complete', 200],
   ['two lengths', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 'broken', null],
   ['one length twice', `${OK}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`, 'broken', null],
   ['a list of lengths', `${OK}Content-Length: 0, 0\r\n\r\n`, 'broken', null],
   ['a negative length', `${OK}Content-Length: -1\r\n\r\n`, 'broken', null],
   ['a length in hexadecimal', `${OK}Content-Length: 0x1\r\n\r\n`, 'broken', null],
-  ['a length of sixteen digits', `${OK}Content-Length: 1000000000000000\r\n\r\n`, 'broken', null],
+  ['a length of twenty digits', `${OK}Content-Length: 10000000000000000000\r\n\r\n`, 'broken', null],
+  ['a folded line', `${OK}X-Long: a\r\n  b\r\n${EMPTY}`, 'broken', null],
+  ['a control character in a value', `${OK}A: b\x07\r\n${EMPTY}`, 'broken', null],
+  ['a NUL behind many spaces', `${OK}A:${' '.repeat(16_300)}\0\r\n${EMPTY}`, 'broken', null],
+  ['lines that end with line feeds alone', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n', 'broken', null],
+  ['an end of line feeds alone', `${OK}Content-Length: 0\n\n`, 'broken', null],
+  ['a wrong status line without an end', 'HTTP/1.1 2 Low\r\n', 'broken', null],
+  ['word to go on', `HTTP/1.1 100 Continue\r\n\r\n${OK}${EMPTY}`, 'broken', null],
   ['no digits in its length', `${OK}Content-Length: \r\n\r\n`, 'broken', null],
   ['length and chunks', `${OK}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, 'broken', null],
   ['a space before the colon', `${OK}Content-Length : 0\r\n\r\n`, 'broken', null],
@@ -91,12 +98,18 @@ for (const [what, text, reading, status] of [
   ['HTTP/1.2', `HTTP/1.2 200 OK\r\n${EMPTY}`, 'broken', null],
   ['HTTP/2', `HTTP/2 200 OK\r\n${EMPTY}`, 'broken', null],
   ['another protocol', 'SSH-2.0-OpenSSH_9\r\n', 'broken', null],
-  ['an empty line first', `\r\n${OK}${EMPTY}`, 'broken', null],
   ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n', 'broken', null],
   ['17 hints', 'HTTP/1.1 103 Hint\r\n\r\n'.repeat(17), 'broken', null],
   ['a head above 16 KiB', `${OK}A: ${'x'.repeat(16_384)}\r\n${EMPTY}`, 'broken', null],
   ['a status line above 16 KiB', `HTTP/1.1 200 ${'x'.repeat(16_384)}`, 'broken', null],
   ['a body above 64 KiB', `${OK}Content-Length: 99999\r\n\r\n${'x'.repeat(65_537)}`, 'broken', 200],
+  [
+    'a body above 64 KiB at its end',
+    `${OK}Content-Length: 65537\r\n\r\n${'x'.repeat(65_537)}`,
+    'broken',
+    200,
+  ],
+  ['a body of 64 KiB', `${OK}Content-Length: 65536\r\n\r\n${'x'.repeat(65_536)}`, 'complete', 200],
 ] as const) {
   test(`with ${what}: ${reading}`, () => {
     const whole = read(text);
@@ -116,6 +129,47 @@ for (const [what, text, reading, status] of [
       );
   });
 }
+
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+
+for (const [what, text, reading, endsSo] of [
+  ['chunks', `${CHUNKED}2\r\nok\r\n0\r\n\r\n`, 'complete', false],
+  ['no chunk but the last', `${CHUNKED}0\r\n\r\n`, 'complete', false],
+  ['chunks that go on', `${CHUNKED}2\r\nok\r\n`, 'more', false],
+  ['a size that ends with a zero', `${CHUNKED}10\r\n\r\n`, 'more', false],
+  ['trailers', `${CHUNKED}0\r\nA: b\r\n\r\n`, 'more', false],
+  ['another coding', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n`, 'more', false],
+  ['chunks above 64 KiB', `${CHUNKED}20000\r\n${'x'.repeat(65_536)}`, 'broken', false],
+  ['no length', `${OK}\r\nok`, 'more', true],
+  ['no length and above 64 KiB', `${OK}\r\n${'x'.repeat(65_537)}`, 'broken', true],
+  ['HTTP/1.0 and a length', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'complete', false],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok', 'more', true],
+  ['HTTP/2.0', `HTTP/2.0 200 OK\r\n${EMPTY}`, 'complete', false],
+  ['HTTP/0.9', `HTTP/0.9 200 OK\r\n${EMPTY}`, 'complete', false],
+] as const) {
+  test(`with ${what}: unusual, and ${reading}`, () => {
+    const whole = read(text);
+    const expected = { reading, status: 200, retryAfter: undefined, isUnusual: true, idleMs: 0, endsSo };
+    assert.equal(whole, expected);
+    const cuts = text.length < 1_000 ? text.length : 0;
+    for (let end = 1; end < cuts; end += 1) assert.equal(read(text, [end]), expected, `cut at ${end}`);
+    if (cuts > 0)
+      assert.equal(
+        read(
+          text,
+          [...text].map((_, index) => index),
+        ),
+        expected,
+        'byte by byte',
+      );
+  });
+}
+
+test('what ends early does not end so', () => {
+  for (const text of ['', OK, `${OK}Content-Length: 3\r\n\r\nab`, `${CHUNKED}2\r\nok\r\n`]) {
+    assert.is(read(text).endsSo, false, text);
+  }
+});
 
 test('a length that is only begun is not taken for one', () => {
   const text = `${OK}Content-Length: 10\r\n\r\n`;
@@ -148,6 +202,9 @@ test('a connection is of no more use where more comes than was told', () => {
   assert.is(read(`${OK}${EMPTY}${OK}${EMPTY}`).reading, 'complete');
   assert.is(read(`${OK}${EMPTY}${OK}${EMPTY}`).idleMs, 0);
   assert.is(read('HTTP/1.1 204 No Content\r\n\r\nbody').idleMs, 0);
+  assert.is(read('HTTP/1.1 204 No Content\r\nContent-Length: 4\r\n\r\n').idleMs, 0);
+  assert.is(read('HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\n').idleMs, 0);
+  assert.is(read('HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n').idleMs, 4_000);
   assert.is(read(`${OK}Content-Length: 1\r\n\r\nab`, [OK.length + 24]).idleMs, 0);
 });
 

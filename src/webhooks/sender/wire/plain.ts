@@ -1,7 +1,7 @@
 /**
  * Speaks HTTP over a socket of its own to receivers that answer as `plain-response.ts` reads it: a request is one
- * write, and what comes is read into one buffer. Where an answer is unusual its status counts, the connection is
- * closed, and whoever goes the same way next has undici speak.
+ * write, and what comes is read into one buffer. Where an answer is unusual its status counts, the rest is read away,
+ * and whoever goes the same way next has undici speak.
  */
 import type net from 'node:net';
 import { coded } from '../lookup.ts';
@@ -31,7 +31,9 @@ export class PlainConnection implements Connection {
   #socket: net.Socket | null = null;
   /** Null between two exchanges. */
   #events: WireEvents | null = null;
-  #response = new PlainResponse();
+  /** Those of an exchange that is complete, until they know. */
+  #ending: WireEvents | null = null;
+  #response: PlainResponse | null = null;
   /** Of the clock that never steps. */
   #idlesUntil = 0;
   #isOver = false;
@@ -48,15 +50,18 @@ export class PlainConnection implements Connection {
   begin(request: WireRequest, events: WireEvents): void {
     this.heard = false;
     this.#events = events;
+    this.#response = new PlainResponse();
     const bytes = bytesOf(request, this.way);
     if (this.#socket === null) this.#open(bytes);
-    else {
-      this.#response = new PlainResponse();
-      this.#socket.write(bytes);
-    }
+    else this.#socket.write(bytes);
   }
 
   destroy(): void {
+    this.#ending = null;
+    this.#close();
+  }
+
+  #close(): void {
     this.#isOver = true;
     this.#events = null;
     this.#socket?.destroy();
@@ -77,35 +82,52 @@ export class PlainConnection implements Connection {
     this.#socket = socket;
     this.way.onceOpen(socket, () => socket.write(bytes));
     socket.on('error', (error) => this.#fail(error));
-    socket.on('end', () => this.#fail(coded('ECONNRESET')));
+    socket.on('end', () => {
+      if (this.#response?.endsSo === true) this.#complete();
+      else this.#fail(coded('ECONNRESET'));
+    });
     socket.on('close', () => this.#fail(coded('ECONNRESET')));
   }
 
   #take(chunk: Buffer): void {
-    const events = this.#events;
-    if (events === null) {
+    const [events, response] = [this.#events, this.#response];
+    if (events === null || response === null) {
       // Nobody has asked for it.
-      this.destroy();
+      this.#close();
       return;
     }
     this.heard = true;
-    const response = this.#response;
     const isNew = response.status === null;
     const reading = response.take(chunk);
-    if (isNew && response.status !== null) events.onStatus(response.status, response.retryAfter);
-    if (reading === 'complete') {
-      this.#events = null;
-      this.#idlesUntil = performance.now() + response.idleMs;
-      events.onComplete();
-    } else if (reading !== 'more') {
-      if (reading === 'unusual') this.way.isUnusual = true;
-      this.#fail(coded('INVALID_RESPONSE'));
+    if (isNew && response.status !== null) {
+      if (response.isUnusual) this.way.isUnusual = true;
+      events.onStatus(response.status, response.retryAfter);
     }
+    if (reading === 'broken') this.#fail(coded('INVALID_RESPONSE'));
+    else if (reading === 'complete') {
+      this.#idlesUntil = performance.now() + response.idleMs;
+      this.#complete(this.way.isSecure || chunk.length === INCOMING.length);
+    }
+  }
+
+  /** `mayBeMore`: what has come already is read before another exchange begins, which would take it for its answer. */
+  #complete(mayBeMore = false): void {
+    this.#ending = this.#events;
+    this.#events = null;
+    this.#response = null;
+    if (mayBeMore) setImmediate(() => this.#end());
+    else this.#end();
+  }
+
+  #end(): void {
+    const events = this.#ending;
+    this.#ending = null;
+    events?.onComplete();
   }
 
   #fail(error: Error): void {
     const events = this.#events;
-    this.destroy();
+    this.#close();
     events?.onFailure(error);
   }
 }
