@@ -19,7 +19,7 @@ async function withPlaces(
     const places = new Places(tableOf(root.openDB({ name: 'places', encoding: 'string' }), {}));
     try {
       await body(places, async () => {
-        await Promise.all(places.issue());
+        await root.batch(() => places.issue());
         places.written();
       });
     } finally {

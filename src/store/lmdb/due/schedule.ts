@@ -256,16 +256,14 @@ export class Schedule {
     return rows;
   }
 
-  issue(): Promise<unknown>[] {
+  issue(): void {
     this.#underWay = intoRows(this.#fresh.values(), () => this.newId());
     this.#fresh = new Map();
     this.#goneUnderWay = this.#gone;
     this.#gone = new Set();
     for (const row of this.#underWay) this.#rows.set(row.key, row);
-    return [
-      ...[...this.#goneUnderWay].map((key) => this.#table.remove(key)),
-      ...this.#underWay.map((row) => this.#table.put(row.key, rowText(row))),
-    ];
+    for (const key of this.#goneUnderWay) this.#table.remove(key);
+    for (const row of this.#underWay) this.#table.put(row.key, rowText(row));
   }
 
   written(): void {

@@ -106,8 +106,8 @@ export class FailedDeliveries {
     return this.#rows.waiting;
   }
 
-  issue(): Promise<unknown>[] {
-    return this.#rows.issue();
+  issue(): void {
+    this.#rows.issue();
   }
 
   written(): void {

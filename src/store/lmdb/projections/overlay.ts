@@ -139,15 +139,13 @@ export class Overlay<Value> {
   }
 
   /** Issues what waits, within a transaction; `written` follows once that has come to its end. */
-  issue(): Promise<unknown>[] {
+  issue(): void {
     const changes = this.#fresh;
     this.#underWay = changes;
     this.#fresh = new Map();
-    return [...changes]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, value]) =>
-        value === null ? this.#table.remove(key) : this.#table.put(key, this.#coding.encode(value)),
-      );
+    for (const [key, value] of [...changes].sort(([a], [b]) => (a < b ? -1 : 1)))
+      if (value === null) this.#table.remove(key);
+      else this.#table.put(key, this.#coding.encode(value));
   }
 
   /** What was issued lies in the table. */

@@ -148,19 +148,18 @@ export class Places {
       this.#mended.set(keyOf(account, first), JSON.stringify(numbers));
   }
 
-  issue(): Promise<unknown>[] {
+  issue(): void {
     const mended = this.#mended;
     this.#mended = new Map();
     this.#underWay = this.#fresh;
     this.#fresh = new Map();
-    const puttingRight = [...mended].map(([key, numbers]) =>
-      numbers === null ? this.#table.remove(key) : this.#table.put(key, numbers),
-    );
-    const adding = [...this.#underWay]
+    for (const [key, numbers] of mended)
+      if (numbers === null) this.#table.remove(key);
+      else this.#table.put(key, numbers);
+    const added = [...this.#underWay]
       .map(([account, { first, numbers }]) => [keyOf(account, first), JSON.stringify(numbers)] as const)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, numbers]) => this.#table.put(key, numbers));
-    return [...puttingRight, ...adding];
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [key, numbers] of added) this.#table.put(key, numbers);
   }
 
   written(): void {

@@ -93,7 +93,7 @@ export class Projections {
   readonly counts: Overlay<number>;
   readonly #file: ProjectionsFile;
   readonly #onFatal: (error: Error) => void;
-  readonly #all: { readonly waiting: number; issue(): Promise<unknown>[]; written(): void }[];
+  readonly #all: { readonly waiting: number; issue(): void; written(): void }[];
   /** The last row of the log that is in here. */
   #mark: number;
   #writing: Promise<void> | null = null;
@@ -205,10 +205,8 @@ export class Projections {
     return this.#writing;
   }
 
-  #issue(): Promise<unknown>[] {
-    const writes: Promise<unknown>[] = [];
-    for (const table of this.#all) for (const write of table.issue()) writes.push(write);
-    return writes;
+  #issue(): void {
+    for (const table of this.#all) table.issue();
   }
 
   async #written(writing: Promise<void>): Promise<void> {

@@ -155,8 +155,8 @@ export class Records {
     this.#overlay.remove(id);
   }
 
-  issue(): Promise<unknown>[] {
-    return this.#overlay.issue();
+  issue(): void {
+    this.#overlay.issue();
   }
 
   written(): void {

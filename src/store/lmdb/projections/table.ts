@@ -16,8 +16,9 @@ export interface Table {
   /** In the order of the keys. */
   rows(range: Range): Iterable<{ key: string; value: string }>;
   keys(range: Range): Iterable<string>;
-  put(key: string, value: string): Promise<unknown>;
-  remove(key: string): Promise<unknown>;
+  /** Within a transaction, whose end tells of it; as `remove`. */
+  put(key: string, value: string): void;
+  remove(key: string): void;
 }
 
 export interface TableOptions {
@@ -40,8 +41,8 @@ export function tableOf(
     keys: (range) => database.getKeys(within(range)),
     put: (key, value) => {
       room?.take(roomFor(value) + key.length);
-      return database.put(key, value);
+      void database.put(key, value);
     },
-    remove: (key) => database.remove(key),
+    remove: (key) => void database.remove(key),
   };
 }
