@@ -22,10 +22,12 @@ import {
 import { creations, ENDS_WELL, type Kind } from '../texts.ts';
 
 const TRIAL_SECONDS = 5;
-const TRIALS = 6;
-/** What a rate becomes after a trial that was held, and after one that wasn't. */
+const TRIALS = 8;
+/** What a rate becomes after a trial that was held, and after one that wasn't, until there was one of both. */
 const MORE = 1.12;
 const LESS = 0.88;
+/** Between two rates that are so near to each other none is tried. */
+const NEAR = 1.03;
 /** The final time is tried at most so often, each time at a rate so much lower. */
 const FINALS = 3;
 const FINAL_LESS = 0.95;
@@ -94,21 +96,29 @@ function backlogText({ first, last }: Backlog): string {
   return `${first.toFixed(0)} unfinished after the start, ${last.toFixed(0)} at the end`;
 }
 
-/** The highest rate that short trials hold. */
+/** Whether a short trial holds a rate. */
+async function isHeld(stage: Stage, kind: Kind, rate: number): Promise<boolean> {
+  const { backlog, shot } = await hold(stage, kind, rate, TRIAL_SECONDS);
+  const keptUp = !backlog.grew && shot.rate > rate * CREATED;
+  const created = `${shot.rate.toFixed(0)} created a second, ${backlogText(backlog)}`;
+  process.stderr.write(`  ${rate.toFixed(0)}/s ${keptUp ? 'is held' : 'is too much'}: ${created}\n`);
+  return keptUp;
+}
+
+/** About the highest rate that short trials hold. */
 async function search(stage: Stage, kind: Kind, burst: number): Promise<number> {
   let rate = burst;
-  let best: number | null = null;
+  let held: number | null = null;
+  let tooMuch: number | null = null;
   for (let trial = 0; trial < TRIALS; trial++) {
-    const held = await hold(stage, kind, rate, TRIAL_SECONDS);
-    const keptUp = !held.backlog.grew && held.shot.rate > rate * CREATED;
-    const created = `${held.shot.rate.toFixed(0)} created a second, ${backlogText(held.backlog)}`;
-    process.stderr.write(`  ${rate.toFixed(0)}/s ${keptUp ? 'is held' : 'is too much'}: ${created}\n`);
-    if (keptUp) best = rate;
-    // What was held before a rate that is too much is the answer.
-    else if (best !== null) return best;
-    rate *= keptUp ? MORE : LESS;
+    if (await isHeld(stage, kind, rate)) held = rate;
+    else tooMuch = rate;
+    if (held === null) rate *= LESS;
+    else if (tooMuch === null) rate *= MORE;
+    else if (tooMuch < held * NEAR) break;
+    else rate = (held + tooMuch) / 2;
   }
-  return best ?? rate;
+  return held ?? rate;
 }
 
 function lineOf(name: string, { backlog, shot }: Held): Line {
