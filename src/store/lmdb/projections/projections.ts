@@ -44,7 +44,7 @@ export interface ProjectionsOptions {
 }
 
 /** So many changes are written together at the least, unless they have waited for `WAIT_MS`. */
-const TOGETHER = 2_000;
+const TOGETHER = 4_000;
 const WAIT_MS = 500;
 /** Records that were written and are kept in memory: most are asked for again soon, or never. */
 const RECORDS = 2_000;
