@@ -61,6 +61,7 @@ for (const [what, answer, error] of [
   ['has a status of two digits', say('HTTP/1.1 99 Low\r\n\r\n'), 'INVALID_RESPONSE'],
   ['sends one huge header', say(`${HEAD}A: ${'x'.repeat(40_000)}\r\n\r\n`), 'INVALID_RESPONSE'],
   ['floods headers', flooding(HEAD, 'A: b\r\n'.repeat(99)), 'INVALID_RESPONSE'],
+  ['floods empty lines', (socket: net.Socket) => flood(socket, '\r\n'.repeat(99)), 'INVALID_RESPONSE'],
   ['floods its status line', flooding('HTTP/1.1 200 ', 'k'.repeat(9_999)), 'INVALID_RESPONSE'],
   [
     'floods 1xx',

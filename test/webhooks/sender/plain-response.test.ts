@@ -69,6 +69,8 @@ for (const [what, text, reading, status] of [
   ['nothing but hints', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'more', null],
   ['its first letters', 'HTT', 'more', null],
   ['an empty line first', `\r\n${OK}${EMPTY}`, 'complete', 200],
+  ['many empty lines first', `${'\r\n'.repeat(8_192)}${OK}${EMPTY}`, 'complete', 200],
+  ['too many empty lines', '\r\n'.repeat(8_193), 'broken', null],
   ['a line feed first', `\n${OK}${EMPTY}`, 'complete', 200],
   ['a length of zeros and more', `${OK}Content-Length: 0000000000000000002\r\n\r\nok`, 'complete', 200],
   ['two lengths', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 'broken', null],

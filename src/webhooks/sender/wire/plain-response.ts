@@ -85,6 +85,7 @@ export class PlainResponse {
   /** What came of the head, and how much of it was looked at. */
   #head = '';
   #seen = 0;
+  #skipped = 0;
   #informational = 0;
   /** Bytes of the body that are missing; null where that isn't told. */
   #left: number | null = 0;
@@ -98,7 +99,7 @@ export class PlainResponse {
     if (this.status !== null) return this.#takeBody(chunk.length, text);
     this.#head += text;
     for (;;) {
-      if (/^[\r\n]/.test(this.#head)) this.#head = this.#head.replace(/^[\r\n]+/, '');
+      if (!this.#skipEmptyLines()) return 'broken';
       const end = this.#head.indexOf(END_OF_HEAD, Math.max(0, this.#seen - END_OF_HEAD.length));
       if (end === -1) return this.#canBegin() ? 'more' : 'broken';
       const head = this.#head.slice(0, end);
@@ -115,6 +116,14 @@ export class PlainResponse {
   /** The connection was closed by the receiver; whether the response is whole. */
   get endsSo(): boolean {
     return this.status !== null && this.#left === null && this.#tail === null;
+  }
+
+  /** Before a head they are nothing; false where there are too many. */
+  #skipEmptyLines(): boolean {
+    const [empty = ''] = /^[\r\n]+/.exec(this.#head) ?? [];
+    this.#head = this.#head.slice(empty.length);
+    this.#skipped += empty.length;
+    return this.#skipped <= HEAD_BYTES_MAX;
   }
 
   /** Whether what is there of a head can be the beginning of one. */
