@@ -42,13 +42,18 @@ export function publicAddress(ip: string): boolean {
   return globalUnicast.check(ip, 'ipv6') && !notPublic.check(ip, 'ipv6');
 }
 
+/** The host of a parsed URL as sockets take it: an IPv6 address without its brackets. */
+export function bareHost(hostname: string): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
+
 /**
  * False for a literal address outside the public internet; true for public literals and for names, which are
  * looked up and checked at each connection. Takes the `hostname` of a parsed URL, which has undone every notation
  * of an address (127.1, 2130706433, 0x7f.1).
  */
 export function isAllowedLiteral(hostname: string): boolean {
-  const address = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  const address = bareHost(hostname);
   if (hostname.startsWith('[') || isIP(address) !== 0) return publicAddress(address);
   return true;
 }

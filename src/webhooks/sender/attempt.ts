@@ -6,6 +6,7 @@
  * 3. The connection is given back after a whole response and destroyed after anything else.
  */
 import { signWebhook } from '../../domain/webhook-signature.ts';
+import { codeOf } from '../../errors.ts';
 import type { Connections } from './connections.ts';
 import type { Lane } from './lanes.ts';
 import { coded } from './lookup.ts';
@@ -65,19 +66,9 @@ export function retryAfterMs(value: string | string[] | undefined, nowMs: number
 }
 
 /** The code that merchants and ops see for an error; nothing of its message or stack. */
-export function errorCode(error: unknown): string {
-  // The parser's own errors don't always have a code.
-  if (error instanceof Error && error.name === 'HTTPParserError') return 'INVALID_RESPONSE';
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (typeof code !== 'string') return 'NETWORK_ERROR';
-  if (code === 'UND_ERR_SOCKET') {
-    const told = error instanceof Error && error.message.startsWith('bad ');
-    return told ? 'INVALID_RESPONSE' : 'ECONNRESET';
-  }
-  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return 'INVALID_REQUEST';
-  if (/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_|ERR_ASSERTION)/.test(code)) return 'INVALID_RESPONSE';
-  if (code.startsWith('UND_ERR') || !/^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return 'NETWORK_ERROR';
-  return code;
+function errorCode(error: Error): string {
+  const code = codeOf(error);
+  return /^[A-Z][A-Z0-9_]{1,63}$/.test(code) ? code : 'NETWORK_ERROR';
 }
 
 /** One attempt of one delivery; `begin` is called once. */
@@ -118,7 +109,7 @@ export class Attempt implements WireEvents {
     this.#connection?.destroy();
   }
 
-  onStatus(statusCode: number, retryAfter: string | undefined): void {
+  onStatus(statusCode: number, retryAfter: string | string[] | undefined): void {
     const wait = statusCode === 429 ? retryAfterMs(retryAfter, this.#options.now()) : null;
     this.#report(statusCode, null, wait);
   }

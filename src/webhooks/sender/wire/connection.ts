@@ -20,10 +20,10 @@ export interface WireRequest {
 
 /** What is told of an exchange: at most one status, then one end. */
 export interface WireEvents {
-  onStatus(statusCode: number, retryAfter: string | undefined): void;
+  onStatus(statusCode: number, retryAfter: string | string[] | undefined): void;
   /** The response was read to its last byte. */
   onComplete(): void;
-  /** Without a status it has failed; behind one it was cut off. */
+  /** Without a status it has failed; behind one it was cut off. The error's `code` is for merchants and ops to see. */
   onFailure(error: Error): void;
 }
 

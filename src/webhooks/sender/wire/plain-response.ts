@@ -18,8 +18,8 @@ const STATUS_LINE = /^HTTP\/(0\.9|1\.[01]|2\.0) ([1-9]\d\d)(?: [^\r\n]*)?$/;
 const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const BARE_LINE_FEED = /[^\r]\n/;
 const LENGTH = /^\d{1,19}$/;
-/** A chunked body ends so, where it has no trailers. */
-const LAST_CHUNK = '0\r\n\r\n';
+/** A chunked body ends so, where it has no trailers; the first line break may be the head's. */
+const LAST_CHUNK = '\r\n0\r\n\r\n';
 
 export type Reading = 'more' | 'complete' | 'broken';
 
@@ -156,7 +156,7 @@ export class PlainResponse {
     const isEmpty = status === 204 || status === 304;
     this.#left = isEmpty ? 0 : length;
     this.isUnusual = version !== '1.1' || fields.isCoded || this.#left === null;
-    if (fields.isCoded && !isEmpty) this.#tail = '';
+    if (fields.isCoded && !isEmpty) this.#tail = '\r\n';
     // Where an empty one is told to have a body, it may come all the same.
     if (!this.isUnusual && !(isEmpty && length)) this.idleMs = idleMs(fields);
     return true;
@@ -166,10 +166,8 @@ export class PlainResponse {
     this.#came += bytes;
     if (this.#came > BODY_BYTES_MAX) return 'broken';
     if (this.#tail !== null) {
-      this.#tail = (this.#tail + text).slice(-LAST_CHUNK.length - 2);
-      const isOver =
-        this.#tail === `\r\n${LAST_CHUNK}` || (this.#came === LAST_CHUNK.length && this.#tail === LAST_CHUNK);
-      return isOver ? 'complete' : 'more';
+      this.#tail = (this.#tail + text).slice(-LAST_CHUNK.length);
+      return this.#tail === LAST_CHUNK ? 'complete' : 'more';
     }
     if (this.#left === null) return 'more';
     this.#left -= bytes;

@@ -4,6 +4,7 @@
  * and whoever goes the same way next has undici speak.
  */
 import type net from 'node:net';
+import { asError } from '../../../errors.ts';
 import { coded } from '../lookup.ts';
 import type { Connection, WireEvents, WireRequest } from './connection.ts';
 import { PlainResponse } from './plain-response.ts';
@@ -76,7 +77,7 @@ export class PlainConnection implements Connection {
     try {
       socket = this.way.open(this.#options, { buffer: INCOMING, callback });
     } catch (error) {
-      this.#fail(error as Error);
+      this.#fail(asError(error));
       return;
     }
     this.#socket = socket;

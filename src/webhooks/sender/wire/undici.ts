@@ -2,7 +2,7 @@
 import type net from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import { Client } from 'undici';
-import { asError } from '../../../errors.ts';
+import { asError, codeOf } from '../../../errors.ts';
 import { coded } from '../lookup.ts';
 import {
   BODY_BYTES_MAX,
@@ -19,6 +19,18 @@ import type { SocketOptions, Way } from './way.ts';
 const WIRE_BYTES_MAX = 128 * 1024;
 /** undici connects again, by itself, when a socket dies under a request that wasn't written yet. */
 const CONNECTS_MAX = 3;
+
+/** An error without undici's own names. */
+function translated(error: Error): Error {
+  // The parser's own errors don't always have a code.
+  if (error.name === 'HTTPParserError') return coded('INVALID_RESPONSE');
+  const code = codeOf(error);
+  if (code === 'UND_ERR_SOCKET')
+    return coded(error.message.startsWith('bad ') ? 'INVALID_RESPONSE' : 'ECONNRESET');
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') return coded('INVALID_REQUEST');
+  if (/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_|ERR_ASSERTION)/.test(code)) return coded('INVALID_RESPONSE');
+  return /^UND_ERR/.test(code) ? coded('NETWORK_ERROR') : error;
+}
 
 /** One exchange, as undici tells of it. */
 class Handler implements Dispatcher.DispatchHandler {
@@ -45,8 +57,7 @@ class Handler implements Dispatcher.DispatchHandler {
   ): void {
     if (this.#isOver) return;
     if (statusCode >= 200) {
-      const given = headers['retry-after'];
-      this.#events.onStatus(statusCode, Array.isArray(given) ? given[0] : given);
+      this.#events.onStatus(statusCode, headers['retry-after']);
       return;
     }
     this.#informational += 1;
@@ -65,7 +76,7 @@ class Handler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.fail(error);
+    this.fail(translated(error));
   }
 
   fail(error: Error): void {

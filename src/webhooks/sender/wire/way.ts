@@ -5,7 +5,7 @@
  */
 import net from 'node:net';
 import tls from 'node:tls';
-import { isAllowedLiteral } from '../../address.ts';
+import { bareHost, isAllowedLiteral } from '../../address.ts';
 import type { AddressLookup } from '../lookup.ts';
 import { coded } from '../lookup.ts';
 
@@ -35,7 +35,7 @@ export class Way {
     this.origin = origin;
     this.host = host;
     this.isSecure = protocol === 'https:';
-    this.#hostname = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+    this.#hostname = bareHost(hostname);
     this.#port = Number(port || (this.isSecure ? 443 : 80));
   }
 
