@@ -14,15 +14,25 @@ function outboxTo(more: { allowPrivate?: boolean; timeoutMs?: number } = {}): Ou
 const AFTER = ['', ', after an unusual answer'];
 const UNUSUAL = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
 
-async function resultOf(answer: (socket: net.Socket) => void, after: string) {
+/** Gives an unusual answer first, where the rest is to come after one. */
+function unusualFirst(after: string, answer: (socket: net.Socket) => void): (socket: net.Socket) => void {
   let isUnusual = after !== '';
-  const to = await rawReceiver((socket) => {
+  return (socket) => {
     if (isUnusual) socket.write(UNUSUAL);
     else answer(socket);
     isUnusual = false;
-  });
+  };
+}
+
+/** To a receiver of `unusualFirst`: has it give that answer. */
+async function hearUnusual(after: string, outbox: Outbox, url: string): Promise<void> {
+  if (after !== '') assert.is((await outbox.attempt(item('0', url))).statusCode, 200);
+}
+
+async function resultOf(answer: (socket: net.Socket) => void, after: string) {
+  const to = await rawReceiver(unusualFirst(after, answer));
   const outbox = outboxTo();
-  if (isUnusual) assert.is((await outbox.attempt(item('0', to.url))).statusCode, 200);
+  await hearUnusual(after, outbox, to.url);
   const begun = performance.now();
   const result = await outbox.attempt(item('1', to.url));
   const tookMs = performance.now() - begun;
@@ -111,18 +121,15 @@ for (const after of AFTER) {
     const gone = new Promise<number>((resolve) => {
       closed = resolve;
     });
-    let isUnusual = after !== '';
-    const to = await rawReceiver((socket) => {
-      const begun = performance.now();
-      if (isUnusual) socket.write(UNUSUAL);
-      else {
+    const to = await rawReceiver(
+      unusualFirst(after, (socket) => {
+        const begun = performance.now();
         socket.on('close', () => closed?.(performance.now() - begun));
         answer(socket);
-      }
-      isUnusual = false;
-    });
+      }),
+    );
     const outbox = outboxTo({ timeoutMs });
-    if (isUnusual) await outbox.attempt(item('0', to.url));
+    await hearUnusual(after, outbox, to.url);
     assert.is((await outbox.attempt(item('1', to.url))).statusCode, 200);
     const heldMs = await gone;
     await outbox.sender.close();
