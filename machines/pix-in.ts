@@ -6,6 +6,7 @@
  * Money moves on transitions, never on entering a state: coming back to `paid` from `in_protest` credits nothing.
  * Whatever takes the last standing cent names the state.
  */
+
 import { assign, raise, setup } from 'xstate';
 import type { PaymentData, ReasonData } from '../src/domain/messages.ts';
 import {
@@ -16,6 +17,7 @@ import {
   standingWithout,
 } from '../src/domain/reversals/steps.ts';
 import { standingOf } from '../src/domain/reversals/sums.ts';
+import { timeOfText } from '../src/domain/time.ts';
 import type { Charge } from '../src/domain/transactions.ts';
 import { emit, sideEffects } from './effects.ts';
 import {
@@ -100,7 +102,7 @@ export const pixIn = setup({
       isStanding(context, params.part) && params.part === standingOf(context),
     isPart: ({ context }, params: { part: number }) => isStanding(context, params.part),
   },
-  delays: { expiry: ({ context }) => Date.parse(context.expiresAt) - Date.parse(context.createdAt) },
+  delays: { expiry: ({ context }) => timeOfText(context.expiresAt) - timeOfText(context.createdAt) },
 }).createMachine({
   id: 'pix-in',
   version: '2',

@@ -5,6 +5,7 @@
  */
 
 import type { Account } from '../domain/account.ts';
+import { timeOfText } from '../domain/time.ts';
 import type { AccountTable } from '../engine/store.ts';
 import type { Soon } from '../waiting.ts';
 import type { Sealer } from './sealing.ts';
@@ -123,7 +124,7 @@ export class Directory {
     if (webhook === undefined) return [];
     const secrets: string[] = [];
     for (const { until, sealed } of webhook.secrets)
-      if (until === null || Date.parse(until) > this.#now()) secrets.push(this.#opened(id, sealed));
+      if (until === null || timeOfText(until) > this.#now()) secrets.push(this.#opened(id, sealed));
     return secrets;
   }
 

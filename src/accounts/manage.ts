@@ -3,6 +3,7 @@
 import type { Account, Activity, SealedSecret, Webhook } from '../domain/account.ts';
 import { DEMO_FEES, type FeePolicy } from '../domain/fees.ts';
 import type { By } from '../domain/messages.ts';
+import { textOfTime } from '../domain/time.ts';
 import type { AccountTable } from '../engine/store.ts';
 import { pause } from '../waiting.ts';
 import {
@@ -184,7 +185,7 @@ export class Accounts {
 
   /** The present, ISO 8601. */
   #time(): string {
-    return new Date(this.#now()).toISOString();
+    return textOfTime(this.#now());
   }
 
   #sealed(secret: string, since = this.#time()): SealedSecret {
@@ -256,7 +257,7 @@ export class Accounts {
     action?: ChangeBy,
   ): Promise<{ url: string; secret: string } | false | null> {
     const secret = newWebhookSecret();
-    const until = new Date(this.#now() + ROTATION_MS).toISOString();
+    const until = textOfTime(this.#now() + ROTATION_MS);
     return this.#change<{ url: string; secret: string } | false>(id, action, (account) => {
       if (!account.webhooks.some((webhook) => webhook.url === url)) return { account, result: false };
       const webhooks = account.webhooks.map((webhook) => {

@@ -1,6 +1,8 @@
 /** Transactions as merchants see them (decisions, "PIX IN representation", "cashout representation"). */
+
 import { mayBeRefunded } from '../domain/reversals/steps.ts';
 import { refundOf, remainingOf, reversalsOf } from '../domain/reversals/sums.ts';
+import { textOfTime } from '../domain/time.ts';
 import type { ChargeRecord, TransactionRecord, TransferRecord } from '../engine/journal.ts';
 
 /** What was taken back, and what may be; version 1 took it whole, and its snapshots don't count it. */
@@ -14,7 +16,7 @@ function amountsOf({ snapshot: { value, version, context } }: ChargeRecord, now:
     };
   }
   const { refunded, chargedback } = reversalsOf(context);
-  const mayBe = value === 'paid' && mayBeRefunded(context, new Date(now).toISOString());
+  const mayBe = value === 'paid' && mayBeRefunded(context, textOfTime(now));
   return {
     refundedAmount: refunded,
     chargedbackAmount: chargedback,

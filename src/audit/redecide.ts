@@ -2,10 +2,12 @@
  * Runs an entry's message through its chart again: the command is put together from what the entry says, decided
  * on the replay as it was before, and must give the same entry.
  */
+
 import type { Account } from '../domain/account.ts';
 import { isSameJson } from '../domain/canonical-json.ts';
 import type { ReasonData, RefundOrderData } from '../domain/messages.ts';
 import type { Balances } from '../domain/money.ts';
+import { timeOfText } from '../domain/time.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import type { PayoutContract } from '../engine/bank.ts';
 import { type Charts, chartsOf, PRESENT, versionOf } from '../engine/chart.ts';
@@ -34,8 +36,8 @@ function creation(id: string, entry: Entry): Command {
   }
   const { expiresAt, endToEndId: _endToEndId, paidAt: _paidAt, held: _held, ...charge } = context;
   const wake = entry.orders.find((order) => order.kind === 'wake');
-  const wakeInMs = wake === undefined ? null : Date.parse(wake.at) - Date.parse(entry.at);
-  const expiresIn = (Date.parse(expiresAt) - Date.parse(createdAt)) / 1000;
+  const wakeInMs = wake === undefined ? null : timeOfText(wake.at) - timeOfText(entry.at);
+  const expiresIn = (timeOfText(expiresAt) - timeOfText(createdAt)) / 1000;
   return { kind: 'createCharge', id, charge: { ...charge, expiresIn }, wakeInMs };
 }
 
@@ -82,7 +84,7 @@ function commandOf(before: Before, entry: Entry): Command {
     return { kind: 'submit', transaction, contract: message.data as PayoutContract };
   // That its time had come, the clock knew alone.
   const ahead = Number.MAX_SAFE_INTEGER;
-  return { kind: 'timer', transaction, name: message.id, at: Date.parse(entry.at), ahead };
+  return { kind: 'timer', transaction, name: message.id, at: timeOfText(entry.at), ahead };
 }
 
 /** URLs with filters that give the deliveries that the entry names, in its order. */
@@ -144,8 +146,8 @@ export async function decideAgain(
     const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
     const circumstances: Circumstances = {
       at: entry.at,
-      now: Date.parse(entry.at),
-      clock: Date.parse(entry.at),
+      now: timeOfText(entry.at),
+      clock: timeOfText(entry.at),
       webhooks: webhooksOf(entry),
       everyDoorSpeaks,
       charts,

@@ -2,6 +2,7 @@
  * Payments that can't be credited on their way back: ordered under an id of ours, and asked about until the bank says
  * how it ended. Ops hear of one that can't be done, and of one that doesn't end.
  */
+import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
 import { returningId } from '../engine/attention/stuck.ts';
 import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
@@ -76,7 +77,7 @@ export class Returning {
     const { endToEndId, amount } = order;
     const { engine, now } = this.#options;
     await engine.withdraw([{ kind: 'stuck', id: returningId(order) }]);
-    const since = new Date(now()).toISOString();
+    const since = textOfTime(now());
     const about = { account, transaction: id };
     const given = { id: failedId(order), since, about, data: { endToEndId, why } };
     await engine.note([itemFor('RETURN_FAILED', given, amount)]);
@@ -86,7 +87,7 @@ export class Returning {
     const { engine, bank, now, stuckAfterMs } = this.#options;
     const { endToEndId, amount, since = now() } = order;
     if (bank.canRepeatSubmit || now() - since < stuckAfterMs) return;
-    const begun = new Date(since).toISOString();
+    const begun = textOfTime(since);
     const about = { account, transaction: id };
     const data = { endToEndId, bank: bank.says(endToEndId) };
     await engine.note([

@@ -3,10 +3,12 @@
  * clock. It keeps nothing: what it does next follows from the transaction and the step that is due, so a crash
  * costs it nothing, and a step that is told again is the same message.
  */
+
 import { hash } from 'node:crypto';
 import { composeBrCode } from '../domain/br-code.ts';
 import { composeEndToEndId } from '../domain/end-to-end-id.ts';
 import { refundOf } from '../domain/reversals/sums.ts';
+import { textOfTime, timeOfText } from '../domain/time.ts';
 import type { Charge } from '../domain/transactions.ts';
 import {
   type Attempt,
@@ -39,7 +41,7 @@ function composeReturnId(at: number, seed: string): string {
 }
 
 function createdAt(transaction: TransactionRecord): number {
-  return Date.parse(transaction.snapshot.context.createdAt);
+  return timeOfText(transaction.snapshot.context.createdAt);
 }
 
 function amountOf(transaction: TransactionRecord): number {
@@ -117,7 +119,7 @@ export class SandboxBank implements Bank {
     const type = refund === undefined ? null : refundOutcome(refund.amount);
     if (refund === undefined || type === null) return { messages: [], wakeInMs: null };
     if (turn === 0) return { messages: [], wakeInMs: this.#delayMs };
-    const time = Date.parse(refund.createdAt) + this.#delayMs;
+    const time = timeOfText(refund.createdAt) + this.#delayMs;
     const data = this.#refundParts(snapshot.context, { id: '', type, data: { refundId } }, time);
     return { messages: [{ id: `sandbox:${refundId}`, type, data }], wakeInMs: null };
   }
@@ -131,9 +133,9 @@ export class SandboxBank implements Bank {
     const id = String(data.refundId).toLowerCase();
     const refund = refundOf(charge, id);
     if (refund === undefined) return data;
-    const returnId = composeReturnId(Date.parse(refund.createdAt), `refund:${id}`);
+    const returnId = composeReturnId(timeOfText(refund.createdAt), `refund:${id}`);
     const parts = { returnId, ...data };
-    return type === 'REFUND_DONE' ? { completedAt: new Date(at).toISOString(), ...parts } : parts;
+    return type === 'REFUND_DONE' ? { completedAt: textOfTime(at), ...parts } : parts;
   }
 
   /** The step that is due and wasn't told yet: after a pause it is heard before a charge expires. */
@@ -197,7 +199,7 @@ export class SandboxBank implements Bank {
       const reference = transaction.type === 'cashout' ? transaction.snapshot.context.reference : null;
       filled.endToEndId ??= reference ?? composeEndToEndId(ISPB, at, suffixOf(`${transaction.id}:${id}`));
     }
-    if (NEEDS_PAYMENT.has(type) || type === 'SETTLE') filled.paidAt ??= new Date(at).toISOString();
+    if (NEEDS_PAYMENT.has(type) || type === 'SETTLE') filled.paidAt ??= textOfTime(at);
     return filled;
   }
 }

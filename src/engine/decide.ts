@@ -2,6 +2,7 @@
  * Decides one command: workspace, settings and time in; answer and at most one entry out. Pure: no clock, no
  * ids, no store of its own. Transitions, postings and events come from the statechart alone.
  */
+import { textOfTime, timeOfText } from '../domain/time.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import { begin, take, timerEvent, UnreadableSnapshot } from './chart.ts';
 import type { Command } from './commands.ts';
@@ -40,7 +41,7 @@ function createCharge(
     customer: charge.customer,
     description: charge.description,
     endToEndId: null,
-    expiresAt: new Date(c.now + charge.expiresIn * 1000).toISOString(),
+    expiresAt: textOfTime(c.now + charge.expiresIn * 1000),
     externalRef: charge.externalRef,
     fee: charge.fee,
     held: null,
@@ -63,7 +64,7 @@ function createCharge(
 
 /** The bank asked to be woken about a transaction. */
 function wakeOrder(step: number, at: number): BankOrder {
-  return { at: new Date(at).toISOString(), kind: 'wake', step };
+  return { at: textOfTime(at), kind: 'wake', step };
 }
 
 function createTransfer(
@@ -114,12 +115,12 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   // After a migration the old name stands for the timers that were derived anew.
   const waited =
     present === record ? record.timers.filter(({ name }) => name === command.name) : present.timers;
-  const earliest = waited.map(({ at }) => Date.parse(at)).sort((a, b) => a - b)[0];
+  const earliest = waited.map(({ at }) => timeOfText(at)).sort((a, b) => a - b)[0];
   if (earliest === undefined) return answered({ kind: 'repeated', record });
   // An account's time may have been ahead of the clock when the timer was set: it isn't waited for.
   const ahead = command.ahead ?? 0;
   const hasCome = earliest <= c.now || earliest <= seen(command, c.clock);
-  const due = hasCome ? waited.find(({ at }) => Date.parse(at) === earliest) : undefined;
+  const due = hasCome ? waited.find(({ at }) => timeOfText(at) === earliest) : undefined;
   if (due === undefined) return answered({ kind: 'notYet', at: earliest - ahead });
   const step = take(present.snapshot, timerEvent(due.name), c.charts);
   // A name that a newer statechart doesn't know is nothing to wait for.

@@ -1,10 +1,12 @@
 /** A decision and the entry that it makes: from a statechart's step, or a remark that changes no state. */
+
 import type { EmitParams, PostParams, SideEffect } from '../../machines/effects.ts';
 import type { Snapshot } from '../../machines/index.ts';
 import type { Account } from '../domain/account.ts';
 import { deliveryId, eventId, isWanted, type JournalEvent } from '../domain/events.ts';
 import type { By } from '../domain/messages.ts';
 import type { Posting } from '../domain/money.ts';
+import { textOfTime, timeOfText } from '../domain/time.ts';
 import type { TransactionType } from '../domain/transactions.ts';
 import { noteFor } from './attention/item.ts';
 import { type Charts, type Step, timersOf, upToDate, versionOf } from './chart.ts';
@@ -84,9 +86,9 @@ function eventsOf(
 export function presentOf(record: TransactionRecord, charts?: Charts): TransactionRecord {
   const snapshot = upToDate(record.snapshot, charts);
   if (snapshot === record.snapshot) return record;
-  const entered = Date.parse(record.updatedAt);
+  const entered = timeOfText(record.updatedAt);
   const timers = timersOf(snapshot, charts).map(({ name, delayMs }) => ({
-    at: new Date(entered + delayMs).toISOString(),
+    at: textOfTime(entered + delayMs),
     name,
   }));
   return { ...record, snapshot, timers } as TransactionRecord;
@@ -103,8 +105,7 @@ function timersAfter(
   const isOver = (name: string): boolean =>
     step.ended.includes(name) || step.started.some((timer) => timer.name === name);
   const timers = (before?.timers ?? []).filter(({ name }) => !isOver(name));
-  for (const { name, delayMs } of step.started)
-    timers.push({ at: new Date(now + delayMs).toISOString(), name });
+  for (const { name, delayMs } of step.started) timers.push({ at: textOfTime(now + delayMs), name });
   return timers;
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { Account } from '../domain/account.ts';
+import { textOfTime } from '../domain/time.ts';
 import { pause, type Soon } from '../waiting.ts';
 import { AccountActor } from './actors/actor.ts';
 import { type ActorHost, type Committed, Overloaded, type Ticket } from './actors/host.ts';
@@ -219,7 +220,7 @@ export class Engine {
 
   /** What can't be noted now is noted when its messages and timers come again: they wait. */
   async #quarantine(account: string, answers: readonly (Answer & { kind: 'quarantined' })[]): Promise<void> {
-    const since = new Date(this.#options.now()).toISOString();
+    const since = textOfTime(this.#options.now());
     const items = answers.map(({ transaction, reason }): AttentionItem => {
       const about = { account, transaction };
       return itemFor('SNAPSHOT_UNREADABLE', { id: transaction, since, about, data: { reason } });
@@ -241,7 +242,7 @@ export class Engine {
     if (this.#aheadNoted.get(account) === at) return;
     if (this.#aheadNoted.size >= MOST_TOLD) this.#aheadNoted.clear();
     this.#aheadNoted.set(account, at);
-    const now = new Date(this.#options.now()).toISOString();
+    const now = textOfTime(this.#options.now());
     const data = { entryAt: at, clock: now };
     try {
       await this.note([itemFor('CLOCK_BEHIND', { id: account, since: now, about: { account }, data })]);
@@ -259,7 +260,7 @@ export class Engine {
     if (news.size === 0) return;
     if (this.#full.size >= MOST_TOLD) this.#full.clear();
     for (const id of news.keys()) this.#full.add(id);
-    const since = new Date(this.#options.now()).toISOString();
+    const since = textOfTime(this.#options.now());
     const items = [...news.values()].map(({ id, type, snapshot }): AttentionItem => {
       const about = { account, transaction: id };
       const data = { type, recorded: MOST_REFUSALS };

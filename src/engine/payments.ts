@@ -2,6 +2,7 @@
  * The acts of merchants, the bank and ops, in the order that the contract wants: the bank is asked before the
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
+
 import { type Account, keyOf } from '../domain/account.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import {
@@ -17,6 +18,7 @@ import { mergePayer } from '../domain/people/payer.ts';
 import type { PixKeyType } from '../domain/people/pix-key-types.ts';
 import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
 import type { ItemCode, ItemData } from '../domain/sentences/item-codes.ts';
+import { textOfTime } from '../domain/time.ts';
 import type { Metadata } from '../domain/transactions.ts';
 import { Overloaded } from './actors/host.ts';
 import { itemFor } from './attention/item.ts';
@@ -214,7 +216,7 @@ export class Payments {
     record: TransactionRecord | null,
   ): AttentionItem {
     const key = sha256(JSON.stringify([id, transactionId, digestOf(type, content)])).slice(0, 24);
-    const since = new Date(this.#options.now()).toISOString();
+    const since = textOfTime(this.#options.now());
     const about = record === null ? {} : { account: record.account, transaction: record.id };
     const amount = record?.snapshot.context.amount ?? null;
     return itemFor(code, { id: `msg_${key}`, since, about, data }, amount);

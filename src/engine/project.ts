@@ -2,10 +2,11 @@
  * Projections as pure functions of entries (I7): the live path and `verify` use the same ones, so replaying a
  * journal gives the same bytes.
  */
+
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
+import { timeOfText } from '../domain/time.ts';
 import { isEnded } from './chart.ts';
-import { timeOfText } from './entry-time.ts';
 import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
 import type { Due } from './store/due.ts';
 import { type AttentionItem, itemOf } from './store.ts';
@@ -81,10 +82,10 @@ export function dueOf(account: string, entry: Entry): Due[] {
   const now = timeOfText(entry.at);
   const rows: Due[] = [];
   for (const timer of entry.timers ?? []) {
-    rows.push({ kind: 'timer', at: Date.parse(timer.at), account, transaction, name: timer.name, tries: 0 });
+    rows.push({ kind: 'timer', at: timeOfText(timer.at), account, transaction, name: timer.name, tries: 0 });
   }
   for (const order of entry.orders) {
-    const at = order.kind === 'wake' ? Date.parse(order.at) : now;
+    const at = order.kind === 'wake' ? timeOfText(order.at) : now;
     rows.push({ kind: 'bank', at, account, transaction, order, tries: 0 });
   }
   for (const event of entry.events) {

@@ -2,7 +2,9 @@
  * The ground that a batch is decided on: the account's balances and the records and lookups that its commands need, with
  * what earlier commands of the same batch changed laid over them. Records are replaced, never changed.
  */
+
 import { applyPostings, type Balances } from '../domain/money.ts';
+import { timeOfText } from '../domain/time.ts';
 import { stuckAfter, stuckKeys, waitOf } from './attention/stuck.ts';
 import type { Bank } from './bank.ts';
 import type { Command } from './commands.ts';
@@ -192,7 +194,7 @@ export class Workspace {
     const wait = waitOf(record);
     const after = this.changed.get(record.id);
     if (wait === null || after === undefined || after.seqs.at(-1) === record.seqs.at(-1)) return [];
-    const since = Date.parse(record.updatedAt);
+    const since = timeOfText(record.updatedAt);
     // A time that is still to come was a wrong clock's: how long it has lasted isn't known.
     const mayBeStuck = since <= clock - stuckAfter(wait, stuckAfterMs) || since > clock;
     return mayBeStuck ? stuckKeys(record) : [];

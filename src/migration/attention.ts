@@ -1,5 +1,7 @@
 /** Moves what needs a person: open items, and which stuck cashouts ops were done with. */
+
 import { parseEventOrDeliveryId } from '../domain/events.ts';
+import { textOfTime } from '../domain/time.ts';
 import { BANK_WAITS, stuckItems, stuckMark } from '../engine/attention/stuck.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { type AttentionItem, type AttentionPlace, itemOf, type Store } from '../engine/store.ts';
@@ -68,7 +70,7 @@ async function moveMarks(
   accounts: ReadonlySet<string>,
   now: number,
 ): Promise<void> {
-  const at = new Date(now).toISOString();
+  const at = textOfTime(now);
   for (const wait of BANK_WAITS) {
     let after: TransactionRecord | null = null;
     for (;;) {

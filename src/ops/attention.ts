@@ -1,4 +1,5 @@
 /** Ops are done with items of what needs a person. */
+import { textOfTime } from '../domain/time.ts';
 import {
   attentionPage,
   completed,
@@ -140,7 +141,7 @@ export function finish(
     const { account: _account, ...own } = filter;
     const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
     const recorded = await recordAll(parts, intent, touched.byAccount(), acting);
-    const by = { ...acting.by, at: new Date(now()).toISOString() };
+    const by = { ...acting.by, at: textOfTime(now()) };
     const done = new Set<string>();
     for await (const page of pages()) {
       const owed = page.filter((item) => touched.keys.has(keyOf(item)) && isOwed(item, recorded));

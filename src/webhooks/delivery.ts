@@ -1,7 +1,9 @@
 /**
  * A delivery's progress as its statechart has it: pure functions from record and outcome to the next record.
  */
+
 import type { Snapshot } from '../../machines/index.ts';
+import { textOfTime, timeOfText } from '../domain/time.ts';
 import { allowedTypes, begin, type Step, take, versionOf } from '../engine/chart.ts';
 import type { DeliveryAttempt, DeliveryRecord, DeliveryStatus } from '../engine/store/deliveries.ts';
 
@@ -36,7 +38,7 @@ function after(record: DeliveryRecord, step: Step, now: number): DeliveryRecord 
     ...record,
     status: step.value as DeliveryStatus,
     failures: (step.context as { failures: number }).failures,
-    nextAttemptAt: timer === undefined ? null : new Date(Math.ceil(now + timer.delayMs)).toISOString(),
+    nextAttemptAt: timer === undefined ? null : textOfTime(Math.ceil(now + timer.delayMs)),
   };
 }
 
@@ -47,7 +49,7 @@ function attemptsOf(step: Step | null): boolean {
 /** Whether the statechart wants an attempt now: a first one, or a retry whose time has come. */
 export function wantsAttempt(record: DeliveryRecord, now: number): boolean {
   if (record.status === 'pending') return true;
-  if (record.nextAttemptAt === null || Date.parse(record.nextAttemptAt) > now) return false;
+  if (record.nextAttemptAt === null || timeOfText(record.nextAttemptAt) > now) return false;
   return attemptsOf(take(snapshotOf(record), { type: 'ATTEMPT' }));
 }
 
@@ -76,7 +78,7 @@ export function attempted(
   return {
     ...next,
     attempts: [...record.attempts, attempt],
-    deliveredAt: step.value === 'delivered' ? new Date(now).toISOString() : null,
+    deliveredAt: step.value === 'delivered' ? textOfTime(now) : null,
   };
 }
 

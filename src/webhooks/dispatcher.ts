@@ -7,12 +7,13 @@
  *    one where it was put off. What dies with the process is found again by its claim.
  * 3. What is in hand is bounded, and no target has more of it than it leaves free; the rest waits in the store.
  */
+
 import type { Directory } from '../accounts/directory.ts';
+import { textOfTime, timeOfText } from '../domain/time.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Committed } from '../engine/actors/host.ts';
 import { Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import { textOfTime } from '../engine/entry-time.ts';
 import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
@@ -223,7 +224,7 @@ export class Dispatcher {
     const next: Due | null =
       record.nextAttemptAt === null
         ? null
-        : { ...job.claim.due, at: Date.parse(record.nextAttemptAt), tries: record.failures };
+        : { ...job.claim.due, at: timeOfText(record.nextAttemptAt), tries: record.failures };
     this.#options.onAttempt?.(record, attempt.durationMs, job.state.target);
     this.#finish(job, { record, next });
   }

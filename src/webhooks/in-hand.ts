@@ -1,4 +1,5 @@
 /** A delivery in hand: between its claim and the record of its attempt. */
+import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
 import type { NamedDelivery } from '../engine/history.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
@@ -41,7 +42,7 @@ function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: numbe
   const { id, account, transaction, attempts } = record;
   const { url } = state.target;
   const last = attempts.at(-1);
-  const since = new Date(now).toISOString();
+  const since = textOfTime(now);
   const about = { account, transaction, delivery: id, url };
   const data = { event: event.name, error: last?.error ?? null, status: last?.statusCode ?? null };
   return itemFor('DELIVERY_DEAD', { id, since, about, data });

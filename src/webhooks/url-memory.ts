@@ -2,6 +2,7 @@
  * What the last attempts at each URL came to, for people who look: in memory, of this process alone, since its start.
  * An attempt costs a few numbers; the URL that was left alone longest is forgotten first.
  */
+import { textOfTime } from '../domain/time.ts';
 import type { Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 
@@ -52,7 +53,7 @@ function healthOf({ target, attempts, failing, retrying, lastAt }: Known): UrlHe
     p95: percentile(times, 95),
     failing,
     retrying: retrying.size,
-    lastAt: new Date(lastAt).toISOString(),
+    lastAt: textOfTime(lastAt),
   };
 }
 
@@ -66,7 +67,7 @@ export class UrlMemory {
 
   constructor(now: () => number) {
     this.#now = now;
-    this.#since = new Date(now()).toISOString();
+    this.#since = textOfTime(now());
   }
 
   /** An attempt has ended, and left its delivery as the record says. */

@@ -7,6 +7,7 @@
  * 2. What is to wait goes into the store together: that of one turn, and what comes while a write is under way.
  * 3. A look that nobody ends, and what its process had taken, is found again by others.
  */
+import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
 import { type Room, surely } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -45,7 +46,7 @@ const NO_ROOM_MS = 1_000;
 
 function hangingItem({ target }: TargetState, now: number): AttentionItem {
   const { account, url } = target;
-  const since = new Date(now).toISOString();
+  const since = textOfTime(now);
   const data = { waiting: MANY };
   return itemFor('URL_HANGS', { id: targetId(target), since, about: { account, url }, data });
 }

@@ -1,4 +1,5 @@
 /** GET /statement (additions): JSON or CSV, as the caller prefers. */
+import { textOfTime } from '../../domain/time.ts';
 import type { StatementPage, StatementRow, StatementWish } from '../../engine/statement/page.ts';
 import { type ApiServices, type Context, queryValue } from '../context.ts';
 import { validationError } from '../errors.ts';
@@ -17,8 +18,8 @@ function answerJson(
   next: string | null,
 ): void {
   ctx.body = {
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
+    from: textOfTime(from),
+    to: textOfTime(to),
     openingBalance: page.opening,
     closingBalance: page.closing,
     data: page.rows.map(shown),

@@ -2,8 +2,10 @@
  * What refunds and chargebacks do to a charge: the postings of each step, and the parts of the context that it
  * changes (additions, "Money, in cents"). Pure; amounts are cents.
  */
+
 import type { OutcomeData, RefundOrderData, ReversalData } from '../messages.ts';
 import type { Leg, Posting } from '../money.ts';
+import { timeOfText } from '../time.ts';
 import type { Charge, Refund, Reversals } from '../transactions.ts';
 import {
   MOST_REFUNDS,
@@ -53,7 +55,7 @@ export function mayBeRefunded(charge: Charge, at: string): boolean {
 
 /** Whether a charge was paid too long ago to be refunded. */
 export function isTooOld({ paidAt }: Charge, at: string): boolean {
-  return paidAt !== null && Date.parse(at) - Date.parse(paidAt) > REFUNDABLE_MS;
+  return paidAt !== null && timeOfText(at) - timeOfText(paidAt) > REFUNDABLE_MS;
 }
 
 /** Parts of a charge, while they are gathered. */

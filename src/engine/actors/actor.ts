@@ -10,11 +10,11 @@
  */
 
 import type { Account } from '../../domain/account.ts';
+import { textOfTime, timeOfText } from '../../domain/time.ts';
 import { asError } from '../../errors.ts';
 import { pause, type Soon } from '../../waiting.ts';
 import type { Answer } from '../commands.ts';
 import { decide } from '../decide.ts';
-import { textOfTime } from '../entry-time.ts';
 import type { Head, TransactionRecord } from '../journal.ts';
 import { allDue, isClaimed } from '../store/due.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
@@ -105,7 +105,7 @@ export class AccountActor implements InTurn {
   /** Looks whether the last entry, as far as it is known here, lies far ahead of the clock. */
   checkClock(): void {
     if (this.#head === null || this.#head.seq === 0) return;
-    const isAhead = Date.parse(this.#head.at) - this.#host.now() > FAR_AHEAD_MS;
+    const isAhead = timeOfText(this.#head.at) - this.#host.now() > FAR_AHEAD_MS;
     if (isAhead) this.#host.ahead(this.#account, this.#head.at);
   }
 
@@ -221,7 +221,7 @@ export class AccountActor implements InTurn {
     const { everyDoorSpeaks } = this.#host;
     // Times of an account's entries never go back, whichever clock wrote the one before.
     const clock = this.#host.now();
-    const now = Math.max(clock, head.seq === 0 ? 0 : Date.parse(head.at));
+    const now = Math.max(clock, head.seq === 0 ? 0 : timeOfText(head.at));
     if (now - clock > FAR_AHEAD_MS) this.#host.ahead(this.#account, head.at);
     const at = textOfTime(now);
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);

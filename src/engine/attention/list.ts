@@ -2,8 +2,10 @@
  * The list for ops. What is noted is stored; of what waits for the bank too long the list is made anew, by the rule of
  * whoever asks, since a command may have a rule of its own. Both are read in pages.
  */
+
 import { parseEventOrDeliveryId } from '../../domain/events.ts';
 import { isUuidV4 } from '../../domain/text.ts';
+import { textOfTime, timeOfText } from '../../domain/time.ts';
 import { upToDate } from '../chart.ts';
 import type { TransactionRecord } from '../journal.ts';
 import type {
@@ -47,7 +49,7 @@ async function* allStuck(
   rule: StuckRule,
   after: ChangePlace | null = null,
 ): AsyncGenerator<AttentionItem> {
-  const before = new Date(rule.now - stuckAfter(wait, rule.stuckAfterMs)).toISOString();
+  const before = textOfTime(rule.now - stuckAfter(wait, rule.stuckAfterMs));
   let place = after;
   for (;;) {
     const records = await journal.waiting(wait, place, before, PAGE);
@@ -155,7 +157,7 @@ async function isStuck({ journal }: Sources, item: AttentionItem): Promise<boole
 
 /** An account's head that is not ahead any more of the clock that it ran ahead of. */
 async function isAhead({ journal }: Sources, account: string, now: number): Promise<boolean> {
-  return Date.parse((await journal.head(account)).at) > now;
+  return timeOfText((await journal.head(account)).at) > now;
 }
 
 /** Whether the cause of an item is still there, as far as that can be looked up. */
@@ -239,7 +241,7 @@ async function stuckNow(
 ): Promise<AttentionItem[]> {
   const wait = waitOf(record);
   if (wait === null || wait === 'refund') return [];
-  if (Date.parse(record.updatedAt) >= rule.now - stuckAfter(wait, rule.stuckAfterMs)) return [];
+  if (timeOfText(record.updatedAt) >= rule.now - stuckAfter(wait, rule.stuckAfterMs)) return [];
   const items = stuckItems(record, rule.says);
   const done = await store.attention.dismissed(items.map(stuckMark));
   return items.filter((_, index) => done[index] !== true);

@@ -2,9 +2,11 @@
  * What merchants, or ops in their stead, order of a charge that exists: to refund it, and to cancel it. Refunds are judged before the bank is
  * looked at, and once more inside the mailbox, where racers meet.
  */
+
 import type { Account } from '../../domain/account.ts';
 import type { By } from '../../domain/messages.ts';
 import { refundsOf } from '../../domain/reversals/sums.ts';
+import { textOfTime } from '../../domain/time.ts';
 import { type Bank, type BankMessage, BankRefused } from '../bank.ts';
 import { UnreadableSnapshot } from '../chart.ts';
 import type { Answer } from '../commands.ts';
@@ -131,7 +133,7 @@ export class ChargeOrders {
     const available = await engine.provisionalBalance(account.id, record.snapshot.context.amount);
     const present = readable(record);
     if (present === null) return null;
-    return refundProblem(present, { amount }, new Date(now()).toISOString(), available);
+    return refundProblem(present, { amount }, textOfTime(now()), available);
   }
 
   async #duplicate(transaction: string, key: string | null): Promise<RefundAnswer> {

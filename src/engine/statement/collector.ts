@@ -1,4 +1,5 @@
 /** Gathers a page of an account's statement from its batches, which come in their order and without a gap. */
+import { timeOfText } from '../../domain/time.ts';
 import type { Batch } from '../journal.ts';
 import { balanceBefore, changeOf, type Row, rowOf } from './rows.ts';
 
@@ -49,7 +50,7 @@ export class Collector {
     this.#balance = balanceBefore(batch);
     const skipped = batch.seq === this.#start.seq ? this.#start.index : 0;
     for (const [index, entry] of batch.entries.entries()) {
-      const at = Date.parse(entry.at);
+      const at = timeOfText(entry.at);
       if (at >= this.#window.to) return false;
       if (index >= skipped && at >= this.#window.from) {
         this.#opening ??= this.#balance;

@@ -2,6 +2,7 @@
  * Reads one page of an account's statement. The start of a window is searched for: the journal is in the order of
  * its entries' times, which never go back within an account. So a page costs the same however old the account is.
  */
+import { timeOfText } from '../../domain/time.ts';
 import { turn } from '../../waiting.ts';
 import type { Batch } from '../journal.ts';
 import { firstSince } from '../store/walks.ts';
@@ -112,7 +113,7 @@ export function statementsOf(journal: StatementReads): ReadStatement {
     const { seq: last, at, balances } = await journal.head(account);
     if (place !== null && place.seq > last) return null;
     const reads = new BoundedReads(journal, account);
-    const isOver = last === 0 || Date.parse(at) < from;
+    const isOver = last === 0 || timeOfText(at) < from;
     const batchAt = async (seq: number): Promise<Batch | undefined> => (await reads.from(seq, 1))[0];
     const first = async (): Promise<number> => (isOver ? last + 1 : firstSince(batchAt, last, from));
     const start = place ?? { seq: await first(), index: 0 };

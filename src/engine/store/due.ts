@@ -1,4 +1,5 @@
 /** What is due, and claims on it: the part of the store's port that its roles share. */
+import { textOfTime } from '../../domain/time.ts';
 import type { BankOrder } from '../journal.ts';
 
 interface DueParts {
@@ -42,7 +43,7 @@ export function postponed<Some extends Due>(due: Some, delayMs: number, clock: n
 
 /** The bank's wake-up instead of an order of a transaction; `at` in ms. */
 export function wakeUp(due: Due & { kind: 'bank' }, step: number, at: number): Due & { kind: 'bank' } {
-  return { ...due, at, tries: 0, order: { kind: 'wake', step, at: new Date(at).toISOString() } };
+  return { ...due, at, tries: 0, order: { kind: 'wake', step, at: textOfTime(at) } };
 }
 
 /** A wake-up for the bank's sake that comes within so many ms is claimed beforehand, and waits in memory. */

@@ -1,4 +1,5 @@
 /** Ways through a store's journals: what is held of them is bounded, whatever there is. */
+import { timeOfText } from '../../domain/time.ts';
 import type { Batch } from '../journal.ts';
 import type { JournalReads } from '../store.ts';
 
@@ -15,7 +16,7 @@ export async function* accountsIn(journal: Pick<JournalReads, 'accountIds'>): As
 }
 
 function lastTime({ at, entries }: Batch): number {
-  return Date.parse(entries.at(-1)?.at ?? at);
+  return timeOfText(entries.at(-1)?.at ?? at);
 }
 
 /**

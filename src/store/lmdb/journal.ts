@@ -2,8 +2,9 @@
  * The journal of the embedded store and its projections. An append is a row of the log; it is issued with a group of
  * writes under the condition that it follows its account's last one, and waited for to its end.
  */
+
 import { ZERO_BALANCES } from '../../domain/money.ts';
-import { timeOfText } from '../../engine/entry-time.ts';
+import { timeOfText } from '../../domain/time.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
 import type { DeliveryRecord, FailedFilter, FailedPage } from '../../engine/store/deliveries.ts';
 import type { Claim } from '../../engine/store/due.ts';
@@ -275,8 +276,8 @@ export class LmdbJournal implements Journal {
     limit: number,
   ): Promise<TransactionRecord[]> {
     const { waits, records } = this.#environment.opened.projections;
-    const start = after === null ? '' : keyOf(ordered(Date.parse(after.updatedAt)), after.id);
-    const end = keyOf(wait, ordered(Date.parse(before)));
+    const start = after === null ? '' : keyOf(ordered(timeOfText(after.updatedAt)), after.id);
+    const end = keyOf(wait, ordered(timeOfText(before)));
     const found: TransactionRecord[] = [];
     for (const [key] of waits.range(keyOf(wait, start), end)) {
       if (found.length === limit) break;

@@ -3,6 +3,7 @@
  * gives the same canonical JSON, to the byte.
  */
 import { Long } from 'mongodb';
+import { textOfTime, timeOfText } from '../../domain/time.ts';
 
 /** A JSON object. */
 export type Plain = { [name: string]: unknown };
@@ -15,21 +16,15 @@ const DATES = new Set([
 const ISO_LENGTH = 24;
 const INT32 = 2 ** 31;
 
-/** The last text that was a date: most times of a batch are one and the same. */
-let last = { text: '', date: new Date(0) };
-
 /** A time as a date, where it is written as we write times; else the text as it is. */
 export function toDate(text: string): Date | string {
-  if (text === last.text) return last.date;
   if (text.length !== ISO_LENGTH || text[ISO_LENGTH - 1] !== 'Z') return text;
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime()) || date.toISOString() !== text) return text;
-  last = { text, date };
-  return date;
+  const time = timeOfText(text);
+  return Number.isNaN(time) || textOfTime(time) !== text ? text : new Date(time);
 }
 
 export function toIso(time: Date | string): string {
-  return typeof time === 'string' ? time : time.toISOString();
+  return typeof time === 'string' ? time : textOfTime(time.getTime());
 }
 
 function bsonNumber(value: number): number | Long {
@@ -57,7 +52,7 @@ export function toBson(value: unknown, hasDates = true): unknown {
 /** A stored value as JSON has it. The driver gives Longs as numbers. */
 export function fromBson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Date) return textOfTime(value.getTime());
   if (Array.isArray(value)) return value.map(fromBson);
   const json: Plain = {};
   for (const name of Object.keys(value)) json[name] = fromBson((value as Plain)[name]);

@@ -2,9 +2,10 @@
  * What a row of the log changes in the projections: the same for a batch that was just written, whose projections the
  * engine has made, and for one that is read again.
  */
+
 import type { Account } from '../../../domain/account.ts';
+import { timeOfText } from '../../../domain/time.ts';
 import { isProtested, stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';
-import { timeOfText } from '../../../engine/entry-time.ts';
 import type { Batch, Entry, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
@@ -145,7 +146,7 @@ export function projected(projections: Projections, number: number, batch: Batch
     due.push(...dueOf(account, entry).map((each) => byClock(each, ahead)));
     attention.push(...attentionItems(account, entry, record));
   }
-  const made = Date.parse(batch.at) - ahead;
+  const made = timeOfText(batch.at) - ahead;
   // A refused message leaves a transaction where it was, and as stuck as it was.
   const moved = waited.filter(({ id, seqs }) => changed.get(id)?.seqs.at(-1) !== seqs.at(-1));
   const withdrawn = moved.flatMap(stuckKeys);

@@ -2,6 +2,7 @@
  * Deliveries that are dead or rejected, the newest failure first: each among all, and among its account's. Only what
  * fails pays for it.
  */
+import { timeOfText } from '../../../domain/time.ts';
 import { type DeliveryRecord, failedAt, hasFailed } from '../../../engine/store/deliveries.ts';
 import type { Log } from '../log/log.ts';
 import { ALL, endOf, fitsKey, keyOf, ordered } from './keys.ts';
@@ -30,7 +31,7 @@ function listOf(account: string | null): string {
 
 /** The part of a place that a time (ISO) gives: the newest failure is the first. */
 function agoOf(at: string): string {
-  return ordered(Number.MAX_SAFE_INTEGER - (Date.parse(at) || 0));
+  return ordered(Number.MAX_SAFE_INTEGER - (timeOfText(at) || 0));
 }
 
 function placeOf(record: DeliveryRecord): string {

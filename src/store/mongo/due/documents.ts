@@ -4,7 +4,9 @@
  *
  * A claim is a lease: it has a token, and moves `due` to its end; since when the thing is due lies in `since` meanwhile.
  */
+
 import type { Document } from 'mongodb';
+import { timeOfText } from '../../../domain/time.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Claim, Due } from '../../../engine/store/due.ts';
 import { fromBson, type Plain, toBson, toIso } from '../bson.ts';
@@ -105,7 +107,7 @@ export type FoundDue = { due: Due; element: string; document: string; until: Dat
 
 /** By how much the time that something was set by was ahead of the clock, where it is due at `at` (ms). */
 function aheadOf(time: Date | string | null, at: number): { ahead?: number } {
-  const ahead = time === null ? 0 : Date.parse(toIso(time)) - at;
+  const ahead = time === null ? 0 : timeOfText(toIso(time)) - at;
   return ahead > 0 ? { ahead } : {};
 }
 

@@ -1,0 +1,90 @@
+/** Times as texts and as numbers: nothing but what `Date` makes and reads. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { textOfTime, timeOfText } from '../../src/domain/time.ts';
+
+const test = suite('times');
+
+const TIME = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+const TEXT = '2026-01-02T03:04:05.678Z';
+const HOUR_MS = 3_600_000;
+
+function expectSame(ms: number): void {
+  const text = new Date(ms).toISOString();
+  assert.is(textOfTime(ms), text);
+  assert.is(timeOfText(text), Date.parse(text));
+}
+
+test('each way gives what the platform does, however often and in whichever order it is asked', () => {
+  for (const ms of [TIME, TIME, TIME + 1, TIME, 0, -1, TIME + 0.5, -0.5, -HOUR_MS, TIME, 0.25, TIME + 321]) {
+    expectSame(ms);
+    assert.is(timeOfText(TEXT), TIME);
+    assert.is(textOfTime(TIME), TEXT);
+  }
+});
+
+test('seconds that share a place in the hour, and all milliseconds of one, are told apart', () => {
+  for (const hours of [0, 1, 0, 24, 8_760, 1, -1, -24, 70_000_000, 0, -18_000_000, 0]) {
+    expectSame(TIME + hours * HOUR_MS);
+    expectSame(TIME + hours * HOUR_MS + 1);
+  }
+  for (let ms = TIME - 1_700; ms < TIME + 1_700; ms++) expectSame(ms);
+});
+
+test('times anywhere in the calendar are as the platform has them', () => {
+  let random = 1;
+  for (let n = 0; n < 20_000; n++) {
+    random = (random * 48_271) % 2_147_483_647;
+    expectSame(Math.floor((random / 2_147_483_647 - 0.5) * 1.7e13) * 1_000 + (n % 1_000));
+    expectSame(TIME + (random % 7_200_000));
+  }
+});
+
+/** Texts beside `2026-01-02T03:04:05.678Z` that are another time, no time, or one in another form. */
+const OTHERS = [
+  '2026-01-02T03:04:05.67aZ',
+  '2026-01-02T03:04:05.6:0Z',
+  '2026-01-02T03:04:05.678z',
+  '2026-01-02T03:04:05.678+',
+  '2026-01-02T03:04:05.6789',
+  '2026-01-02 03:04:05.678Z',
+  '2026-01-02t03:04:05.678Z',
+  '2026-01-02T03:04:05,678Z',
+  '2026-01-02T03:04:5.6780Z',
+  '2026-01-02T0304:05:.678Z',
+  '2026-01-02T03:04:65.678Z',
+  '2026-01-02T24:04:05.678Z',
+  '2026-01-02T24:00:00.000Z',
+  '2026-01-02T24:00:00.001Z',
+  '2026-02-30T03:04:05.678Z',
+  '2026-02-30T03:04:05.679Z',
+  '2026-03-02T03:04:05.678Z',
+  '2026-13-02T03:04:05.678Z',
+  '2026-01-02T00:04:05.678-03:00',
+  '2026-01-02T03:04:05Z',
+  'yesterday, or so I think',
+  '',
+];
+
+test('what is no time, or one in another form, is read as the platform reads it', () => {
+  for (let round = 0; round < 2; round++)
+    for (const text of OTHERS) {
+      assert.equal(timeOfText(text), Date.parse(text), text);
+      assert.is(timeOfText(TEXT), TIME, `after ${text}`);
+    }
+});
+
+test('a text that was read is never given for its time', () => {
+  for (const text of OTHERS) {
+    const ms = timeOfText(text);
+    if (!Number.isNaN(ms)) expectSame(ms);
+  }
+});
+
+test('no text stands for what is no time', () => {
+  for (const ms of [Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1, -8.64e15 - 1])
+    assert.throws(() => textOfTime(ms), RangeError);
+  assert.is(textOfTime(TIME), TEXT);
+});
+
+test.run();
