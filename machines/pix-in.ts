@@ -6,7 +6,6 @@
  * Money moves on transitions, never on entering a state: coming back to `paid` from `in_protest` credits nothing.
  * Whatever takes the last standing cent names the state.
  */
-
 import { assign, raise, setup } from 'xstate';
 import type { PaymentData, ReasonData } from '../src/domain/messages.ts';
 import {

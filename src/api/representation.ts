@@ -1,5 +1,4 @@
 /** Transactions as merchants see them (decisions, "PIX IN representation", "cashout representation"). */
-
 import { mayBeRefunded } from '../domain/reversals/steps.ts';
 import { refundOf, remainingOf, reversalsOf } from '../domain/reversals/sums.ts';
 import { textOfTime } from '../domain/time.ts';

@@ -2,7 +2,6 @@
  * Runs an entry's message through its chart again: the command is put together from what the entry says, decided
  * on the replay as it was before, and must give the same entry.
  */
-
 import type { Account } from '../domain/account.ts';
 import { isSameJson } from '../domain/canonical-json.ts';
 import type { ReasonData, RefundOrderData } from '../domain/messages.ts';

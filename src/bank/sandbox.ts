@@ -3,7 +3,6 @@
  * clock. It keeps nothing: what it does next follows from the transaction and the step that is due, so a crash
  * costs it nothing, and a step that is told again is the same message.
  */
-
 import { hash } from 'node:crypto';
 import { composeBrCode } from '../domain/br-code.ts';
 import { composeEndToEndId } from '../domain/end-to-end-id.ts';

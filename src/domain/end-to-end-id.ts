@@ -1,11 +1,10 @@
-import { textOfTime, timeOfText } from './time.ts';
+import { exactTime, textOfTime, YEAR_10000_MS } from './time.ts';
 
 const FORM = /^E[0-9A-Z]{8}(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})[0-9A-Za-z]{11}$/;
 const ISPB = /^[0-9A-Z]{8}$/;
 const SUFFIX = /^[0-9A-Za-z]{11}$/;
 /** Times are of the years 0 to 9999: those that have four digits. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
-const END_MS = Date.UTC(10_000, 0);
 
 /**
  * Whether the value is an end-to-end identifier of a Pix payment: `E`, ISPB of 8, `yyyyMMddHHmm` in UTC that
@@ -15,10 +14,7 @@ export function isEndToEndId(value: string): boolean {
   const parts = FORM.exec(value);
   if (parts === null) return false;
   const [, year, month, day, hour, minute] = parts;
-  const written = `${year}-${month}-${day}T${hour}:${minute}:00.000Z`;
-  const time = timeOfText(written);
-  // Date rolls 31 April over to May, so a possible time is one that comes back as it was written.
-  return !Number.isNaN(time) && textOfTime(time) === written;
+  return exactTime(`${year}-${month}-${day}T${hour}:${minute}:00.000Z`) !== null;
 }
 
 /**
@@ -33,7 +29,7 @@ export function composeEndToEndId(ispb: string, at: number, suffix: string): str
 }
 
 function minuteStamp(at: number): string {
-  if (!(at >= FIRST_MS && at < END_MS)) throw new RangeError(`No time of our calendar: ${at}.`);
+  if (!(at >= FIRST_MS && at < YEAR_10000_MS)) throw new RangeError(`No time of our calendar: ${at}.`);
   const text = textOfTime(at);
   return text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10) + text.slice(11, 13) + text.slice(14, 16);
 }

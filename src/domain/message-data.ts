@@ -4,7 +4,7 @@ import { isEndToEndId } from './end-to-end-id.ts';
 import { MESSAGE_TYPES, type MessageData } from './messages.ts';
 import { MAX_AMOUNT } from './money.ts';
 import { codePoints, isPrintable, isUuidV4 } from './text.ts';
-import { textOfTime, timeOfText } from './time.ts';
+import { isDay, textOfTime, timeOfText, YEAR_10000_MS } from './time.ts';
 import type { TransactionType } from './transactions.ts';
 
 export interface FieldError {
@@ -15,17 +15,13 @@ export interface FieldError {
 const MAX_REASON = 500;
 /** Times are of the years 2000 to 9999. */
 const FIRST_MS = Date.UTC(2000, 0);
-const END_MS = Date.UTC(10_000, 0);
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/;
 
 /** A time in ISO 8601 as UTC with milliseconds; null where it is none. */
 export function normalizeTime(value: unknown): string | null {
   if (typeof value !== 'string' || !TIMESTAMP.test(value)) return null;
   const ms = timeOfText(value);
-  // `Date` takes February 30 for March 1: such a day is no day.
-  const midnight = timeOfText(`${value.slice(0, 10)}T00:00:00.000Z`);
-  if (Number.isNaN(ms) || !textOfTime(midnight).startsWith(value.slice(0, 10))) return null;
-  return ms >= FIRST_MS && ms < END_MS ? textOfTime(ms) : null;
+  return ms >= FIRST_MS && ms < YEAR_10000_MS && isDay(value.slice(0, 10)) ? textOfTime(ms) : null;
 }
 
 const NO_TIME = 'must be a time in ISO 8601 with a zone';

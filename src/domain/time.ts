@@ -5,6 +5,8 @@
  * since `Date` also reads texts that it wouldn't make, such as those of a February 30.
  */
 
+/** The first time whose year has five digits, ms. */
+export const YEAR_10000_MS = Date.UTC(10_000, 0);
 const SECOND_MS = 1_000;
 const SECONDS_AN_HOUR = 3_600;
 /** A time of the years 0 to 9999; nothing but 24:00:00.000 begins with hour 24. */
@@ -58,4 +60,18 @@ export function timeOfText(text: string): number {
   if (!Number.isNaN(at) && USUAL.test(text))
     read[place] = { at: Math.floor(at / SECOND_MS) * SECOND_MS, text: text.slice(0, SECOND_LENGTH) };
   return at;
+}
+
+/**
+ * The time of a text that is written as `textOfTime` writes it, ms; null for any other. `Date` takes February 30 for
+ * March 1: such a day is no day, and doesn't come back as it was written.
+ */
+export function exactTime(text: string): number | null {
+  const ms = timeOfText(text);
+  return Number.isNaN(ms) || textOfTime(ms) !== text ? null : ms;
+}
+
+/** Whether there is a day (`yyyy-mm-dd`). */
+export function isDay(day: string): boolean {
+  return exactTime(`${day}T00:00:00.000Z`) !== null;
 }

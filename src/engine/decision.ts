@@ -1,5 +1,4 @@
 /** A decision and the entry that it makes: from a statechart's step, or a remark that changes no state. */
-
 import type { EmitParams, PostParams, SideEffect } from '../../machines/effects.ts';
 import type { Snapshot } from '../../machines/index.ts';
 import type { Account } from '../domain/account.ts';

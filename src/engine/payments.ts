@@ -2,7 +2,6 @@
  * The acts of merchants, the bank and ops, in the order that the contract wants: the bank is asked before the
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
-
 import { type Account, keyOf } from '../domain/account.ts';
 import { cashoutFee, pixInFee } from '../domain/fees.ts';
 import {

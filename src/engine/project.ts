@@ -2,7 +2,6 @@
  * Projections as pure functions of entries (I7): the live path and `verify` use the same ones, so replaying a
  * journal gives the same bytes.
  */
-
 import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { timeOfText } from '../domain/time.ts';

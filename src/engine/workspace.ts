@@ -2,7 +2,6 @@
  * The ground that a batch is decided on: the account's balances and the records and lookups that its commands need, with
  * what earlier commands of the same batch changed laid over them. Records are replaced, never changed.
  */
-
 import { applyPostings, type Balances } from '../domain/money.ts';
 import { timeOfText } from '../domain/time.ts';
 import { stuckAfter, stuckKeys, waitOf } from './attention/stuck.ts';

@@ -1,5 +1,4 @@
 /** Moves what needs a person: open items, and which stuck cashouts ops were done with. */
-
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { textOfTime } from '../domain/time.ts';
 import { BANK_WAITS, stuckItems, stuckMark } from '../engine/attention/stuck.ts';

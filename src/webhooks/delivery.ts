@@ -1,7 +1,6 @@
 /**
  * A delivery's progress as its statechart has it: pure functions from record and outcome to the next record.
  */
-
 import type { Snapshot } from '../../machines/index.ts';
 import { textOfTime, timeOfText } from '../domain/time.ts';
 import { allowedTypes, begin, type Step, take, versionOf } from '../engine/chart.ts';

@@ -7,7 +7,6 @@
  *    one where it was put off. What dies with the process is found again by its claim.
  * 3. What is in hand is bounded, and no target has more of it than it leaves free; the rest waits in the store.
  */
-
 import type { Directory } from '../accounts/directory.ts';
 import { textOfTime, timeOfText } from '../domain/time.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';

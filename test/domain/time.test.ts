@@ -1,7 +1,7 @@
 /** Times as texts and as numbers: nothing but what `Date` makes and reads. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { textOfTime, timeOfText } from '../../src/domain/time.ts';
+import { exactTime, isDay, textOfTime, timeOfText } from '../../src/domain/time.ts';
 
 const test = suite('times');
 
@@ -79,6 +79,24 @@ test('a text that was read is never given for its time', () => {
     const ms = timeOfText(text);
     if (!Number.isNaN(ms)) expectSame(ms);
   }
+});
+
+test('only a text that comes back as it was written is exact, and only such a day is one', () => {
+  assert.is(exactTime(TEXT), TIME);
+  for (const text of OTHERS) {
+    const ms = Date.parse(text);
+    const comesBack = !Number.isNaN(ms) && new Date(ms).toISOString() === text;
+    assert.is(exactTime(text), comesBack ? ms : null, text);
+  }
+  assert.is(exactTime('2026-02-30T03:04:05.678Z'), null);
+  assert.equal(
+    ['2024-02-29', '2026-02-28', '0000-01-01', '9999-12-31'].map((day) => isDay(day)),
+    [true, true, true, true],
+  );
+  assert.equal(
+    ['2026-02-29', '2026-02-30', '2026-04-31', '2026-13-01', '2026-01-00', '2026-1-1', ''].map(isDay),
+    [false, false, false, false, false, false, false],
+  );
 });
 
 test('no text stands for what is no time', () => {

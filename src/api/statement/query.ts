@@ -1,5 +1,7 @@
 /** What GET /statement is asked for: `from`, `to`, `limit`, `cursor`. */
+
 import type { FieldError } from '../../domain/message-data.ts';
+import { isDay, timeOfText } from '../../domain/time.ts';
 import type { Window } from '../../engine/statement/collector.ts';
 import type { StatementWish } from '../../engine/statement/page.ts';
 import { type Cursor, parseCursor } from './cursor.ts';
@@ -24,11 +26,9 @@ const MOMENT =
 /** A date or time of RFC 3339 in ms since 1970, a date as its midnight in UTC; null where the text is none. */
 export function parseMoment(text: string): number | null {
   const [, day = '', hour = '00', rest = ':00:00', fraction = '', zone = 'Z'] = MOMENT.exec(text) ?? [];
-  const midnight = Date.parse(`${day}T00:00:00.000Z`);
-  // `Date.parse` takes February 30 for March 1: such a day is no day.
-  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null;
+  if (!isDay(day)) return null;
   const milliseconds = fraction.slice(0, 3).padEnd(3, '0');
-  const ms = Date.parse(`${day}T${hour}${rest}.${milliseconds}${zone.toUpperCase()}`);
+  const ms = timeOfText(`${day}T${hour}${rest}.${milliseconds}${zone.toUpperCase()}`);
   if (Number.isNaN(ms)) return null;
   // Entries have whole milliseconds: those from a part of one on begin with the next.
   return /[1-9]/.test(fraction.slice(3)) ? ms + 1 : ms;

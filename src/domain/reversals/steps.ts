@@ -2,7 +2,6 @@
  * What refunds and chargebacks do to a charge: the postings of each step, and the parts of the context that it
  * changes (additions, "Money, in cents"). Pure; amounts are cents.
  */
-
 import type { OutcomeData, RefundOrderData, ReversalData } from '../messages.ts';
 import type { Leg, Posting } from '../money.ts';
 import { timeOfText } from '../time.ts';

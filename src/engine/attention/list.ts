@@ -2,7 +2,6 @@
  * The list for ops. What is noted is stored; of what waits for the bank too long the list is made anew, by the rule of
  * whoever asks, since a command may have a rule of its own. Both are read in pages.
  */
-
 import { parseEventOrDeliveryId } from '../../domain/events.ts';
 import { isUuidV4 } from '../../domain/text.ts';
 import { textOfTime, timeOfText } from '../../domain/time.ts';

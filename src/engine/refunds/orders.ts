@@ -2,7 +2,6 @@
  * What merchants, or ops in their stead, order of a charge that exists: to refund it, and to cancel it. Refunds are judged before the bank is
  * looked at, and once more inside the mailbox, where racers meet.
  */
-
 import type { Account } from '../../domain/account.ts';
 import type { By } from '../../domain/messages.ts';
 import { refundsOf } from '../../domain/reversals/sums.ts';

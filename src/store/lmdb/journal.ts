@@ -2,7 +2,6 @@
  * The journal of the embedded store and its projections. An append is a row of the log; it is issued with a group of
  * writes under the condition that it follows its account's last one, and waited for to its end.
  */
-
 import { ZERO_BALANCES } from '../../domain/money.ts';
 import { timeOfText } from '../../domain/time.ts';
 import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';

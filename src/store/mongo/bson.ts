@@ -3,7 +3,7 @@
  * gives the same canonical JSON, to the byte.
  */
 import { Long } from 'mongodb';
-import { textOfTime, timeOfText } from '../../domain/time.ts';
+import { exactTime, textOfTime } from '../../domain/time.ts';
 
 /** A JSON object. */
 export type Plain = { [name: string]: unknown };
@@ -19,8 +19,8 @@ const INT32 = 2 ** 31;
 /** A time as a date, where it is written as we write times; else the text as it is. */
 export function toDate(text: string): Date | string {
   if (text.length !== ISO_LENGTH || text[ISO_LENGTH - 1] !== 'Z') return text;
-  const time = timeOfText(text);
-  return Number.isNaN(time) || textOfTime(time) !== text ? text : new Date(time);
+  const time = exactTime(text);
+  return time === null ? text : new Date(time);
 }
 
 export function toIso(time: Date | string): string {

@@ -2,7 +2,6 @@
  * What a row of the log changes in the projections: the same for a batch that was just written, whose projections the
  * engine has made, and for one that is read again.
  */
-
 import type { Account } from '../../../domain/account.ts';
 import { timeOfText } from '../../../domain/time.ts';
 import { isProtested, stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';

@@ -4,7 +4,6 @@
  *
  * A claim is a lease: it has a token, and moves `due` to its end; since when the thing is due lies in `since` meanwhile.
  */
-
 import type { Document } from 'mongodb';
 import { timeOfText } from '../../../domain/time.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
