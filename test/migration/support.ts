@@ -177,11 +177,17 @@ async function attempt(store: Store, account: string): Promise<void> {
   }
 }
 
+/** Which of two was due first, and of those that were due together which was created first. */
+function byDue({ due: a }: Claim, { due: b }: Claim): number {
+  return a.at - b.at || a.transaction.localeCompare(b.transaction);
+}
+
 /** The first timer and the first order of an account can't be carried out: they are parked. */
 async function parkSome(store: Store, account: string): Promise<void> {
   for (const kind of ['timer', 'bank'] as const) {
     const claims = await store.due.claim(kind, START + 10 * 86_400_000, 1_000);
-    const parked = claims.find(({ due }) => due.account === account);
+    // What is due together comes in the order in which it was read or made, which changes where that took long.
+    const [parked] = claims.filter(({ due }) => due.account === account).sort(byDue);
     const rest = claims.filter((claim) => claim !== parked);
     await store.due.settle(rest.map((claim) => ({ claim, next: claim.due })));
     if (parked !== undefined) await store.due.park([parked]);
