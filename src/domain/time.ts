@@ -1,14 +1,15 @@
 /**
  * Times: ms since 1970, and as texts (ISO 8601 in UTC, with ms), just as `Date` makes and reads them. A transaction has
  * dozens of them, nearly all in a few seconds, and a `Date` takes ten times as long: so what the texts of a second begin
- * with is remembered, of one second for each place in an hour. What was read and what was made are remembered apart,
- * since `Date` also reads texts that it wouldn't make, such as those of a February 30.
+ * with is remembered, of one second at each of some thousand places. What was read and what was made are remembered
+ * apart, since `Date` also reads texts that it wouldn't make, such as those of a February 30.
  */
 
 /** The first time whose year has five digits, ms. */
 export const YEAR_10000_MS = Date.UTC(10_000, 0);
 const SECOND_MS = 1_000;
-const SECONDS_AN_HOUR = 3_600;
+/** A prime: seconds that lie whole minutes, hours or days apart, as a charge's begin and end, have places of their own. */
+const PLACES = 4_093;
 /** A time of the years 0 to 9999; nothing but 24:00:00.000 begins with hour 24. */
 const USUAL = /^\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\d\.\d{3}Z$/;
 const USUAL_LENGTH = 24;
@@ -23,7 +24,7 @@ interface Second {
 }
 
 function noSeconds(): (Second | undefined)[] {
-  return Array.from({ length: SECONDS_AN_HOUR });
+  return Array.from({ length: PLACES });
 }
 
 const made = noSeconds();
@@ -33,12 +34,12 @@ const ENDS = Array.from({ length: SECOND_MS }, (_, ms) => `${ms}Z`.padStart(4, '
 /** The text of a time in ms. @throws RangeError where none stands for it */
 export function textOfTime(ms: number): string {
   const number = Math.floor(ms / SECOND_MS);
-  const known = made[number % SECONDS_AN_HOUR];
+  const known = made[number % PLACES];
   const end = ENDS[ms - number * SECOND_MS];
   if (known !== undefined && end !== undefined && known.at === number * SECOND_MS) return known.text + end;
   const text = new Date(ms).toISOString();
   if (ms >= 0 && text.length === USUAL_LENGTH)
-    made[number % SECONDS_AN_HOUR] = { at: number * SECOND_MS, text: text.slice(0, SECOND_LENGTH) };
+    made[number % PLACES] = { at: number * SECOND_MS, text: text.slice(0, SECOND_LENGTH) };
   return text;
 }
 
@@ -50,11 +51,13 @@ function twoDigits(text: string, index: number): number {
 /** The time of a text in ms; NaN where it is no time. */
 export function timeOfText(text: string): number {
   if (text.length !== USUAL_LENGTH) return Date.parse(text);
-  const place = twoDigits(text, 14) * 60 + twoDigits(text, 17);
+  const day = twoDigits(text, 5) * 31 + twoDigits(text, 8);
+  const minute = (day * 24 + twoDigits(text, 11)) * 60 + twoDigits(text, 14);
+  const place = (minute * 60 + twoDigits(text, 17)) % PLACES;
   const known = read[place];
-  if (known !== undefined && text.startsWith(known.text)) {
+  if (known !== undefined && text.slice(0, SECOND_LENGTH) === known.text) {
     const ms = (text.charCodeAt(SECOND_LENGTH) - ZERO) * 100 + twoDigits(text, SECOND_LENGTH + 1);
-    if (text.endsWith(ENDS[ms] ?? '?')) return known.at + ms;
+    if (text.slice(SECOND_LENGTH) === ENDS[ms]) return known.at + ms;
   }
   const at = Date.parse(text);
   if (!Number.isNaN(at) && USUAL.test(text))

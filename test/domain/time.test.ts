@@ -23,8 +23,47 @@ test('each way gives what the platform does, however often and in whichever orde
   }
 });
 
-test('seconds that share a place in the hour, and all milliseconds of one, are told apart', () => {
-  for (const hours of [0, 1, 0, 24, 8_760, 1, -1, -24, 70_000_000, 0, -18_000_000, 0]) {
+/** How often `Date` is asked while `work` goes on. */
+function datesIn(work: () => void): number {
+  const Platform = globalThis.Date;
+  let count = 0;
+  globalThis.Date = new Proxy(Platform, {
+    construct: (target, args: [number]) => {
+      count += 1;
+      return new target(...args);
+    },
+    get: (target, name) => {
+      if (name === 'parse') count += 1;
+      return Reflect.get(target, name);
+    },
+  });
+  try {
+    work();
+  } finally {
+    globalThis.Date = Platform;
+  }
+  return count;
+}
+
+test('what a charge is made and expires at is remembered together, whatever lies between', () => {
+  const MINUTE_MS = 60_000;
+  for (const apart of [MINUTE_MS, HOUR_MS, 24 * HOUR_MS, 7 * 24 * HOUR_MS, 30 * 24 * HOUR_MS]) {
+    const times = [TIME, TIME + apart];
+    const texts = times.map(textOfTime);
+    texts.map(timeOfText);
+    const dates = datesIn(() => {
+      for (let round = 0; round < 10; round++) assert.equal(times.map(textOfTime).map(timeOfText), times);
+    });
+    assert.is(dates, 0, `${apart} ms apart`);
+  }
+  assert.is(
+    datesIn(() => timeOfText(textOfTime(TIME + 12_345 * HOUR_MS))),
+    2,
+  );
+});
+
+test('seconds with much in common, and all milliseconds of one, are told apart', () => {
+  for (const hours of [0, 1, 0, 24, 8_760, 4_093, 1, -1, -24, 70_000_000, 0, -18_000_000, 0]) {
     expectSame(TIME + hours * HOUR_MS);
     expectSame(TIME + hours * HOUR_MS + 1);
   }
