@@ -92,15 +92,32 @@ test('what has a number can be looked at, and stays in', () => {
   for (const never of [0, -1, Number.NaN, 2 ** 40 + 3]) assert.is(numbered.get(never), null);
 });
 
-test('of names that came at least the last so many are known, and not many more', () => {
-  const lately = new Lately(100);
+test('of names that came at least the last so many are known, and fewer than twice as many', () => {
+  const lately = new Lately<number>(100);
   for (let n = 0; n < 1_000; n++) {
     assert.not(lately.has(`${n}`));
-    lately.add(`${n}`);
-    for (let before = Math.max(0, n - 99); before <= n; before++) assert.ok(lately.has(`${before}`));
+    assert.is(lately.get(`${n}`), undefined);
+    lately.set(`${n}`, n);
+    for (let before = Math.max(0, n - 99); before <= n; before++) {
+      assert.ok(lately.has(`${before}`));
+      assert.is(lately.get(`${before}`), before);
+    }
+    for (let before = 0; before <= n - 200; before++) assert.not(lately.has(`${before}`));
   }
-  assert.not(lately.has('799'));
-  assert.not(lately.has('0'));
+});
+
+test('the last that was put under a name is found, until it is deleted, whatever came between', () => {
+  const lately = new Lately<number>(10);
+  for (let n = 0; n < 100; n++) {
+    lately.set('it', n);
+    for (let other = 0; other < n % 20; other++) lately.set(`${n} ${other}`, 0);
+    const known = lately.get('it');
+    assert.ok(known === n || (known === undefined && n % 20 > 8), `${n}: ${known}`);
+    lately.delete('it');
+    assert.is(lately.get('it'), undefined);
+    assert.not(lately.has('it'));
+    if (n % 3 === 0) lately.set('it', -n);
+  }
 });
 
 test.run();

@@ -62,7 +62,7 @@ export class Dispatcher {
   /** Jobs that wait for the first attempt of another, by that one's id. */
   readonly #waiting = new Named<InHand[]>();
   /** Deliveries whose first attempt has ended here, which stays true whoever has them by now. */
-  readonly #ended = new Lately(REMEMBERED);
+  readonly #ended = new Lately<true>(REMEMBERED);
   readonly #settler: Settler;
   readonly #settling = new Set<Promise<void>>();
   readonly #targets = new Targets(() => performance.now());
@@ -231,7 +231,7 @@ export class Dispatcher {
   /** The attempt is over, or there was nothing to attempt: whoever waited for it may start. */
   #finish(job: InHand, outcome: { record: DeliveryRecord; next: Due | null } | null): void {
     const { claim } = job;
-    this.#ended.add(claim.due.delivery);
+    this.#ended.set(claim.due.delivery, true);
     if (outcome === null) this.#settle({ claim, next: null });
     else this.#settle({ claim, ...outcome, ...toTell(job, outcome.record, this.#options.now()) });
     job.state.ended();

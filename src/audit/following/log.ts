@@ -8,6 +8,7 @@
 import type { BatchFault } from '../../domain/sentences/item-codes.ts';
 import type { Batch, Head } from '../../engine/journal.ts';
 import type { LoggedBatch, LogPage } from '../../engine/store/log.ts';
+import { Lately } from '../../passing.ts';
 import { faultOf } from '../compare.ts';
 import type { AuditReads } from '../patience.ts';
 import { type Before, type Fault, faultIn, headOf, NOTHING, UNREADABLE } from './judging.ts';
@@ -22,13 +23,12 @@ export interface FollowedTo {
 
 type Reads = Pick<AuditReads, 'batches'>;
 
-/** Accounts in use. */
-const MOST_HEADS = 10_000;
+/** Accounts in use whose heads are kept, at least. */
+const HEADS = 10_000;
 const WAITING = 'waiting_payment';
 
 export class Following {
-  /** The longest untouched first. */
-  readonly #heads = new Map<string, Head>();
+  readonly #heads = new Lately<Head>(HEADS);
   #row: number;
   #waiting: number;
 
@@ -68,7 +68,7 @@ export class Following {
     try {
       return faultIn(before, logged);
     } finally {
-      this.#keep(batch.account, headOf(batch));
+      this.#heads.set(batch.account, headOf(batch));
     }
   }
 
@@ -83,16 +83,6 @@ export class Following {
     } catch (error) {
       faultOf(error);
       return UNREADABLE;
-    }
-  }
-
-  #keep(account: string, head: Head): void {
-    this.#heads.delete(account);
-    this.#heads.set(account, head);
-    if (this.#heads.size <= MOST_HEADS) return;
-    for (const first of this.#heads.keys()) {
-      this.#heads.delete(first);
-      return;
     }
   }
 }

@@ -20,7 +20,7 @@ import type {
   Wait,
   Wants,
 } from '../../engine/store.ts';
-import { Named } from '../../passing.ts';
+import { Lately, Named } from '../../passing.ts';
 import type { Environment } from './environment.ts';
 import { failedBehind } from './failed-deliveries.ts';
 import { batchValue, parseBatch, parseHead } from './log/batch-value.ts';
@@ -35,7 +35,8 @@ import { restore } from './projections/restoration.ts';
 import { quotedIn } from './quoting.ts';
 
 const [, END] = ALL;
-const MAX_HEADS = 50_000;
+/** Heads that are kept in memory, at least. */
+const HEADS = 25_000;
 
 /** By how many ms an append's account was ahead of the clock. */
 function aheadOf({ due }: Append): number {
@@ -49,8 +50,8 @@ export class LmdbJournal implements Journal {
   readonly log: LmdbLogReads;
   readonly #environment: Environment;
   readonly #now: () => number;
-  /** The durable heads of accounts that were asked for or written to, the longest known first. */
-  readonly #heads = new Map<string, Head>();
+  /** The durable heads of accounts that were asked for or written to lately. */
+  readonly #heads = new Lately<Head>(HEADS);
   /** The last batch of accounts that is on its way to the disk. */
   readonly #underWay = new Named<Batch>();
 
@@ -109,19 +110,10 @@ export class LmdbJournal implements Journal {
     if (issued !== 'known') {
       claims = applyAppended(this.#environment.projections, issued, claimUntil);
       const { account, seq, at, balances, hash } = batch;
-      this.#keepHead(account, { seq, at, balances, hash });
+      this.#heads.set(account, { seq, at, balances, hash });
       if (this.#underWay.get(account) === batch) this.#underWay.delete(account);
     }
     return { outcome: 'appended', claims };
-  }
-
-  #keepHead(account: string, head: Head): void {
-    this.#heads.set(account, head);
-    if (this.#heads.size <= MAX_HEADS) return;
-    for (const first of this.#heads.keys()) {
-      this.#heads.delete(first);
-      return;
-    }
   }
 
   #head(account: string): Head {
@@ -133,7 +125,7 @@ export class LmdbJournal implements Journal {
     // An account whose last batch is gone isn't an empty one: its journal must not begin anew.
     if (value === null) throw new Error(`batch ${last.seq} of ${account} is not in the log`);
     const head = parseHead(last.seq, value);
-    this.#keepHead(account, head);
+    this.#heads.set(account, head);
     return head;
   }
 

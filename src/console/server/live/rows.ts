@@ -2,6 +2,7 @@
 import type { Batch, Entry } from '../../../engine/journal.ts';
 import { changeOf } from '../../../engine/statement/rows.ts';
 import type { StoreReads } from '../../../engine/store.ts';
+import { Lately } from '../../../passing.ts';
 import type { LiveRow } from '../../shapes/live.ts';
 import { accountNames } from '../account/list.ts';
 
@@ -26,26 +27,18 @@ export function rowsOf(batch: Batch): Row[] {
 
 /** Names may be changed. */
 const NAMES_MS = 60_000;
-const MOST_NAMES = 5_000;
-const MOST_AMOUNTS = 20_000;
-
-function keep<Value>(known: Map<string, Value>, key: string, value: Value, most: number): void {
-  known.delete(key);
-  known.set(key, value);
-  for (const first of known.keys()) {
-    if (known.size <= most) return;
-    known.delete(first);
-  }
-}
+/** So many are kept, at least. */
+const NAMES = 2_500;
+const AMOUNTS = 10_000;
 
 type Look = <Result>(work: (reads: StoreReads) => Promise<Result>) => Promise<Result>;
 
 /** What accounts are called, and transactions are about. */
 export class Known {
   readonly #look: Look;
-  #names = new Map<string, string>();
+  #names = new Lately<string>(NAMES);
   #namesSince = Number.NEGATIVE_INFINITY;
-  readonly #amounts = new Map<string, number>();
+  readonly #amounts = new Lately<number>(AMOUNTS);
 
   constructor(look: Look) {
     this.#look = look;
@@ -56,14 +49,14 @@ export class Known {
     for (const { transaction, from, refusal, snapshot } of entries) {
       if (transaction === null || from !== null || refusal !== null || snapshot === null) continue;
       const { amount } = snapshot.context as { amount?: number };
-      if (amount !== undefined) keep(this.#amounts, transaction, amount, MOST_AMOUNTS);
+      if (amount !== undefined) this.#amounts.set(transaction, amount);
     }
   }
 
   /** Gives rows their texts. The store is asked only for what isn't known. @throws StoreUnavailable */
   async complete(rows: readonly Row[]): Promise<void> {
     if (performance.now() - this.#namesSince > NAMES_MS) {
-      this.#names = new Map();
+      this.#names = new Lately(NAMES);
       this.#namesSince = performance.now();
     }
     const bare = rows.filter(({ text }) => text === null);
@@ -92,8 +85,8 @@ export class Known {
       accountNames(reads, accountIds),
       Promise.all(transactionIds.map((id) => reads.journal.transaction(id))),
     ]);
-    for (const id of accountIds) keep(this.#names, id, names.get(id) ?? '', MOST_NAMES);
+    for (const id of accountIds) this.#names.set(id, names.get(id) ?? '');
     for (const record of records)
-      if (record !== null) keep(this.#amounts, record.id, record.snapshot.context.amount, MOST_AMOUNTS);
+      if (record !== null) this.#amounts.set(record.id, record.snapshot.context.amount);
   }
 }

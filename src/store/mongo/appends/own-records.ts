@@ -6,6 +6,7 @@
  * document; `rebuild` beside it puts the same in place.
  */
 import type { TransactionRecord } from '../../../engine/journal.ts';
+import { Lately } from '../../../passing.ts';
 
 /** The account's batches that are this process's own, one behind the other up to the last one that it knows. */
 interface Run {
@@ -13,13 +14,14 @@ interface Run {
   last: number;
 }
 
-const MOST_RECORDS = 8_192;
+/** Of the records that changed last so many are held, at least, and fewer than twice as many. */
+const RECORDS = 4_096;
 const MOST_ACCOUNTS = 50_000;
 
 export class OwnRecords {
   readonly #runs = new Map<string, Run>();
-  /** By transaction; those that changed last are at the end. */
-  readonly #records = new Map<string, TransactionRecord>();
+  /** By transaction. */
+  readonly #records = new Lately<TransactionRecord>(RECORDS);
 
   /** A batch of this process is projected, and left these records. */
   appended(account: string, seq: number, records: readonly TransactionRecord[]): void {
@@ -30,17 +32,7 @@ export class OwnRecords {
       this.#runs.set(account, { first: seq, last: seq });
     }
     for (const record of records)
-      if (record.seqs[0] === seq || this.#records.has(record.id)) this.#keep(record);
-  }
-
-  #keep(record: TransactionRecord): void {
-    this.#records.delete(record.id);
-    this.#records.set(record.id, record);
-    if (this.#records.size <= MOST_RECORDS) return;
-    for (const oldest of this.#records.keys()) {
-      this.#records.delete(oldest);
-      return;
-    }
+      if (record.seqs[0] === seq || this.#records.has(record.id)) this.#records.set(record.id, record);
   }
 
   /** The record as it is after the account's batch `last`; null where it isn't known. */
