@@ -16,7 +16,7 @@ import { type Circumstances, type Decision, signed } from '../engine/decision.ts
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import { chartData } from '../engine/payments.ts';
 import type { Lookup, LookupName } from '../engine/store/lookups.ts';
-import { Workspace, wantsOfAll } from '../engine/workspace.ts';
+import { Unread, Workspace, wantsOfAll } from '../engine/workspace.ts';
 
 /** The account as it was before the entry. */
 export interface Before {
@@ -126,6 +126,27 @@ function differing(entry: Entry, again: Entry): string {
   return names.filter((name) => !isSameJson(entry[name] ?? null, again[name] ?? null)).join(', ');
 }
 
+/** What is decided on the account as it was; where a lookup is asked for that wasn't read, it is, and it is decided anew. */
+async function decidedOn(before: Before, command: Command, circumstances: Circumstances): Promise<Decision> {
+  // Whether a refused message is recorded depends on how many were: this one was, and former builds counted none.
+  const record = before.record === null ? null : { ...before.record, refusals: 0 };
+  const { transactions, lookups } = wantsOfAll([command]);
+  for (const wanted: Lookup[] = [...lookups]; ; ) {
+    const reads = {
+      transactions: transactions.map(() => record),
+      lookups: await Promise.all(wanted.map(({ name, key }) => before.lookup(name, key))),
+    };
+    const wants = { transactions, lookups: wanted };
+    const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
+    try {
+      return decide(workspace, command, circumstances);
+    } catch (error) {
+      if (!(error instanceof Unread)) throw error;
+      wanted.push(error.lookup);
+    }
+  }
+}
+
 /** The difference when the entry is decided again; null where it is the same to the byte. */
 export async function decideAgain(
   before: Before,
@@ -133,16 +154,8 @@ export async function decideAgain(
   everyDoorSpeaks: boolean,
 ): Promise<string | null> {
   const command = commandOf(before, entry);
-  const wants = wantsOfAll([command]);
-  // Whether a refused message is recorded depends on how many were: this one was, and former builds counted none.
-  const record = before.record === null ? null : { ...before.record, refusals: 0 };
-  const reads = {
-    transactions: wants.transactions.map(() => record),
-    lookups: await Promise.all(wants.lookups.map(({ name, key }: Lookup) => before.lookup(name, key))),
-  };
   let first: string | null = null;
   for (const charts of chartsFor(before.record, entry)) {
-    const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
     const circumstances: Circumstances = {
       at: entry.at,
       now: timeOfText(entry.at),
@@ -151,7 +164,7 @@ export async function decideAgain(
       everyDoorSpeaks,
       charts,
     };
-    const difference = differenceOf(entry, decide(workspace, command, circumstances));
+    const difference = differenceOf(entry, await decidedOn(before, command, circumstances));
     if (difference === null) return null;
     first ??= difference;
   }

@@ -14,7 +14,20 @@ import { type Due, wakeUp } from './store/due.ts';
 import type { Lookup, LookupName, LookupRow } from './store/lookups.ts';
 import type { Append, AttentionItem, AttentionKey, Reads, Wants } from './store.ts';
 
-/** Adds the records and lookups that must be read before a command can be decided. */
+/**
+ * A lookup that a decision asks for and that wasn't read: it is to be read, and all is decided again. So what hardly any
+ * command asks for is read for those alone, such as whether a refused message was refused before.
+ */
+export class Unread extends Error {
+  readonly lookup: Lookup;
+
+  constructor(lookup: Lookup) {
+    super(`the lookup ${lookup.name} was not read`);
+    this.lookup = lookup;
+  }
+}
+
+/** Adds the records and lookups that a command is most likely decided on. */
 function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: Lookup[] }): void {
   switch (command.kind) {
     case 'createTransfer':
@@ -24,7 +37,6 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
       break;
     case 'message': {
       wants.transactions.add(command.transaction);
-      wants.lookups.push({ name: 'refusal', key: refusalKey(command.transaction, command) });
       const { endToEndId, returnId, amount = 0 } = command.data;
       if (command.type === 'RETURN' && returnId !== undefined) {
         wants.lookups.push(
@@ -32,7 +44,7 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
           { name: 'return', key: returnKey(returnId, amount) },
         );
       }
-      if (endToEndId !== undefined) {
+      if ((command.type === 'PAY' || command.type === 'HOLD') && endToEndId !== undefined) {
         wants.lookups.push({ name: 'payment', key: endToEndId }, { name: 'returned', key: endToEndId });
       }
       break;
@@ -64,7 +76,7 @@ function wantsOf(command: Command, wants: { transactions: Set<string>; lookups: 
   }
 }
 
-/** Everything that the commands of a batch need, in one read. */
+/** What the commands of a batch are most likely decided on, in one read. */
 export function wantsOfAll(commands: readonly Command[]): Wants {
   const wants = { transactions: new Set<string>(), lookups: [] as Lookup[] };
   for (const command of commands) wantsOf(command, wants);
@@ -102,7 +114,8 @@ export class Workspace {
   readonly addedLookups: LookupRow[] = [];
   readonly #records = new Map<string, TransactionRecord>();
   readonly #read: TransactionRecord[];
-  #lookups: Map<string, string> | null = null;
+  /** Those that were read or put here; null: nothing has that key. */
+  readonly #lookups = new Map<string, string | null>();
 
   constructor(account: string, seq: number, balances: Balances, wants: Wants, reads: Reads) {
     this.account = account;
@@ -111,8 +124,7 @@ export class Workspace {
     this.#read = reads.transactions.filter((record) => record !== null);
     for (const record of this.#read) this.#records.set(record.id, record);
     wants.lookups.forEach((lookup, index) => {
-      const value = reads.lookups[index];
-      if (typeof value === 'string') this.#setLookup(lookup, value);
+      this.#setLookup(lookup, reads.lookups[index] ?? null);
     });
   }
 
@@ -120,12 +132,14 @@ export class Workspace {
     return this.#records.get(id) ?? null;
   }
 
+  /** @throws Unread */
   lookup(name: LookupName, key: string): string | null {
-    return this.#lookups?.get(`${name}:${key}`) ?? null;
+    const value = this.#lookups.get(`${name}:${key}`);
+    if (value === undefined) throw new Unread({ name, key });
+    return value;
   }
 
-  #setLookup({ name, key }: Lookup, value: string): void {
-    this.#lookups ??= new Map();
+  #setLookup({ name, key }: Lookup, value: string | null): void {
     this.#lookups.set(`${name}:${key}`, value);
   }
 

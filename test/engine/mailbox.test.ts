@@ -15,7 +15,7 @@ import type { Append } from '../../src/engine/store.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 import { until } from '../support/wait.ts';
-import { charge, message, uuid } from './support.ts';
+import { charge, message, pay, uuid } from './support.ts';
 
 const s = suite('mailbox');
 
@@ -156,6 +156,50 @@ s('a failure in one command fails nobody else in its batch', async () => {
   );
   assert.is((await store.journal.head(ACCOUNT)).balances.available, 2);
 });
+
+s(
+  'what only a refusal asks for is read once one comes, and its batch is decided again as a whole',
+  async () => {
+    const { engine, store } = opened();
+    await engine.send(ACCOUNT, charge(CHARGE));
+    const asked: string[][] = [];
+    const { read } = store.journal;
+    store.journal.read = (account, wants, last) => {
+      asked.push(wants.lookups.map(({ name }) => name));
+      return read(account, wants, last);
+    };
+    const refused = pay(CHARGE, 1, {}, 9_999);
+    const held = [adjust(engine, ACCOUNT, deposit(1))];
+    const told = [refused, { ...refused }, pay(CHARGE, 2), message(CHARGE, 'CANCEL'), { ...refused }];
+    const answers = await Promise.all(told.map((sent) => engine.send(ACCOUNT, sent)));
+    await Promise.all(held);
+    assert.equal(
+      answers.map(({ kind }) => kind),
+      ['refused', 'refused', 'applied', 'refused', 'refused'],
+    );
+    const batches = await store.journal.batchesFrom(ACCOUNT, 2, 10);
+    const entries = batches
+      .flatMap((batch) => batch.entries)
+      .filter(({ transaction }) => transaction !== null);
+    assert.equal(
+      entries.map(({ message: { type }, refusal }) => `${type} ${refusal === null}`),
+      ['PAY false', 'PAY true', 'CANCEL false'],
+    );
+    const payments = Array.from({ length: 4 }, () => ['payment', 'returned']).flat();
+    assert.equal(
+      asked.at(-2)?.filter((name) => name !== 'adjustment'),
+      payments,
+    );
+    assert.equal(
+      asked.at(-1)?.filter((name) => name === 'refusal'),
+      Array.from({ length: 4 }, () => 'refusal'),
+    );
+    asked.length = 0;
+    const { kind } = await engine.send(ACCOUNT, message(CHARGE, 'CHARGEBACK'));
+    assert.is(kind, 'applied');
+    assert.equal(asked, [[]], 'a message that is taken asks for nothing');
+  },
+);
 
 /** A charge whose snapshot no chart can read, beside an engine. */
 async function withUnreadable() {

@@ -11,12 +11,12 @@ import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { type Balances, sumOfPostings, ZERO_BALANCES } from '../../src/domain/money.ts';
 import type { Command, NewCharge, NewTransfer, SoundMessage } from '../../src/engine/commands.ts';
 import { decide } from '../../src/engine/decide.ts';
-import type { Decision } from '../../src/engine/decision.ts';
+import type { Circumstances, Decision } from '../../src/engine/decision.ts';
 import { digestOf, type Entry, type TransactionRecord } from '../../src/engine/journal.ts';
 import { lookupsOf } from '../../src/engine/lookups.ts';
 import { project } from '../../src/engine/project.ts';
 import type { LookupName } from '../../src/engine/store/lookups.ts';
-import { Workspace, wantsOfAll } from '../../src/engine/workspace.ts';
+import { Unread, Workspace, wantsOfAll } from '../../src/engine/workspace.ts';
 
 /** When tests begin: a Monday noon, ms since 1970. */
 export const START = Date.UTC(2026, 0, 5, 12);
@@ -170,21 +170,35 @@ export class Ledger {
     this.#records.set(record.id, frozen(record));
   }
 
+  /** Lookups that decisions ask for without having had them read are read, as the actor does. */
+  #decided(commands: Command[], circumstances: Circumstances) {
+    const { transactions, lookups } = wantsOfAll(commands);
+    for (const wanted = [...lookups]; ; ) {
+      const reads = {
+        transactions: transactions.map((id) => this.#records.get(id) ?? null),
+        lookups: wanted.map(({ name, key }) => this.lookup(name, key)),
+      };
+      const wants = { transactions, lookups: wanted };
+      const workspace = new Workspace(ACCOUNT, this.seq + 1, frozen(this.balances), wants, frozen(reads));
+      try {
+        const decisions = commands.map((command) => decide(workspace, frozen(command), circumstances));
+        return { workspace, decisions };
+      } catch (error) {
+        if (!(error instanceof Unread)) throw error;
+        wanted.push(error.lookup);
+      }
+    }
+  }
+
   /** Decides the commands as one batch and takes what came of it. */
   commit(...commands: Command[]): Decision[] {
-    const wants = wantsOfAll(commands);
-    const reads = {
-      transactions: wants.transactions.map((id) => this.#records.get(id) ?? null),
-      lookups: wants.lookups.map(({ name, key }) => this.lookup(name, key)),
-    };
-    const workspace = new Workspace(ACCOUNT, this.seq + 1, frozen(this.balances), wants, frozen(reads));
     const circumstances = frozen({
       at: new Date(this.now).toISOString(),
       now: this.now,
       clock: this.now,
       ...this.surroundings,
     });
-    const decisions = commands.map((command) => decide(workspace, frozen(command), circumstances));
+    const { workspace, decisions } = this.#decided(commands, circumstances);
     const entries = decisions.flatMap(({ taken }) => (taken === null ? [] : [taken.entry]));
     if (entries.length === 0) return decisions;
     this.seq += 1;

@@ -17,8 +17,9 @@ import type { Answer } from '../commands.ts';
 import { decide } from '../decide.ts';
 import type { Head, TransactionRecord } from '../journal.ts';
 import { allDue, isClaimed } from '../store/due.ts';
+import type { Lookup } from '../store/lookups.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
-import { Workspace, wantsOfAll } from '../workspace.ts';
+import { Unread, Workspace, wantsOfAll } from '../workspace.ts';
 import {
   Abandoned,
   type ActorHost,
@@ -205,8 +206,11 @@ export class AccountActor implements InTurn {
   }
 
   /** What is read must not be older than the head: else a batch follows the head that was decided on less. */
-  #decidedOn(head: Head, tickets: readonly Ticket[]): Soon<Decided> {
-    const wants = wantsOfAll(tickets.map((ticket) => ticket.command));
+  #decidedOn(
+    head: Head,
+    tickets: readonly Ticket[],
+    wants = wantsOfAll(tickets.map(({ command }) => command)),
+  ): Soon<Decided> {
     const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
     const settings = this.#host.settings(this.#account);
     const reads = nothing ? NOTHING_READ : this.#host.journal.read(this.#account, wants, head.seq);
@@ -217,7 +221,7 @@ export class AccountActor implements InTurn {
       : this.#decide({ head, reads, settings }, wants, tickets);
   }
 
-  #decide({ head, reads, settings }: Ground, wants: Wants, tickets: readonly Ticket[]): Decided {
+  #decide({ head, reads, settings }: Ground, wants: Wants, tickets: readonly Ticket[]): Soon<Decided> {
     const { everyDoorSpeaks } = this.#host;
     // Times of an account's entries never go back, whichever clock wrote the one before.
     const clock = this.#host.now();
@@ -227,6 +231,7 @@ export class AccountActor implements InTurn {
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
     const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
     const decided: Decided = { head, clock, append: null, taken: [], answers: [], unrecorded: [] };
+    const unread: Lookup[] = [];
     for (const { command } of tickets) {
       try {
         const { answer, taken, unrecorded } = decide(workspace, command, circumstances);
@@ -234,9 +239,13 @@ export class AccountActor implements InTurn {
         if (taken !== null) decided.taken.push(taken);
         if (unrecorded !== undefined) decided.unrecorded.push(unrecorded);
       } catch (error) {
-        decided.answers.push(asError(error));
+        if (error instanceof Unread) unread.push(error.lookup);
+        else decided.answers.push(asError(error));
       }
     }
+    // Commands behind one that lacks a lookup were decided on less than there is: all are decided again.
+    if (unread.length > 0)
+      return this.#decidedOn(head, tickets, { ...wants, lookups: [...wants.lookups, ...unread] });
     if (decided.taken.length > 0)
       decided.append = workspace.append(decided.taken, {
         head,
