@@ -127,7 +127,7 @@ export class Desk {
     const { due } = claim;
     const askedAt = this.#elapsed();
     try {
-      const record = fresh ?? (await this.#options.journal.transaction(due.transaction));
+      const record = fresh ?? (await this.#record(due));
       if (record === null) return DONE;
       if (isOrder(due, 'payout')) return await this.#payout(claim, due, record);
       if (isOrder(due, 'wake')) return await this.#wake(claim, due, record);
@@ -142,6 +142,15 @@ export class Desk {
       this.#options.onTrouble(error, due);
       return { next: this.#later(due) };
     }
+  }
+
+  /** Read as decisions read it: `transaction` sees to it that nobody changes what it gives, at a price. */
+  async #record({ account, transaction }: BankDue): Promise<TransactionRecord | null> {
+    const { transactions } = await this.#options.journal.read(account, {
+      transactions: [transaction],
+      lookups: [],
+    });
+    return transactions[0] ?? null;
   }
 
   /** The same order once more, later; `changes` to what is known of it. */
