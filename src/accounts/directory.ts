@@ -118,13 +118,19 @@ export class Directory {
   }
 
   /** The secrets that sign for a URL now; empty where the account has it no more. */
-  async secrets(id: string, url: string): Promise<string[]> {
-    const account = await this.account(id);
+  secrets(id: string, url: string): Soon<string[]> {
+    const account = this.account(id);
+    return account instanceof Promise
+      ? account.then((read) => this.#secretsOf(read, url))
+      : this.#secretsOf(account, url);
+  }
+
+  #secretsOf(account: Account | null, url: string): string[] {
     const webhook = account?.webhooks.find((candidate) => candidate.url === url);
-    if (webhook === undefined) return [];
+    if (account === null || webhook === undefined) return [];
     const secrets: string[] = [];
     for (const { until, sealed } of webhook.secrets)
-      if (until === null || timeOfText(until) > this.#now()) secrets.push(this.#opened(id, sealed));
+      if (until === null || timeOfText(until) > this.#now()) secrets.push(this.#opened(account.id, sealed));
     return secrets;
   }
 

@@ -73,6 +73,17 @@ export class ClaimReader {
   }
 }
 
+/** Whether a delivery was attempted, or never will be. */
+export async function hasBegun(
+  journal: JournalReads,
+  transaction: string,
+  delivery: string,
+): Promise<boolean> {
+  const records = await journal.deliveries(transaction);
+  const record = records.find(({ id }) => id === delivery);
+  return record !== undefined && (record.attempts.length > 0 || record.status === 'dead');
+}
+
 async function read(
   journal: JournalReads,
   transaction: string,

@@ -18,7 +18,8 @@ import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
 import type { AttentionItem, DueIndex, Settlement } from '../engine/store.ts';
 import { Lately, Named } from '../passing.ts';
-import { type Claimed, ClaimReader, type ClaimSources } from './claimed.ts';
+import type { Soon } from '../waiting.ts';
+import { type Claimed, ClaimReader, type ClaimSources, hasBegun } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
 import { type InHand, inHand, sendOf, toTell } from './in-hand.ts';
 import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
@@ -181,8 +182,10 @@ export class Dispatcher {
     const { directory, sender, now, onTrouble } = this.#options;
     const { account, url } = job.state.target;
     try {
-      if (!(await this.#mayStart(job))) return this.#notYet(job);
-      const secrets = await directory.secrets(account, url);
+      const mayStart = this.#mayStart(job);
+      if (!(mayStart instanceof Promise ? await mayStart : mayStart)) return this.#notYet(job);
+      const known = directory.secrets(account, url);
+      const secrets = known instanceof Promise ? await known : known;
       if (secrets.length > 0) return sender.send([sendOf(job, secrets)]);
       const record = urlRemoved(job.record, now());
       this.#finish(job, record === null ? null : { record, next: null });
@@ -193,11 +196,9 @@ export class Dispatcher {
     }
   }
 
-  async #mayStart({ after, claim }: InHand): Promise<boolean> {
-    if (after === null || this.#ended.has(after) || this.#jobs.has(after)) return true;
-    const records = await this.#options.journal.deliveries(claim.due.transaction);
-    const before = records.find(({ id }) => id === after);
-    return before !== undefined && (before.attempts.length > 0 || before.status === 'dead');
+  #mayStart({ after, claim }: InHand): Soon<boolean> {
+    const isKnown = after === null || this.#ended.has(after) || this.#jobs.has(after);
+    return isKnown ? true : hasBegun(this.#options.journal, claim.due.transaction, after);
   }
 
   #results(results: readonly SendResult[]): void {
