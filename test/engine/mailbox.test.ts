@@ -160,7 +160,7 @@ s('a failure in one command fails nobody else in its batch', async () => {
 s(
   'what only a refusal asks for is read once one comes, and its batch is decided again as a whole',
   async () => {
-    const { engine, store } = opened();
+    const { engine, faults, store } = opened();
     await engine.send(ACCOUNT, charge(CHARGE));
     const asked: string[][] = [];
     const { read } = store.journal;
@@ -198,6 +198,11 @@ s(
     const { kind } = await engine.send(ACCOUNT, message(CHARGE, 'CHARGEBACK'));
     assert.is(kind, 'applied');
     assert.equal(asked, [[]], 'a message that is taken asks for nothing');
+    asked.length = 0;
+    faults.stale(2);
+    assert.is((await engine.send(ACCOUNT, message(CHARGE, 'CANCEL'))).kind, 'refused');
+    const found = asked.map((names) => names.length);
+    assert.equal(found, [0, 1, 1, 1], 'where another process was first, it is decided on no less');
   },
 );
 

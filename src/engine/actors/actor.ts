@@ -53,6 +53,8 @@ interface Ground {
 interface Decided {
   /** On which it was decided. */
   head: Head;
+  /** What was read for it: where it is decided again, it is on no less. */
+  wants: Wants;
   /** The clock, ms since 1970. */
   clock: number;
   append: Append | null;
@@ -159,11 +161,13 @@ export class AccountActor implements InTurn {
 
   async #commit(tickets: Ticket[]): Promise<void> {
     const begun = performance.now();
+    let wants = wantsOfAll(tickets.map(({ command }) => command));
     for (let attempt = 0; attempt === 0 || performance.now() - begun < STALE_MS; attempt++) {
       // Another process was first: wait a little, longer each time, so that one of the racers gets through.
       if (attempt > 1) await pause(2 ** Math.min(attempt, 5));
-      const soon = this.#decided(tickets);
+      const soon = this.#decided(tickets, wants);
       const decided = soon instanceof Promise ? await soon : soon;
+      wants = decided.wants;
       const { head } = decided;
       if (decided.append === null) {
         if ((await this.#host.journal.head(this.#account)).seq !== head.seq) {
@@ -198,19 +202,15 @@ export class AccountActor implements InTurn {
   }
 
   /** Decides on the account as it is; in the turn in which it is asked for, where the store answers at once. */
-  #decided(tickets: readonly Ticket[]): Soon<Decided> {
+  #decided(tickets: readonly Ticket[], wants: Wants): Soon<Decided> {
     const head = this.#head ?? this.#host.journal.head(this.#account);
     return head instanceof Promise
-      ? head.then((present) => this.#decidedOn(present, tickets))
-      : this.#decidedOn(head, tickets);
+      ? head.then((present) => this.#decidedOn(present, tickets, wants))
+      : this.#decidedOn(head, tickets, wants);
   }
 
   /** What is read must not be older than the head: else a batch follows the head that was decided on less. */
-  #decidedOn(
-    head: Head,
-    tickets: readonly Ticket[],
-    wants = wantsOfAll(tickets.map(({ command }) => command)),
-  ): Soon<Decided> {
+  #decidedOn(head: Head, tickets: readonly Ticket[], wants: Wants): Soon<Decided> {
     const nothing = wants.transactions.length === 0 && wants.lookups.length === 0;
     const settings = this.#host.settings(this.#account);
     const reads = nothing ? NOTHING_READ : this.#host.journal.read(this.#account, wants, head.seq);
@@ -230,7 +230,7 @@ export class AccountActor implements InTurn {
     const at = textOfTime(now);
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
     const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
-    const decided: Decided = { head, clock, append: null, taken: [], answers: [], unrecorded: [] };
+    const decided: Decided = { head, wants, clock, append: null, taken: [], answers: [], unrecorded: [] };
     const unread: Lookup[] = [];
     for (const { command } of tickets) {
       try {

@@ -33,6 +33,13 @@ const AMOUNTS = 10_000;
 
 type Look = <Result>(work: (reads: StoreReads) => Promise<Result>) => Promise<Result>;
 
+/** What rows are told of their accounts and transactions. */
+interface Told {
+  names: Map<string, string>;
+  /** None of null, an entry of the account itself. */
+  amounts: Map<string | null, number>;
+}
+
 /** What accounts are called, and transactions are about. */
 export class Known {
   readonly #look: Look;
@@ -60,24 +67,31 @@ export class Known {
       this.#namesSince = performance.now();
     }
     const bare = rows.filter(({ text }) => text === null);
-    const accounts = new Set(bare.map(({ entry }) => entry.account).filter((id) => !this.#names.has(id)));
-    const transactions = new Set(
-      bare.flatMap(({ entry: { transaction } }) =>
-        transaction === null || this.#amounts.has(transaction) ? [] : [transaction],
-      ),
-    );
+    // Taken out of memory once: what is learned meanwhile may put others out of it.
+    const told: Told = { names: new Map(), amounts: new Map() };
+    const accounts = new Set<string>();
+    const transactions = new Set<string>();
+    for (const { account, transaction } of bare.map(({ entry }) => entry)) {
+      const name = this.#names.get(account);
+      if (name === undefined) accounts.add(account);
+      else told.names.set(account, name);
+      const amount = transaction === null ? undefined : this.#amounts.get(transaction);
+      if (amount !== undefined) told.amounts.set(transaction, amount);
+      else if (transaction !== null) transactions.add(transaction);
+    }
     if (accounts.size + transactions.size > 0)
-      await this.#look((reads) => this.#learn(reads, [...accounts], [...transactions]));
+      await this.#look((reads) => this.#learn(reads, told, [...accounts], [...transactions]));
     for (const row of bare) {
       const { account, transaction } = row.entry;
-      const amount = transaction === null ? null : (this.#amounts.get(transaction) ?? null);
-      const whole: LiveRow = { ...row.entry, accountName: this.#names.get(account) ?? '', amount };
+      const amount = told.amounts.get(transaction) ?? null;
+      const whole: LiveRow = { ...row.entry, accountName: told.names.get(account) ?? '', amount };
       row.text = JSON.stringify(whole);
     }
   }
 
   async #learn(
     reads: StoreReads,
+    told: Told,
     accountIds: readonly string[],
     transactionIds: readonly string[],
   ): Promise<void> {
@@ -85,8 +99,16 @@ export class Known {
       accountNames(reads, accountIds),
       Promise.all(transactionIds.map((id) => reads.journal.transaction(id))),
     ]);
-    for (const id of accountIds) this.#names.set(id, names.get(id) ?? '');
-    for (const record of records)
-      if (record !== null) this.#amounts.set(record.id, record.snapshot.context.amount);
+    for (const id of accountIds) {
+      const name = names.get(id) ?? '';
+      told.names.set(id, name);
+      this.#names.set(id, name);
+    }
+    for (const record of records) {
+      if (record === null) continue;
+      const { amount } = record.snapshot.context;
+      told.amounts.set(record.id, amount);
+      this.#amounts.set(record.id, amount);
+    }
   }
 }
