@@ -1,7 +1,7 @@
 /** Has undici speak HTTP to receivers whose answers are unusual: one client a connection, with at most one socket. */
+import { createRequire } from 'node:module';
 import type net from 'node:net';
-import type { buildConnector, Dispatcher } from 'undici';
-import { Client } from 'undici';
+import type { buildConnector, Client, Dispatcher } from 'undici';
 import { asError, codeOf } from '../../../errors.ts';
 import { coded } from '../lookup.ts';
 import {
@@ -19,6 +19,14 @@ import type { SocketOptions, Way } from './way.ts';
 const WIRE_BYTES_MAX = 128 * 1024;
 /** undici connects again, by itself, when a socket dies under a request that wasn't written yet. */
 const CONNECTS_MAX = 3;
+
+const load = createRequire(import.meta.url);
+
+/** undici takes 10 MB, and is loaded once a receiver needs it; the module system keeps it. */
+function newClient(...of: ConstructorParameters<typeof Client>): Client {
+  const undici = load('undici') as typeof import('undici');
+  return new undici.Client(...of);
+}
 
 /** An error without undici's own names. */
 function translated(error: Error): Error {
@@ -100,7 +108,7 @@ export class UndiciConnection implements Connection {
   constructor(way: Way, options: SocketOptions) {
     this.way = way;
     this.#options = options;
-    this.#client = new Client(way.origin, {
+    this.#client = newClient(way.origin, {
       connect: (_target, callback) => this.#connect(callback),
       // The exchange has one deadline of its own, which no byte from the receiver extends.
       headersTimeout: 0,
