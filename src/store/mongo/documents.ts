@@ -4,8 +4,10 @@
  * Where BSON can't hold a text (a lone surrogate, a null byte in a name) or the driver would read it as
  * something else (a DBRef), the document carries the exact text as `exact` beside its readable form.
  */
+import type { Document } from 'mongodb';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Balances } from '../../domain/money.ts';
+import { waitOf } from '../../engine/attention/stuck.ts';
 import {
   type BankOrder,
   type Batch,
@@ -16,6 +18,7 @@ import {
   type TransactionRecord,
 } from '../../engine/journal.ts';
 import type { LookupName } from '../../engine/store/lookups.ts';
+import type { BankWait, Wait } from '../../engine/store.ts';
 import { fromBson, isOdd, type Plain, readable, toBson, toIso } from './bson.ts';
 
 /** One batch: the commit, and the account's head while it is the last one. */
@@ -164,6 +167,25 @@ export function headFromDocument({
   return { seq, at: toIso(at), balances: fromBson(balances) as Balances, hash };
 }
 
+/** What marks a transaction that waits for the bank, where its status doesn't tell. */
+export const WAITS = { cashout: 'open', refund: 'refunding' } as const satisfies Partial<
+  Record<BankWait, string>
+>;
+
+/** What finds those that wait for that: each by an index of its own. */
+export function waitFilter(wait: Wait): Document {
+  if (wait === 'protest') return { status: 'in_protest' };
+  return wait === 'analysis' ? { status: 'in_analysis' } : { [WAITS[wait]]: true };
+}
+
+/** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
+export function waitMark(
+  record: TransactionRecord,
+): Partial<Record<(typeof WAITS)[keyof typeof WAITS], true>> {
+  const wait = waitOf(record);
+  return wait === null || wait === 'analysis' ? {} : { [WAITS[wait]]: true };
+}
+
 /** The parts of a transaction's document that every batch which changes it writes anew. */
 export type ChangingParts = Pick<
   TransactionDocument,
@@ -183,9 +205,9 @@ export type ChangingParts = Pick<
   | 'exact'
 >;
 
-/** `seq`: of the batch that changes it. */
-export function changingParts(record: TransactionRecord, seq: number): ChangingParts {
-  const text = JSON.stringify(record);
+/** `seq`: of the batch that changes it. `mayBeOdd`: it isn't known of what it is made of that it isn't. */
+export function changingParts(record: TransactionRecord, seq: number, mayBeOdd = true): ChangingParts {
+  const text = mayBeOdd ? JSON.stringify(record) : '';
   const odd = isOdd(text);
   const shown = odd ? (readable(text) as TransactionRecord) : record;
   const { value, machine, version } = shown.snapshot;

@@ -35,12 +35,12 @@ import {
   type RefusalDocument,
   recordFromDocument,
   type TransactionDocument,
+  waitFilter,
 } from './documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from './due/documents.ts';
 import { failedBehind } from './due/failed-deliveries.ts';
 import type { Gathered } from './gathering.ts';
 import { MongoLookups } from './lookups.ts';
-import { waitFilter } from './projection.ts';
 import { quotedBy } from './quoting.ts';
 import type { MongoReads } from './reads.ts';
 import type { MongoProcesses } from './recovery/processes.ts';

@@ -8,45 +8,30 @@
  * 3. What a batch makes due is named after its document, so that every process writes the same.
  */
 import type { Document } from 'mongodb';
-import { waitOf } from '../../engine/attention/stuck.ts';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn, type Due, isClaimed } from '../../engine/store/due.ts';
 import type { LookupRow } from '../../engine/store/lookups.ts';
-import type { Append, AttentionItem, AttentionKey, BankWait, Wait } from '../../engine/store.ts';
+import type { Append, AttentionItem, AttentionKey } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
 import { toBson, toDate } from './bson.ts';
 import type { MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
+  type ChangingParts,
   changingParts,
   type LookupElement,
   type OrderElement,
   type RefusalDocument,
   type TimerElement,
   type TransactionDocument,
+  WAITS,
+  waitMark,
 } from './documents.ts';
 import { type BatchLease, claimToken, type DeliveryDocument, dueParts } from './due/documents.ts';
 import { allTaken, insertAll, updateAll, type Written } from './writes.ts';
 
 /** Room for the entries of a batch between two sequence numbers. */
 const ORDERS_A_BATCH = 65_536;
-
-/** What marks a transaction that waits for the bank, where its status doesn't tell. */
-const WAITS = { cashout: 'open', refund: 'refunding' } as const satisfies Partial<Record<BankWait, string>>;
-
-/** What finds those that wait for that: each by an index of its own. */
-export function waitFilter(wait: Wait): Document {
-  if (wait === 'protest') return { status: 'in_protest' };
-  return wait === 'analysis' ? { status: 'in_analysis' } : { [WAITS[wait]]: true };
-}
-
-/** The mark of what a transaction waits for at the bank; empty where it waits for nothing. */
-export function waitMark(
-  record: TransactionRecord,
-): Partial<Record<(typeof WAITS)[keyof typeof WAITS], true>> {
-  const wait = waitOf(record);
-  return wait === null || wait === 'analysis' ? {} : { [WAITS[wait]]: true };
-}
 
 /** One batch's writes. */
 export interface Projection {
@@ -67,6 +52,8 @@ export interface Projecting {
   append: Omit<Append, 'content'>;
   /** When the claims end on what is due by `claimUntil`, ms since 1970. */
   leaseEnd: number;
+  /** Whether the batch's content is odd; where it isn't known, it may be. */
+  isOdd?: boolean;
 }
 
 /** What a batch changes of one transaction besides its record. */
@@ -156,31 +143,39 @@ function namedDeliveries(batch: Batch): Map<string, Named> {
   return named;
 }
 
-function insertOf(record: TransactionRecord, seq: number, change: Change, lease: BatchLease) {
+function insertOf(
+  record: TransactionRecord,
+  parts: ChangingParts,
+  change: Change,
+  lease: BatchLease,
+): TransactionDocument {
   const { id, account, type } = record;
   const { context } = record.snapshot;
   const createdAt =
     'createdAt' in context && typeof context.createdAt === 'string' ? context.createdAt : null;
   const orders = orderElements(change, lease);
-  const document: TransactionDocument = {
+  return {
     _id: id,
     account,
     type,
-    order: toBson(orderIn(seq, change.position)) as number,
+    order: toBson(orderIn(record.seqs[0] ?? 0, change.position)) as number,
     ...(createdAt === null ? {} : { createdAt: toDate(createdAt) }),
     ...(change.externalRef === null ? {} : { externalRef: change.externalRef }),
     ...(change.lookups.length === 0 ? {} : { lookups: toBson(change.lookups) as LookupElement[] }),
-    ...changingParts(record, seq),
+    ...parts,
     ...waitMark(record),
     timers: timerElements(record, change, lease),
     ...(orders.length === 0 ? {} : { orders }),
   };
-  return document;
 }
 
-function updateOf(record: TransactionRecord, seq: number, change: Change, lease: BatchLease): Document {
+function updateOf(
+  record: TransactionRecord,
+  parts: ChangingParts,
+  change: Change,
+  lease: BatchLease,
+): Document {
   const orders = orderElements(change, lease);
-  const parts = changingParts(record, seq);
   const pushed: Document = {};
   if (change.lookups.length > 0) pushed.lookups = { $each: toBson(change.lookups) };
   if (orders.length > 0) pushed.orders = { $each: orders };
@@ -190,7 +185,7 @@ function updateOf(record: TransactionRecord, seq: number, change: Change, lease:
   Object.assign(parts, waits);
   if (change.changesTimers) Object.assign(parts, { timers: timerElements(record, change, lease) });
   return {
-    q: { _id: record.id, account: record.account, seq: { $lt: seq } },
+    q: { _id: record.id, account: record.account, seq: { $lt: parts.seq } },
     u: {
       $set: parts,
       ...(Object.keys(gone).length > 0 ? { $unset: gone } : {}),
@@ -212,7 +207,7 @@ export function refusalDocument(
 
 /** The writes of a batch. */
 export function projectionOf(projecting: Projecting): Projection {
-  const { append, document, leaseEnd } = projecting;
+  const { append, document, leaseEnd, isOdd = true } = projecting;
   const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
   const named = namedDeliveries(batch);
@@ -223,8 +218,10 @@ export function projectionOf(projecting: Projecting): Projection {
     const change = changes.get(record.id);
     if (change === undefined) continue;
     const isFirst = record.seqs[0] === batch.seq;
-    if (isFirst) projection.inserts.push(insertOf(record, batch.seq, change, lease));
-    else projection.updates.push(updateOf(record, batch.seq, change, lease));
+    // What this batch alone has made says nothing that the batch doesn't.
+    const parts = changingParts(record, batch.seq, isOdd || !isFirst || record.seqs.length > 1);
+    if (isFirst) projection.inserts.push(insertOf(record, parts, change, lease));
+    else projection.updates.push(updateOf(record, parts, change, lease));
     projection.deliveries.push(...deliveryDocuments(change, named, lease));
     projection.claims.push(...claimsOf(change, record, document));
   }

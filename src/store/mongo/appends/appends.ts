@@ -44,6 +44,8 @@ interface Waiting {
   bytes: number;
   /** The `_id` of its document. */
   document: string;
+  /** Whether its document has the exact text as well; absent until it is made. */
+  isOdd?: boolean;
   number: number;
   resolve(result: AppendResult): void;
   reject(error: Error): void;
@@ -218,8 +220,10 @@ export class Appends {
   async #insert(group: readonly Waiting[]): Promise<{ committed: Waiting[]; taken: Waiting[] }> {
     const { connection, reads } = this.#parts;
     const waiting = new Map(group.map((each) => [each.document, each]));
-    const documents = group.map(({ document, append }) => {
+    const documents = group.map((each) => {
+      const { document, append } = each;
       const made = journalDocument(document, append.batch, append.content);
+      each.isOdd = made.exact !== undefined;
       if (append.imported === true) made.imported = true;
       return made;
     });
@@ -253,7 +257,7 @@ export class Appends {
   async #projectTogether(committed: readonly Waiting[]): Promise<void> {
     const { connection, leases } = this.#parts;
     const leaseEnd = leases.nextEnd();
-    const projections = committed.map(({ document, append }) => projectionOf({ document, append, leaseEnd }));
+    const projections = committed.map((each) => projectionOf({ ...each, leaseEnd }));
     const taken = await writeProjections(connection, projections);
     const lost = taken.size === 0 ? null : await this.#lostClaims(projections, taken);
     committed.forEach(({ append, number, resolve }, index) => {

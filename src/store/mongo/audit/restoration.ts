@@ -20,9 +20,10 @@ import {
   type RefusalDocument,
   type TimerElement,
   type TransactionDocument,
+  waitMark,
 } from '../documents.ts';
 import { MOST_KEYS } from '../gathering.ts';
-import { orderIn, refusalDocument, waitMark } from '../projection.ts';
+import { orderIn, refusalDocument } from '../projection.ts';
 import type { MongoReads } from '../reads.ts';
 import { allTaken, insertAll, updateAll } from '../writes.ts';
 
