@@ -1,4 +1,5 @@
 /** The database away: while a server runs, and when it starts. */
+import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
@@ -158,9 +159,22 @@ function expectQuietLog(stderr: string): void {
   assert.ok(others.length < 200, `${others.length} lines in ${AWAY_MS} ms`);
 }
 
+const folders: string[] = [];
+
+/** A folder that goes at the end. */
+async function ownFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  folders.push(folder);
+  return folder;
+}
+
+test.after(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
 /** A server process that isn't waited for. */
 async function startAway(uri: string): Promise<{ spawned: Spawned; root: string }> {
-  const [port, adminPort, folder] = await Promise.all([freePort(), freePort(), temporaryFolder()]);
+  const [port, adminPort, folder] = await Promise.all([freePort(), freePort(), ownFolder()]);
   const env = serverEnv(folder, port, adminPort, envOn(uri));
   return { spawned: spawnNode(['dist/src/main.js'], env), root: `http://127.0.0.1:${port}` };
 }
@@ -187,13 +201,13 @@ for (const mode of ['refuse', 'stall'] as const) {
         const ended = await endWithin(ending.spawned, 5_000);
         assert.is(ended.code, 0, ended.stderr);
         const startedAt = performance.now();
-        const command = await cli(await temporaryFolder(), ['account', 'list'], envOn(uri));
+        const command = await cli(await ownFolder(), ['account', 'list'], envOn(uri));
         assert.ok(performance.now() - startedAt < 12_000, 'the command took too long');
         assert.is(command.code, 1, command.stderr);
         assert.match(command.stderr, /^[^\n]*can't be reached[^\n]*\n$/);
         proxy?.mode('pass');
         await untilReady(waiting, BACK_MS);
-        const listed = await cli(await temporaryFolder(), ['account', 'list', '--json'], envOn(uri));
+        const listed = await cli(await ownFolder(), ['account', 'list', '--json'], envOn(uri));
         assert.is(listed.code, 0, listed.stderr);
       } finally {
         waiting.spawned.child.kill('SIGTERM');
