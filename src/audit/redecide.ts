@@ -130,19 +130,21 @@ function differing(entry: Entry, again: Entry): string {
 async function decidedOn(before: Before, command: Command, circumstances: Circumstances): Promise<Decision> {
   // Whether a refused message is recorded depends on how many were: this one was, and former builds counted none.
   const record = before.record === null ? null : { ...before.record, refusals: 0 };
-  const { transactions, lookups } = wantsOfAll([command]);
-  for (const wanted: Lookup[] = [...lookups]; ; ) {
-    const reads = {
-      transactions: transactions.map(() => record),
-      lookups: await Promise.all(wanted.map(({ name, key }) => before.lookup(name, key))),
-    };
-    const wants = { transactions, lookups: wanted };
+  const { transactions, lookups: likely } = wantsOfAll([command]);
+  const lookUp = ({ name, key }: Lookup): Promise<string | null> => before.lookup(name, key);
+  const wants = { transactions, lookups: [...likely] };
+  const reads = {
+    transactions: transactions.map(() => record),
+    lookups: await Promise.all(likely.map(lookUp)),
+  };
+  for (;;) {
     const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
     try {
       return decide(workspace, command, circumstances);
     } catch (error) {
       if (!(error instanceof Unread)) throw error;
-      wanted.push(error.lookup);
+      wants.lookups.push(error.lookup);
+      reads.lookups.push(await lookUp(error.lookup));
     }
   }
 }
