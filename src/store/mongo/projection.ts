@@ -52,8 +52,8 @@ export interface Projecting {
   append: Omit<Append, 'content'>;
   /** When the claims end on what is due by `claimUntil`, ms since 1970. */
   leaseEnd: number;
-  /** Whether the batch's content is odd; where it isn't known, it may be. */
-  isOdd?: boolean;
+  /** Whether the batch's content may be odd. */
+  mayBeOdd: boolean;
 }
 
 /** What a batch changes of one transaction besides its record. */
@@ -207,7 +207,7 @@ export function refusalDocument(
 
 /** The writes of a batch. */
 export function projectionOf(projecting: Projecting): Projection {
-  const { append, document, leaseEnd, isOdd = true } = projecting;
+  const { append, document, leaseEnd, mayBeOdd } = projecting;
   const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
   const named = namedDeliveries(batch);
@@ -219,7 +219,7 @@ export function projectionOf(projecting: Projecting): Projection {
     if (change === undefined) continue;
     const isFirst = record.seqs[0] === batch.seq;
     // What this batch alone has made says nothing that the batch doesn't.
-    const parts = changingParts(record, batch.seq, isOdd || !isFirst || record.seqs.length > 1);
+    const parts = changingParts(record, batch.seq, mayBeOdd || !isFirst || record.seqs.length > 1);
     if (isFirst) projection.inserts.push(insertOf(record, parts, change, lease));
     else projection.updates.push(updateOf(record, parts, change, lease));
     projection.deliveries.push(...deliveryDocuments(change, named, lease));

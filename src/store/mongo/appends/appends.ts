@@ -44,8 +44,8 @@ interface Waiting {
   bytes: number;
   /** The `_id` of its document. */
   document: string;
-  /** Whether its document has the exact text as well; absent until it is made. */
-  isOdd?: boolean;
+  /** Whether its content may be odd: so it may until its document is made. */
+  mayBeOdd: boolean;
   number: number;
   resolve(result: AppendResult): void;
   reject(error: Error): void;
@@ -117,7 +117,7 @@ export class Appends {
     return new Promise((resolve, reject) => {
       const number = this.numbers.next();
       const document = documentId(this.#parts.incarnation, number);
-      this.#waiting.push({ append, bytes, document, number, resolve, reject });
+      this.#waiting.push({ append, bytes, document, mayBeOdd: true, number, resolve, reject });
       this.#schedule();
     });
   }
@@ -223,7 +223,7 @@ export class Appends {
     const documents = group.map((each) => {
       const { document, append } = each;
       const made = journalDocument(document, append.batch, append.content);
-      each.isOdd = made.exact !== undefined;
+      each.mayBeOdd = made.exact !== undefined;
       if (append.imported === true) made.imported = true;
       return made;
     });
@@ -257,7 +257,9 @@ export class Appends {
   async #projectTogether(committed: readonly Waiting[]): Promise<void> {
     const { connection, leases } = this.#parts;
     const leaseEnd = leases.nextEnd();
-    const projections = committed.map((each) => projectionOf({ ...each, leaseEnd }));
+    const projections = committed.map(({ document, append, mayBeOdd }) =>
+      projectionOf({ document, append, leaseEnd, mayBeOdd }),
+    );
     const taken = await writeProjections(connection, projections);
     const lost = taken.size === 0 ? null : await this.#lostClaims(projections, taken);
     committed.forEach(({ append, number, resolve }, index) => {
