@@ -7,7 +7,7 @@ import { fromBson, type Plain, toBson } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import { Gathered } from './gathering.ts';
 import type { MongoReads } from './reads.ts';
-import { allTaken, insertAll, updateAll } from './writes.ts';
+import { allTaken, insertAll, updateAll } from './writes/writes.ts';
 
 export interface AccountDocument extends Plain {
   _id: string;

@@ -15,7 +15,7 @@ import {
 import { fromBson, type Plain, toBson, toDate, toIso } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
 import type { MongoReads } from './reads.ts';
-import { allTaken, updateAll } from './writes.ts';
+import { allTaken, updateAll } from './writes/writes.ts';
 
 export interface AttentionDocument extends Plain {
   /** Kind and id. */

@@ -30,7 +30,7 @@ import {
 } from './due/documents.ts';
 import type { Leases } from './due/leases.ts';
 import type { MongoReads } from './reads.ts';
-import { allTaken, updateAll, type Written } from './writes.ts';
+import { allTaken, updateAll, type Written } from './writes/writes.ts';
 
 interface TargetDocument extends Plain {
   _id: string;

@@ -39,7 +39,7 @@ export function toBson(value: unknown, hasDates = true): unknown {
   if (value instanceof Date || value instanceof Long) return value;
   if (Array.isArray(value)) return value.map((item) => toBson(item, hasDates));
   const stored: Plain = {};
-  for (const name of Object.keys(value)) {
+  for (const name in value) {
     const member = (value as Plain)[name];
     if (member === undefined) continue;
     if (typeof member === 'string') stored[name] = hasDates && DATES.has(name) ? toDate(member) : member;
@@ -55,7 +55,7 @@ export function fromBson(value: unknown): unknown {
   if (value instanceof Date) return textOfTime(value.getTime());
   if (Array.isArray(value)) return value.map(fromBson);
   const json: Plain = {};
-  for (const name of Object.keys(value)) json[name] = fromBson((value as Plain)[name]);
+  for (const name in value) json[name] = fromBson((value as Plain)[name]);
   return json;
 }
 
@@ -81,7 +81,6 @@ export function mostBytes(value: unknown): number {
   if (typeof value !== 'object' || value === null || value instanceof Date) return 8;
   let bytes = 8;
   if (Array.isArray(value)) for (const item of value) bytes += ELEMENT_BYTES + mostBytes(item);
-  else
-    for (const name of Object.keys(value)) bytes += 3 * name.length + 2 + mostBytes((value as Plain)[name]);
+  else for (const name in value) bytes += 3 * name.length + 2 + mostBytes((value as Plain)[name]);
   return bytes;
 }

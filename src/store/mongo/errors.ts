@@ -60,6 +60,8 @@ export const DUPLICATE_KEY = 11000;
 const HOPELESS_CODES = new Set([
   // The command is wrong: values, types, nesting, names, options, paths.
   ...[2, 9, 14, 15, 20, 28, 40, 52, 56, 57, 59, 66, 72, 73, 115, 166, 167, 40414, 40415],
+  // What a patch would lengthen isn't an array.
+  28664,
   // It isn't allowed: rights, a validator.
   ...[13, 121],
   // It is too large: the document, or what an update makes of it.

@@ -7,7 +7,6 @@
  *    that the batch made of it is there.
  * 3. What a batch makes due is named after its document, so that every process writes the same.
  */
-import type { Document } from 'mongodb';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn, type Due, isClaimed } from '../../engine/store/due.ts';
 import type { LookupRow } from '../../engine/store/lookups.ts';
@@ -28,7 +27,8 @@ import {
   waitMark,
 } from './documents.ts';
 import { type BatchLease, claimToken, type DeliveryDocument, dueParts } from './due/documents.ts';
-import { allTaken, insertAll, updateAll, type Written } from './writes.ts';
+import { type Patch, type PatchKind, patchAll } from './writes/patches.ts';
+import { allTaken, insertAll, type Written } from './writes/writes.ts';
 
 /** Room for the entries of a batch between two sequence numbers. */
 const ORDERS_A_BATCH = 65_536;
@@ -36,7 +36,7 @@ const ORDERS_A_BATCH = 65_536;
 /** One batch's writes. */
 export interface Projection {
   inserts: TransactionDocument[];
-  updates: Document[];
+  patches: Patch[];
   deliveries: DeliveryDocument[];
   adjustments: AdjustmentDocument[];
   refusals: RefusalDocument[];
@@ -169,29 +169,21 @@ function insertOf(
   };
 }
 
-function updateOf(
-  record: TransactionRecord,
-  parts: ChangingParts,
-  change: Change,
-  lease: BatchLease,
-): Document {
+/** A batch changes what an older one has made. */
+const LATER_VERSION: PatchKind = {
+  collection: 'transactions',
+  fits: { $lt: ['$seq', '$$patch.set.seq'] },
+  gone: ['exact', ...Object.values(WAITS)],
+};
+
+function patchOf(record: TransactionRecord, parts: ChangingParts, change: Change, lease: BatchLease): Patch {
   const orders = orderElements(change, lease);
-  const pushed: Document = {};
-  if (change.lookups.length > 0) pushed.lookups = { $each: toBson(change.lookups) };
-  if (orders.length > 0) pushed.orders = { $each: orders };
-  const gone: Document = parts.exact === undefined ? { exact: '' } : {};
-  const waits = waitMark(record);
-  for (const mark of Object.values(WAITS)) if (waits[mark] === undefined) gone[mark] = '';
-  Object.assign(parts, waits);
-  if (change.changesTimers) Object.assign(parts, { timers: timerElements(record, change, lease) });
-  return {
-    q: { _id: record.id, account: record.account, seq: { $lt: parts.seq } },
-    u: {
-      $set: parts,
-      ...(Object.keys(gone).length > 0 ? { $unset: gone } : {}),
-      ...(Object.keys(pushed).length > 0 ? { $push: pushed } : {}),
-    },
-  };
+  const set: Patch['set'] = Object.assign(parts, waitMark(record));
+  if (change.changesTimers) set.timers = timerElements(record, change, lease);
+  const push: Patch['push'] = {};
+  if (change.lookups.length > 0) push.lookups = toBson(change.lookups) as LookupElement[];
+  if (orders.length > 0) push.orders = orders;
+  return Object.keys(push).length > 0 ? { _id: record.id, set, push } : { _id: record.id, set };
 }
 
 /** `seq`: of the batch that gives the row. */
@@ -211,7 +203,7 @@ export function projectionOf(projecting: Projecting): Projection {
   const { batch, records, attention, withdrawn } = append;
   const changes = changesOf(projecting);
   const named = namedDeliveries(batch);
-  const own = { inserts: [], updates: [], deliveries: [], adjustments: [], refusals: [], claims: [] };
+  const own = { inserts: [], patches: [], deliveries: [], adjustments: [], refusals: [], claims: [] };
   const projection: Projection = { attention, withdrawn, ...own };
   const lease = { token: document, end: new Date(leaseEnd) };
   for (const record of records) {
@@ -221,7 +213,7 @@ export function projectionOf(projecting: Projecting): Projection {
     // What this batch alone has made says nothing that the batch doesn't.
     const parts = changingParts(record, batch.seq, mayBeOdd || !isFirst || record.seqs.length > 1);
     if (isFirst) projection.inserts.push(insertOf(record, parts, change, lease));
-    else projection.updates.push(updateOf(record, parts, change, lease));
+    else projection.patches.push(patchOf(record, parts, change, lease));
     projection.deliveries.push(...deliveryDocuments(change, named, lease));
     projection.claims.push(...claimsOf(change, record, document));
   }
@@ -276,16 +268,16 @@ export async function writeProjections(
       all(({ withdrawn }) => withdrawn),
     ),
   ]);
-  const updates = all(({ updates }) => updates);
-  const [, { found }] = await Promise.all([
+  const patches = all((projection) => projection.patches);
+  const [, changed] = await Promise.all([
     insertAll(
       connection,
       'transactions',
       all(({ inserts }) => inserts),
     ).then(keep),
-    updateAll(connection, 'transactions', updates).then(allTaken),
+    patchAll(connection, LATER_VERSION, patches),
   ]);
-  // Which of them found theirs is not told: what was claimed in any is looked at again.
-  if (found < updates.length) for (const { q } of updates) taken.add(q._id);
+  // Which of them were made is not told: what was claimed in any is looked at again.
+  if (changed < patches.length) for (const { _id } of patches) taken.add(_id);
   return taken;
 }

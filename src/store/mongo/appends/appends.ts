@@ -22,7 +22,7 @@ import { StoreClosed } from '../errors.ts';
 import { Groups } from '../gathering.ts';
 import { type Projection, projectionOf, writeProjections } from '../projection.ts';
 import type { BatchInShort, MongoReads } from '../reads.ts';
-import { insertAll } from '../writes.ts';
+import { insertAll } from '../writes/writes.ts';
 import { SharedAccounts } from './contention.ts';
 import type { Finishing } from './finishing.ts';
 import { documentId, Numbers } from './numbers.ts';

@@ -25,7 +25,7 @@ import {
 import { MOST_KEYS } from '../gathering.ts';
 import { orderIn, refusalDocument } from '../projection.ts';
 import type { MongoReads } from '../reads.ts';
-import { allTaken, insertAll, updateAll } from '../writes.ts';
+import { allTaken, insertAll, updateAll } from '../writes/writes.ts';
 
 /** Parts of a document that follow from the journal, but its timers. */
 const REBUILT = [

@@ -24,7 +24,8 @@ import type { TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
 import type { MongoProcesses } from '../recovery/processes.ts';
 import type { Recovery } from '../recovery/recovery.ts';
-import { allTaken, updateAll } from '../writes.ts';
+import { patchAll } from '../writes/patches.ts';
+import { allTaken, updateAll } from '../writes/writes.ts';
 import {
   ARRAYS,
   claimToken,
@@ -40,11 +41,12 @@ import { rewindAll } from './rewind.ts';
 import {
   claimOf,
   type DueStatements,
+  END_OF_DELIVERY,
   parkingOf,
   type Settling,
-  statementsOf,
   unparkedDeliveries,
   unparkedElements,
+  writesOf,
 } from './statements.ts';
 
 export interface MongoDueParts {
@@ -222,7 +224,8 @@ export class MongoDue implements DueIndex {
     allTaken(await updateAll(this.#parts.connection, 'attention', items.map(attentionAnew)));
     const counted = settling.flatMap(({ settlement }) => settlement.counted ?? []);
     await countAll(this.#parts.connection, counted);
-    await this.#write(statementsOf(settling));
+    const { ends, ...statements } = writesOf(settling);
+    await Promise.all([patchAll(this.#parts.connection, END_OF_DELIVERY, ends), this.#write(statements)]);
   }
 
   async #write({ deliveries, transactions }: DueStatements): Promise<void> {

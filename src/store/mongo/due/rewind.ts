@@ -7,7 +7,7 @@ import { FAR_MS } from '../../../engine/store/backlog.ts';
 import { SET_MS } from '../../../engine/store/due.ts';
 import { KEPT_MS } from '../backlog.ts';
 import type { MongoConnection } from '../connection.ts';
-import { allTaken, updateAll } from '../writes.ts';
+import { allTaken, updateAll } from '../writes/writes.ts';
 
 /** A time less as much as another one lies ahead of now, but not before now. */
 function earlier(time: string, wrong: string, now: Date): Document {

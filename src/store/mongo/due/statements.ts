@@ -4,6 +4,7 @@ import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Due } from '../../../engine/store/due.ts';
 import type { Settlement } from '../../../engine/store.ts';
 import { toBson } from '../bson.ts';
+import type { Patch, PatchKind } from '../writes/patches.ts';
 import {
   ARRAYS,
   type ClaimPlace,
@@ -19,6 +20,16 @@ import {
 export interface DueStatements {
   deliveries: Document[];
   transactions: Document[];
+}
+
+/** What settlements write: the ends of claims on deliveries, and statements. */
+export interface SettlingWrites extends DueStatements {
+  ends: EndOfDelivery[];
+}
+
+/** The end of a claim on a delivery. */
+interface EndOfDelivery extends Patch {
+  token: string;
 }
 
 /** What claims what was found until a time, as long as nobody else has. */
@@ -66,7 +77,8 @@ export interface Settling {
 }
 
 /** What settlements write. */
-export function statementsOf(settling: readonly Settling[]): DueStatements {
+export function writesOf(settling: readonly Settling[]): SettlingWrites {
+  const ends: EndOfDelivery[] = [];
   const deliveries: Document[] = [];
   const transactions: Document[] = [];
   const ended: ElementPlace[] = [];
@@ -78,14 +90,14 @@ export function statementsOf(settling: readonly Settling[]): DueStatements {
     const isApart = record !== undefined && record.id !== place?.document && record.id !== deliveryIn(next);
     if (isApart) deliveries.push(progressOf(record));
     const own = isApart ? undefined : record;
-    if (place?.kind === 'delivery') deliveries.push(endOfDelivery(place, again, own));
+    if (place?.kind === 'delivery') ends.push(endOfDelivery(place, again, own));
     else if (place !== null && again !== null) transactions.push(elementAgain(place, again));
     else if (place !== null) ended.push(place);
     if (next === null || again !== null) continue;
     if (next.kind === 'delivery') deliveries.push(newDelivery(next, own));
     else transactions.push(newElement(next, id));
   }
-  return { deliveries, transactions: [...transactions, ...endsOfElements(ended)] };
+  return { ends, deliveries, transactions: [...transactions, ...endsOfElements(ended)] };
 }
 
 /** Whether the next thing takes the place of the one before. Of an order the next step is another order. */
@@ -102,14 +114,21 @@ function deliveryIn(due: Due | null): string | null {
 /** What tells of a claim; `owner` in documents of former builds. */
 const NOT_HELD = { since: '', token: '', owner: '' };
 
-function endOfDelivery(place: DeliveryPlace, next: Due | null, record: DeliveryRecord | undefined): Document {
-  const progress = record === undefined ? {} : progressParts(record);
-  const q = { _id: place.document, token: place.token };
-  if (next === null) {
-    const gone = { $unset: { ...NOT_HELD, due: '', tries: '' } };
-    return { q, u: record === undefined ? gone : { $set: progress, ...gone } };
-  }
-  return { q, u: { $set: { ...progress, due: new Date(next.at), tries: next.tries }, $unset: NOT_HELD } };
+/** What a claim on a delivery leaves behind, whoever has it by then. */
+export const END_OF_DELIVERY: PatchKind = {
+  collection: 'deliveries',
+  fits: { $eq: ['$token', '$$patch.token'] },
+  gone: [...Object.keys(NOT_HELD), 'due', 'tries'],
+};
+
+function endOfDelivery(
+  { document: _id, token }: DeliveryPlace,
+  next: Due | null,
+  record: DeliveryRecord | undefined,
+): EndOfDelivery {
+  const set = record === undefined ? {} : progressParts(record);
+  if (next !== null) Object.assign(set, { due: new Date(next.at), tries: next.tries });
+  return { _id, token, set };
 }
 
 /** A delivery that is due without a claim: ops started it again, or it comes from another store. */

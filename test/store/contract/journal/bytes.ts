@@ -13,7 +13,15 @@ import {
 import { lookupKey } from '../../../../src/engine/lookups.ts';
 import type { DeliveryRecord } from '../../../../src/engine/store/deliveries.ts';
 import type { Lookup } from '../../../../src/engine/store/lookups.ts';
-import { adjusted, cashoutCreated, chargeCreated, chargePaid, grow, refused } from '../builders.ts';
+import {
+  adjusted,
+  cashoutCreated,
+  cashoutMoved,
+  chargeCreated,
+  chargePaid,
+  grow,
+  refused,
+} from '../builders.ts';
 import {
   type ContractContext,
   contractPart,
@@ -238,6 +246,22 @@ export function bytesContract(context: ContractContext): void {
       };
       await check(store);
       await check(await reopen('b'));
+    });
+
+    test('metadata that a later batch writes anew comes back as it was given', async ({ open, now }) => {
+      const store = await open('a');
+      const account = randomUUID();
+      const names = Object.keys(ODD_METADATA);
+      const cashouts = names.map(() => cashoutCreated(now()));
+      const created = await grow(store, account, cashouts);
+      const moved = names.map((name, index) =>
+        cashoutMoved(now(), cashouts[index]?.transaction ?? '', 'pending', 'processing', {
+          metadata: { [name]: ODD_METADATA[name], $$patch: '$$ROOT', $literal: { $add: ['$seq', 1] } },
+          description: '$$REMOVE',
+        }),
+      );
+      const { append } = await grow(store, account, moved, { known: created.append.records });
+      sameSet(await recordsOf(store, account), append.records);
     });
 
     test('hashes can be recomputed from what comes back', async ({ open, reopen, now }) => {

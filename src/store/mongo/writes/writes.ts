@@ -3,21 +3,21 @@
  * again. All of them wait for a majority. What one document or statement meets is its own: the others are written.
  */
 import type { Document } from 'mongodb';
-import { StoreUnavailable } from '../../engine/store.ts';
-import { asError } from '../../errors.ts';
-import { mostBytes } from './bson.ts';
-import { MAJORITY, type MongoConnection } from './connection.ts';
-import { DUPLICATE_KEY, isHopelessCode } from './errors.ts';
+import { StoreUnavailable } from '../../../engine/store.ts';
+import { asError } from '../../../errors.ts';
+import { mostBytes } from '../bson.ts';
+import { MAJORITY, type MongoConnection } from '../connection.ts';
+import { DUPLICATE_KEY, isHopelessCode } from '../errors.ts';
 
 /** A command is one document of at most 16 MiB. */
 const COMMAND_BYTES = 15 * 1024 * 1024;
 
-/** Documents in as few commands as they fit into. */
-function inCommands<Item extends Document>(items: readonly Item[]): Item[][] {
+/** Items in as few commands as they fit into. */
+function inCommands<Item>(items: readonly Item[], bytesOf: (item: Item) => number): Item[][] {
   const commands: Item[][] = [];
   let bytes = COMMAND_BYTES;
   for (const item of items) {
-    const size = mostBytes(item);
+    const size = bytesOf(item);
     if (bytes + size > COMMAND_BYTES) {
       commands.push([]);
       bytes = 0;
@@ -45,7 +45,7 @@ export interface Written<Item> {
   changed: number;
 }
 
-class Write<Item extends Document> {
+class Write<Item> {
   readonly written: Written<Item> = { taken: [], refused: new Map(), found: 0, changed: 0 };
   readonly #connection: MongoConnection;
   readonly #collection: string;
@@ -104,11 +104,16 @@ class Write<Item extends Document> {
   }
 }
 
-async function writeAll<Item extends Document>(
-  write: Write<Item>,
+/** Writes items by as few commands as they fit into, until the outcome of each is known. @throws StoreClosed */
+export async function writeAll<Item>(
+  connection: MongoConnection,
+  collection: string,
   items: readonly Item[],
+  commandOf: (items: readonly Item[]) => Document,
+  bytesOf: (item: Item) => number = mostBytes,
 ): Promise<Written<Item>> {
-  await Promise.all(inCommands(items).map((part) => write.run(part)));
+  const write = new Write(connection, collection, commandOf);
+  await Promise.all(inCommands(items, bytesOf).map((part) => write.run(part)));
   return write.written;
 }
 
@@ -119,7 +124,7 @@ export function insertAll<Item extends Document>(
   documents: readonly Item[],
 ): Promise<Written<Item>> {
   const command = { insert: collection, ordered: false, writeConcern: MAJORITY };
-  return writeAll(new Write(connection, collection, (some) => ({ ...command, documents: some })), documents);
+  return writeAll(connection, collection, documents, (some) => ({ ...command, documents: some }));
 }
 
 /**
@@ -133,7 +138,7 @@ export function updateAll(
   statements: readonly Document[],
 ): Promise<Written<Document>> {
   const command = { update: collection, ordered: false, writeConcern: MAJORITY };
-  return writeAll(new Write(connection, collection, (updates) => ({ ...command, updates })), statements);
+  return writeAll(connection, collection, statements, (updates) => ({ ...command, updates }));
 }
 
 /** What was written, where nothing was refused. @throws the reason of the first one that was */
