@@ -7,6 +7,7 @@
  * is settled when it ends.
  */
 import { isPending } from '../domain/reversals/steps.ts';
+import type { Ending } from '../engine/actors/endings.ts';
 import { type Attempt, type Bank, BankRefused, backoffMs } from '../engine/bank.ts';
 import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -234,7 +235,11 @@ export class Desk {
   async #wake(claim: ClaimOf<'bank'>, due: DueOrder<'wake'>, record: TransactionRecord): Promise<Outcome> {
     const { step } = due.order;
     const { messages, wakeInMs } = await this.#options.bank.wake(record, step, due.at);
-    if ((await this.#told(record, messages)) === 'park') return 'park';
-    return wakeInMs === null ? DONE : this.#wakeLater(claim, step + 1, wakeInMs);
+    const ending: Ending = { claim, isEnded: false };
+    // The last step ends with what it brought.
+    const told = await this.#told(record, messages, wakeInMs === null ? ending : undefined);
+    if (told === 'park') return 'park';
+    if (wakeInMs !== null) return this.#wakeLater(claim, step + 1, wakeInMs);
+    return ending.isEnded ? 'ended' : DONE;
   }
 }

@@ -1,15 +1,24 @@
 /** Books what the bank says of a transaction. */
+import type { Ending } from '../engine/actors/endings.ts';
 import type { BankMessage } from '../engine/bank.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
 
-/** Gives the messages to their transaction in turn; `park`: ops have to look at the transaction first. */
-export type Told = (record: TransactionRecord, messages: readonly BankMessage[]) => Promise<'told' | 'park'>;
+/**
+ * Gives the messages to their transaction in turn; `park`: ops have to look at the transaction first. `ending`: what may
+ * end with the last of them.
+ */
+export type Told = (
+  record: TransactionRecord,
+  messages: readonly BankMessage[],
+  ending?: Ending,
+) => Promise<'told' | 'park'>;
 
 export function telling(payments: Pick<Payments, 'tell'>): Told {
-  return async (record, messages) => {
+  return async (record, messages, ending) => {
     for (const message of messages) {
-      const { kind } = await payments.tell(record, message, 'bank');
+      const options = ending !== undefined && message === messages.at(-1) ? { ending } : {};
+      const { kind } = await payments.tell(record, message, 'bank', options);
       if (kind === 'quarantined') return 'park';
     }
     return 'told';

@@ -122,9 +122,9 @@ export class Settler {
 
 /**
  * What became of a claimed thing: what is due instead, or null; `park` where its transaction is quarantined; `kept`
- * where its claim goes on, in other hands.
+ * where its claim goes on, in other hands; `ended` where it ended in another write.
  */
-export type Outcome = { next: Due | null } | 'park' | 'kept';
+export type Outcome = { next: Due | null } | 'park' | 'kept' | 'ended';
 
 export interface HandsOptions<Item> {
   settler: Settler;
@@ -184,7 +184,7 @@ export class Hands<Item extends { claim: Claim }> {
     const outcome = await work(item);
     this.#working -= 1;
     this.#next();
-    if (outcome === 'kept') return;
+    if (outcome === 'kept' || outcome === 'ended') return;
     if (outcome === 'park') await settler.park(item.claim);
     else await settler.settle({ claim: item.claim, next: outcome.next });
   }

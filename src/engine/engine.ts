@@ -7,6 +7,7 @@ import type { Account } from '../domain/account.ts';
 import { textOfTime } from '../domain/time.ts';
 import { pause, type Soon } from '../waiting.ts';
 import { AccountActor } from './actors/actor.ts';
+import type { Ending } from './actors/endings.ts';
 import { type ActorHost, type Committed, Overloaded, type Ticket } from './actors/host.ts';
 import { Rounds } from './actors/rounds.ts';
 import { Stalls } from './actors/stalls.ts';
@@ -38,6 +39,8 @@ export interface SendOptions {
   weight?: number;
   /** True once nobody waits for the answer: a command that isn't decided yet is then dropped. */
   abandoned?(): boolean;
+  /** What may end with the command's batch. */
+  ending?: Ending;
 }
 
 /** Takes up the work that a batch made due, once the batch is durable. */
@@ -159,6 +162,7 @@ export class Engine {
         command,
         weight: options.weight ?? 2048,
         abandoned: options.abandoned ?? NEVER,
+        ending: options.ending ?? null,
         resolve,
         reject,
       };

@@ -63,12 +63,19 @@ export interface Append {
   withdrawn: AttentionKey[];
   /** Claim at once what is due by this time (ms), as `isClaimed` has it; 0 claims nothing. */
   claimUntil: number;
+  /** Claims on the bank's orders that may end in its write, as `settle` ends them with nothing due instead. */
+  ends?: readonly ClaimOf<'bank'>[];
   /** It was moved here from another store; what is due of it is moved by itself. */
   imported?: true;
 }
 
-/** `stale`: another batch has this sequence number; read the head and decide again. */
-export type AppendResult = { outcome: 'appended'; claims: Claim[] } | { outcome: 'stale' };
+/**
+ * `ended`: those of its `ends` that did; the others are to be settled. `stale`: another batch has this sequence number;
+ * read the head and decide again.
+ */
+export type AppendResult =
+  | { outcome: 'appended'; claims: Claim[]; ended?: readonly Claim[] }
+  | { outcome: 'stale' };
 
 /** Ends a claim, and says what is due instead. With a record: a delivery's progress, stored with it. */
 export interface Settlement {

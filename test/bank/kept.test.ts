@@ -65,17 +65,33 @@ test('what comes only later isn’t kept, nor more than there is room for', () =
   assert.is(count, 32_768);
 });
 
-function open(state: MemoryState, clock: { ms: number }): Process & { settled: { next: unknown }[] } {
+/** `settled`: ends of orders that were written by themselves; `ended`: with which messages others ended. */
+type Watched = Process & { settled: { next: unknown }[]; ended: string[][] };
+
+function open(state: MemoryState, clock: { ms: number }): Watched {
   const bank = new SandboxBank(DELAY_MS);
   const process = openProcess({ state, clock, bank, fresh: true, elapsed: () => clock.ms });
   const settled: { next: unknown }[] = [];
-  const { due } = process.store;
+  const ended: string[][] = [];
+  const { due, journal } = process.store;
+  const append = journal.append.bind(journal);
+  journal.append = async (what) => {
+    const result = await append(what);
+    if (result.outcome === 'appended' && result.ended !== undefined)
+      for (const { due: order } of result.ended)
+        ended.push([
+          ...what.batch.entries.flatMap(({ transaction, message }) =>
+            transaction === order.transaction ? message.type : [],
+          ),
+        ]);
+    return result;
+  };
   const settle = due.settle.bind(due);
   due.settle = (settlements) => {
     settled.push(...settlements.filter(({ claim }) => claim?.due.kind === 'bank'));
     return settle(settlements);
   };
-  return { ...process, settled };
+  return { ...process, settled, ended };
 }
 
 /** Time goes by, in ticks. */
@@ -84,7 +100,7 @@ async function pass(process: Process, clock: { ms: number }, ms: number): Promis
   await process.sweep();
 }
 
-test('a transfer and a charge come to their ends, and each of their orders is settled once', async () => {
+test('a transfer and a charge come to their ends, and each of their orders ends with its last message', async () => {
   const clock = { ms: START };
   const state = new MemoryState();
   const process = open(state, clock);
@@ -96,10 +112,9 @@ test('a transfer and a charge come to their ends, and each of their orders is se
   await pass(process, clock, 2_500);
   assert.is((await stored(process, charge.id)).snapshot.value, 'paid');
   assert.is((await stored(process, transfer.id)).snapshot.value, 'completed');
-  assert.equal(
-    process.settled.map(({ next }) => next),
-    [null, null],
-  );
+  assert.equal(process.ended.sort(), [['PAY'], ['SETTLE']]);
+  assert.equal(process.settled, [], 'and needs no write of its own');
+  assert.equal(await process.store.due.claim('bank', clock.ms + 60_000, 10), []);
   assert.equal(process.troubles, []);
 });
 

@@ -117,6 +117,32 @@ test('arrays get longer, and are made where there are none', (server) =>
     ]);
   }));
 
+test('elements go from arrays by id and token, and others come', (server) =>
+  onThings(server, async ({ things, patch, all }) => {
+    const one = { id: '1', token: 't', more: 1 };
+    const two = { id: '2', token: 't' };
+    const list = [one, two, { id: '1', token: 'u' }, { id: '1' }, 'text'];
+    await things.insertMany(['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, seq: 1, list })));
+    await things.updateOne({ _id: 'd' }, { $unset: { list: '' } });
+    const pull = { list: [{ id: '1', token: 't' }] };
+    const patches: Patch[] = [
+      { _id: 'a', set: { seq: 2 }, pull },
+      { _id: 'b', set: { seq: 2 }, pull, push: { list: [{ id: '3' }] } },
+      { _id: 'c', set: { seq: 2 } },
+      { _id: 'd', set: { seq: 2 }, pull },
+      { _id: 'e', set: { seq: 1 }, pull },
+    ];
+    assert.is(await patch(patches), 4);
+    const [, ...left] = list;
+    assert.equal(await all(), [
+      { _id: 'a', seq: 2, list: left },
+      { _id: 'b', seq: 2, list: [...left, { id: '3' }] },
+      { _id: 'c', seq: 2, list },
+      { _id: 'd', seq: 2 },
+      { _id: 'e', seq: 1, list },
+    ]);
+  }));
+
 test('values are values, whatever they look like', (server) =>
   onThings(server, async ({ things, patch, all }) => {
     const odd = {

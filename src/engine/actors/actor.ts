@@ -20,6 +20,7 @@ import { allDue, isClaimed } from '../store/due.ts';
 import type { Lookup } from '../store/lookups.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
 import { Unread, Workspace, wantsOfAll } from '../workspace.ts';
+import { endingsOf, tellEnded } from './endings.ts';
 import {
   Abandoned,
   type ActorHost,
@@ -181,6 +182,8 @@ export class AccountActor implements InTurn {
       const fresh = allDue(decided.append.due).filter((each) => isClaimed(each, decided.clock));
       const isReserved = this.#host.reserve(fresh);
       if (isReserved) decided.append.claimUntil = decided.clock;
+      const endings = endingsOf(tickets, decided.answers);
+      if (endings.length > 0) decided.append.ends = endings.map(({ claim }) => claim);
       let result: AppendResult;
       try {
         result = await this.#append(decided.append);
@@ -194,6 +197,7 @@ export class AccountActor implements InTurn {
       }
       const { seq, at, balances, hash } = decided.append.batch;
       this.#head = { seq, at, balances, hash };
+      if (result.ended !== undefined) tellEnded(endings, result.ended);
       this.#answer(tickets, decided);
       this.#host.committed({ account: this.#account, taken: decided.taken, claims: result.claims });
       return;

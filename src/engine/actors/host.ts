@@ -6,6 +6,7 @@ import type { Answer, Command } from '../commands.ts';
 import type { Entry, TransactionRecord } from '../journal.ts';
 import type { Claim, Due } from '../store/due.ts';
 import type { Journal } from '../store.ts';
+import type { Ending } from './endings.ts';
 import type { InTurn } from './rounds.ts';
 import type { Stalls } from './stalls.ts';
 
@@ -26,6 +27,8 @@ export interface Ticket {
   weight: number;
   /** True once the caller was told 504 or left. */
   abandoned(): boolean;
+  /** What may end with its batch. */
+  ending: Ending | null;
   resolve(answer: Answer): void;
   reject(error: Error): void;
 }

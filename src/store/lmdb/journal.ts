@@ -21,6 +21,7 @@ import type {
   Wants,
 } from '../../engine/store.ts';
 import { Lately, Named } from '../../passing.ts';
+import { type Ends, ended, endIn } from './due/ends.ts';
 import type { Environment } from './environment.ts';
 import { failedBehind } from './failed-deliveries.ts';
 import { batchValue, parseBatch, parseHead } from './log/batch-value.ts';
@@ -79,8 +80,13 @@ export class LmdbJournal implements Journal {
 
   async append(append: Append): Promise<AppendResult> {
     const appended = this.#environment.write(
-      (group) => this.#issue(append, group),
-      (issued) => this.#applied(append, issued),
+      (group) => {
+        const issued = this.#issue(append, group);
+        const isNew = issued !== 'stale' && issued !== 'known';
+        const ends = isNew ? endIn(group, this.#environment.projections, append.ends) : null;
+        return { issued, ends };
+      },
+      ({ issued, ends }) => this.#applied(append, issued, ends),
     );
     return this.#environment.watch.follow(appended);
   }
@@ -104,7 +110,7 @@ export class LmdbJournal implements Journal {
     return underWay?.seq === seq ? underWay.id : (this.#batch(account, seq)?.id ?? null);
   }
 
-  #applied({ batch, claimUntil }: Append, issued: Issued): AppendResult {
+  #applied({ batch, claimUntil }: Append, issued: Issued, ends: Ends | null): AppendResult {
     if (issued === 'stale') return { outcome: 'stale' };
     let claims: Claim[] = [];
     if (issued !== 'known') {
@@ -113,7 +119,8 @@ export class LmdbJournal implements Journal {
       this.#heads.set(account, { seq, at, balances, hash });
       if (this.#underWay.get(account) === batch) this.#underWay.delete(account);
     }
-    return { outcome: 'appended', claims };
+    if (ends === null) return { outcome: 'appended', claims };
+    return { outcome: 'appended', claims, ended: ended(this.#environment.projections, ends) };
   }
 
   #head(account: string): Head {

@@ -19,7 +19,7 @@ import {
 import { lookupsOf } from '../../../src/engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../../src/engine/project.ts';
 import type { DeliveryRecord } from '../../../src/engine/store/deliveries.ts';
-import type { Due } from '../../../src/engine/store/due.ts';
+import type { ClaimOf, Due } from '../../../src/engine/store/due.ts';
 import type { Append, AttentionKey, Store } from '../../../src/engine/store.ts';
 
 /** ISO 8601 with milliseconds. */
@@ -221,6 +221,7 @@ export interface AppendParts {
   seq?: number;
   claimUntil?: number;
   withdrawn?: AttentionKey[];
+  ends?: ClaimOf<'bank'>[];
   /** What is due in place of what the entries say. */
   instead?(due: Due): Due | null;
 }
@@ -260,6 +261,7 @@ export function appendAfter(account: string, head: Head, entries: Entry[], parts
     ),
     withdrawn: parts.withdrawn ?? [],
     claimUntil: parts.claimUntil ?? 0,
+    ...(parts.ends === undefined ? {} : { ends: parts.ends }),
   };
 }
 
@@ -276,7 +278,7 @@ export async function grow(store: Store, account: string, entries: Entry[], part
   const append = appendAfter(account, await store.journal.head(account), entries, parts);
   const result = await store.journal.append(append);
   if (result.outcome === 'stale') throw new Error('another batch was first, where nobody else writes');
-  return { append, claims: result.claims };
+  return { append, claims: result.claims, ended: result.ended ?? [] };
 }
 
 /** The progress of a delivery after one failed attempt. */

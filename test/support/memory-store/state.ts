@@ -96,8 +96,10 @@ export class MemoryState {
     this.#putLookups(batch.account, append.lookups);
     this.note(append.attention);
     this.withdraw(append.withdrawn);
+    const { ends = [] } = append;
     return {
       outcome: 'appended',
+      ...(ends.length > 0 ? { ended: ends.filter(({ token }) => this.due.end(token)) } : {}),
       claims: this.due.append(allDue(append.due), source, { incarnation, until: append.claimUntil }, now),
     };
   }

@@ -267,10 +267,13 @@ export class Appends {
       const { account, seq } = append.batch;
       const claims = (projections[index]?.claims ?? []).filter((claim) => lost?.has(claim) !== true);
       leases.hold(claims, leaseEnd);
+      // Where another process projected the batch, it knew of no ends.
+      const ended = (projections[index]?.ended ?? []).filter(({ due }) => !taken.has(due.transaction));
+      leases.letGo(ended);
       this.#know(account, seq);
       this.#own.appended(account, seq, append.records);
       this.shared.won(account);
-      resolve({ outcome: 'appended', claims });
+      resolve(ended.length > 0 ? { outcome: 'appended', claims, ended } : { outcome: 'appended', claims });
     });
   }
 

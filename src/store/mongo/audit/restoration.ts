@@ -13,6 +13,7 @@ import type { TransactionRecord } from '../../../engine/journal.ts';
 import type { Lookup } from '../../../engine/store/lookups.ts';
 import type { Rebuilt, Restoration } from '../../../engine/store/restoration.ts';
 import { fromBson, toBson, toDate } from '../bson.ts';
+import { orderIn } from '../changes.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
 import {
   type AdjustmentDocument,
@@ -23,7 +24,7 @@ import {
   waitMark,
 } from '../documents.ts';
 import { MOST_KEYS } from '../gathering.ts';
-import { orderIn, refusalDocument } from '../projection.ts';
+import { refusalDocument } from '../projection.ts';
 import type { MongoReads } from '../reads.ts';
 import { allTaken, insertAll, updateAll } from '../writes/writes.ts';
 

@@ -7,7 +7,7 @@
 import type { Document } from 'mongodb';
 import { timeOfText } from '../../../domain/time.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
-import type { Claim, Due } from '../../../engine/store/due.ts';
+import type { Claim, ClaimOf, Due } from '../../../engine/store/due.ts';
 import { fromBson, type Plain, toBson, toIso } from '../bson.ts';
 import type { Held, OrderElement, TimerElement, TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
@@ -83,6 +83,12 @@ export function placeOfClaim({ due, token: whole }: Claim): ClaimPlace {
   const { kind, account } = due;
   const [, document = '', element = '', token = ''] = whole.split('|');
   return kind === 'delivery' ? { kind, document, token } : { kind, document, account, element, token };
+}
+
+/** What tells a claimed order in its transaction's document. */
+export function elementOfClaim({ token: whole }: ClaimOf<'bank'>): { id: string; token: string } {
+  const [, , id = '', token = ''] = whole.split('|');
+  return { id, token };
 }
 
 /** The claim that a batch has on what is its writer's at once. */

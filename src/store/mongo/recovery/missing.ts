@@ -2,8 +2,8 @@
 import type { Batch, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../../engine/project.ts';
+import type { Projecting } from '../changes.ts';
 import { recordFromDocument, type TransactionDocument } from '../documents.ts';
-import type { Projecting } from '../projection.ts';
 
 /** What a crash cut off of a batch: as an append of the transactions that lack it, without claims. */
 export function missingOf(

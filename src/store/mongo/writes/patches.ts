@@ -20,6 +20,8 @@ export interface Patch {
   set: Plain;
   /** What comes at the end of the document's arrays. */
   push?: { [array: string]: unknown[] };
+  /** Elements that go from the document's arrays, as far as they have this id and token. */
+  pull?: { [array: string]: { id: string; token: string }[] };
 }
 
 /** What patches of a kind have in common. */
@@ -65,11 +67,14 @@ function tablesOf(patches: readonly Patch[]): Table[] {
   return tables;
 }
 
-/** The document's array with what its patch pushes; absent where there is neither. */
-function pushed(array: string): Document {
-  const items = `$$patch.push.${array}`;
-  const longer = { $concatArrays: [{ $ifNull: [`$${array}`, []] }, items] };
-  return { $cond: [{ $isArray: items }, longer, `$${array}`] };
+/** The document's array without what its patch pulls, and with what it pushes; absent where it was and nothing comes. */
+function arrayOf(name: string): Document {
+  const array = `$${name}`;
+  const gone = { $ifNull: [`$$patch.pull.${name}`, []] };
+  const cond = { $not: [{ $in: [{ id: '$$this.id', token: '$$this.token' }, gone] }] };
+  const kept = { $cond: [{ $isArray: array }, { $filter: { input: array, cond } }, array] };
+  const items = `$$patch.push.${name}`;
+  return { $cond: [{ $isArray: items }, { $concatArrays: [{ $ifNull: [kept, []] }, items] }, kept] };
 }
 
 function statementOf({ fits, gone }: PatchKind, patches: readonly Patch[]): Document {
@@ -77,9 +82,9 @@ function statementOf({ fits, gone }: PatchKind, patches: readonly Patch[]): Docu
   // What a patch holds is nobody's expression, whatever it is.
   const patch = { $arrayElemAt: [{ $literal: patches }, { $indexOfArray: [{ $literal: ids }, '$_id'] }] };
   const kept = gone.reduce<unknown>((input, field) => ({ $unsetField: { field, input } }), '$$ROOT');
-  const arrays = new Set(patches.flatMap(({ push = {} }) => Object.keys(push)));
-  const longer = Object.fromEntries([...arrays].map((array) => [array, pushed(array)]));
-  const patched = { $mergeObjects: [kept, '$$patch.set', ...(arrays.size > 0 ? [longer] : [])] };
+  const names = new Set(patches.flatMap(({ push, pull }) => Object.keys({ ...push, ...pull })));
+  const arrays = Object.fromEntries([...names].map((name) => [name, arrayOf(name)]));
+  const patched = { $mergeObjects: [kept, '$$patch.set', ...(names.size > 0 ? [arrays] : [])] };
   const document = { $let: { vars: { patch }, in: { $cond: [fits, patched, '$$ROOT'] } } };
   const [first, ...others] = ids;
   const q = { _id: others.length === 0 ? first : { $in: ids } };

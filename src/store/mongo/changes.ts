@@ -1,0 +1,169 @@
+/** What a batch changes of each transaction, as documents, patches and their elements. */
+import type { Batch, TransactionRecord } from '../../engine/journal.ts';
+import { type ClaimOf, type Due, isClaimed } from '../../engine/store/due.ts';
+import type { Append } from '../../engine/store.ts';
+import { toBson, toDate } from './bson.ts';
+import {
+  type ChangingParts,
+  type LookupElement,
+  type OrderElement,
+  type TimerElement,
+  type TransactionDocument,
+  WAITS,
+  waitMark,
+} from './documents.ts';
+import { type BatchLease, type DeliveryDocument, dueParts, elementOfClaim } from './due/documents.ts';
+import type { Patch, PatchKind } from './writes/patches.ts';
+
+/** Room for the entries of a batch between two sequence numbers. */
+const ORDERS_A_BATCH = 65_536;
+
+/** A batch and what it projects, of the whole of it or of what a crash cut off. */
+export interface Projecting {
+  /** The `_id` of the batch's document. */
+  document: string;
+  append: Omit<Append, 'content'>;
+  /** When the claims end on what is due by `claimUntil`, ms since 1970. */
+  leaseEnd: number;
+  /** Whether the batch's content may be odd. */
+  mayBeOdd: boolean;
+}
+
+/** What a batch changes of one transaction besides its record. */
+export interface Change {
+  due: { due: Due; id: string; isOurs: boolean }[];
+  lookups: LookupElement[];
+  externalRef: string | null;
+  changesTimers: boolean;
+  /** Position of the transaction's first entry in the batch. */
+  position: number;
+}
+
+/** Orders transactions, and what they are found by, over all of an account's batches. */
+export function orderIn(seq: number, position: number): number {
+  return seq * ORDERS_A_BATCH + position;
+}
+
+/** The changes by transaction. */
+export function changesOf({ document, append }: Projecting): Map<string, Change> {
+  const { batch, lookups, due, claimUntil } = append;
+  const all = new Map<string, Change>();
+  batch.entries.forEach(({ transaction, timers }, position) => {
+    if (transaction === null) return;
+    const change = all.get(transaction);
+    const changesTimers = timers !== null || change?.changesTimers === true;
+    if (change !== undefined) change.changesTimers = changesTimers;
+    else all.set(transaction, { due: [], lookups: [], externalRef: null, changesTimers, position });
+  });
+  due.forEach((item, index) => {
+    if (item === null) return;
+    const isOurs = isClaimed(item, claimUntil);
+    all.get(item.transaction)?.due.push({ due: item, id: `${document}.${index}`, isOurs });
+  });
+  lookups.forEach(({ name, key, value }, index) => {
+    const change = all.get(value);
+    if (change === undefined) return;
+    if (name === 'refusal' || name === 'returned') return;
+    if (name === 'externalRef') change.externalRef = key;
+    else change.lookups.push({ name, key, order: orderIn(batch.seq, index) });
+  });
+  return all;
+}
+
+function timerElements(record: TransactionRecord, change: Change, lease: BatchLease): TimerElement[] {
+  return record.timers.map(({ name, at }) => {
+    // A timer that was set twice in one batch is due at the last time.
+    const found = change.due.findLast(({ due }) => due.kind === 'timer' && due.name === name);
+    if (found === undefined) return { name, at: toDate(at) };
+    const { due, id, isOurs } = found;
+    return { name, at: toDate(at), id, ...dueParts(due, isOurs ? lease : null) };
+  });
+}
+
+function orderElements(change: Change, lease: BatchLease): OrderElement[] {
+  return change.due.flatMap(({ due, id, isOurs }) => {
+    if (due.kind !== 'bank') return [];
+    const order = toBson(due.order) as OrderElement['order'];
+    return [{ id, order, ...dueParts(due, isOurs ? lease : null) }];
+  });
+}
+
+type Named = Pick<DeliveryDocument, 'event' | 'url'>;
+
+export function deliveryDocuments(change: Change, named: ReadonlyMap<string, Named>, lease: BatchLease) {
+  return change.due.flatMap(({ due, isOurs }): DeliveryDocument[] => {
+    if (due.kind !== 'delivery') return [];
+    const { delivery, transaction, account } = due;
+    const document: DeliveryDocument = {
+      _id: delivery,
+      account,
+      transaction,
+      ...named.get(delivery),
+      status: 'pending',
+      attempts: [],
+      nextAttemptAt: null,
+      deliveredAt: null,
+      ...dueParts(due, isOurs ? lease : null),
+    };
+    return [document];
+  });
+}
+
+export function namedDeliveries(batch: Batch): Map<string, Named> {
+  const named = new Map<string, Named>();
+  for (const { name, deliveries } of batch.entries.flatMap(({ events }) => events))
+    for (const { id, url } of deliveries) named.set(id, { event: name, url });
+  return named;
+}
+
+export function insertOf(
+  record: TransactionRecord,
+  parts: ChangingParts,
+  change: Change,
+  lease: BatchLease,
+): TransactionDocument {
+  const { id, account, type } = record;
+  const { context } = record.snapshot;
+  const createdAt =
+    'createdAt' in context && typeof context.createdAt === 'string' ? context.createdAt : null;
+  const orders = orderElements(change, lease);
+  return {
+    _id: id,
+    account,
+    type,
+    order: toBson(orderIn(record.seqs[0] ?? 0, change.position)) as number,
+    ...(createdAt === null ? {} : { createdAt: toDate(createdAt) }),
+    ...(change.externalRef === null ? {} : { externalRef: change.externalRef }),
+    ...(change.lookups.length === 0 ? {} : { lookups: toBson(change.lookups) as LookupElement[] }),
+    ...parts,
+    ...waitMark(record),
+    timers: timerElements(record, change, lease),
+    ...(orders.length === 0 ? {} : { orders }),
+  };
+}
+
+/** A batch changes what an older one has made. */
+export const LATER_VERSION: PatchKind = {
+  collection: 'transactions',
+  fits: { $lt: ['$seq', '$$patch.set.seq'] },
+  gone: ['exact', ...Object.values(WAITS)],
+};
+
+/** `ended`: claims on its orders that end with the change. */
+export function patchOf(
+  record: TransactionRecord,
+  parts: ChangingParts,
+  change: Change,
+  { lease, ended }: { lease: BatchLease; ended: readonly ClaimOf<'bank'>[] },
+): Patch {
+  const orders = orderElements(change, lease);
+  const set: Patch['set'] = Object.assign(parts, waitMark(record));
+  if (change.changesTimers) set.timers = timerElements(record, change, lease);
+  const push: Patch['push'] = {};
+  if (change.lookups.length > 0) push.lookups = toBson(change.lookups) as LookupElement[];
+  if (orders.length > 0) push.orders = orders;
+  const patch: Patch = { _id: record.id, set };
+  if (Object.keys(push).length > 0) patch.push = push;
+  if (ended.length > 0) patch.pull = { orders: ended.map(elementOfClaim) };
+  return patch;
+}
