@@ -55,8 +55,11 @@ export class Directory {
   }
 
   #keep(id: string, account: Account, readAt: number): void {
+    const known = this.#byId.get(id);
+    // One that was read later may come earlier.
+    if (known !== undefined && known.readAt > readAt && this.#isFresh(known)) return;
     if (this.#byId.size >= MAX_CACHED) this.#byId.clear();
-    const opened = this.#byId.get(id)?.opened ?? new Map<string, string>();
+    const opened = known?.opened ?? new Map<string, string>();
     this.#byId.set(id, { account, readAt, opened });
   }
 
@@ -68,6 +71,19 @@ export class Directory {
     const isUnderWay = this.#reading.has(id);
     const reading = this.#read(id);
     return isUnderWay ? reading.then((account) => account ?? this.#read(id)) : reading;
+  }
+
+  /** The store's settings, for whoever keeps them for a while, too: what is read for them needn't be read again here. */
+  get stored(): AccountReads {
+    return {
+      get: async (id) => {
+        const readAt = this.#now();
+        const account = await this.#accounts.get(id);
+        if (account !== null) this.#keep(id, account, readAt);
+        return account;
+      },
+      byClientId: (clientId) => this.#accounts.byClientId(clientId),
+    };
   }
 
   /** Callers that ask at the same time share an answer. */

@@ -148,7 +148,7 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
       journal: store.journal,
       showing: showingOf(store.journal, now),
       payments: actsOf(payments, now),
-      accounts: store.accounts,
+      accounts: directory.stored,
       directory,
       places,
       state,

@@ -73,6 +73,53 @@ s('an account that was asked for before it was made is there as soon as it is', 
   assert.is((await directory.account(account.id))?.id, account.id);
 });
 
+s(
+  'what is read for who keeps it elsewhere is known here, too, and no later read is lost to an earlier',
+  async () => {
+    const { accounts, clock, store, issued } = await opened();
+    let reads = 0;
+    const held: (() => void)[] = [];
+    let holds = false;
+    const directory = new Directory(
+      {
+        byClientId: (id) => store.accounts.byClientId(id),
+        get: async (id) => {
+          reads += 1;
+          const account = await store.accounts.get(id);
+          if (holds) await new Promise<void>((resolve) => held.push(resolve));
+          return account;
+        },
+      },
+      new Sealer(randomBytes(32)),
+      () => clock.ms,
+    );
+    const statusNow = async (): Promise<string | undefined> =>
+      (await directory.account(issued.accountId))?.status;
+    assert.is((await directory.stored.get(issued.accountId))?.status, 'active');
+    assert.is(await statusNow(), 'active');
+    assert.is(reads, 1);
+    await directory.stored.get(issued.accountId);
+    assert.is(reads, 2, 'it is read each time that it is asked for');
+
+    clock.ms += 300;
+    holds = true;
+    const early = directory.stored.get(issued.accountId);
+    while (held.length === 0) await new Promise(setImmediate);
+    holds = false;
+    await accounts.set(issued.accountId, { status: 'inactive' });
+    clock.ms += 50;
+    assert.is((await directory.stored.get(issued.accountId))?.status, 'inactive');
+    held[0]?.();
+    assert.is((await early)?.status, 'active');
+    assert.is(await statusNow(), 'inactive');
+    assert.is(reads, 4);
+    clock.ms -= 3_600_000;
+    await directory.stored.get(issued.accountId);
+    assert.is(await statusNow(), 'inactive');
+    assert.is(reads, 5, 'a clock that is set back makes nothing newer than it is');
+  },
+);
+
 s('who asks after it was made has no share in an answer from before', async () => {
   const { accounts, clock, store } = await opened();
   const { account } = accounts.prepare(NEW);

@@ -36,7 +36,7 @@ export interface EnginePorts {
   journal: ApiReads & StatementReads;
   showing: Showing;
   payments: Acts;
-  /** The store's own table. */
+  /** The store's settings, and not what is known of them here. */
   accounts: AccountReads;
   directory: Pick<Directory, 'account'>;
   places: BucketPlaces;
