@@ -16,8 +16,10 @@ export type Told = (
 
 export function telling(payments: Pick<Payments, 'tell'>): Told {
   return async (record, messages, ending) => {
-    for (const message of messages) {
-      const options = ending !== undefined && message === messages.at(-1) ? { ending } : {};
+    for (const [index, message] of messages.entries()) {
+      // The same message may be told twice.
+      const isLast = index === messages.length - 1;
+      const options = ending !== undefined && isLast ? { ending } : {};
       const { kind } = await payments.tell(record, message, 'bank', options);
       if (kind === 'quarantined') return 'park';
     }

@@ -170,4 +170,21 @@ test('where the process dies, another one tells the steps again, and none is tak
   assert.ok((await verifyStore(second.store.journal, options)).ok);
 });
 
+test('a message that is told twice ends its order the second time', async () => {
+  const clock = { ms: START };
+  const process = open(new MemoryState(), clock);
+  const account = await openAccount(process, clock, 10_000);
+  const transfer = applied(await createTransfer(process, account, null, 1_005));
+  const endings: boolean[] = [];
+  const send = process.engine.send.bind(process.engine);
+  process.engine.send = (id, command, options) => {
+    if (command.kind === 'message') endings.push(options?.ending !== undefined);
+    return send(id, command, options);
+  };
+  await pass(process, clock, 5_000);
+  assert.is((await stored(process, transfer.id)).snapshot.value, 'completed');
+  assert.equal(endings, [false, false, false, true], 'START and SETTLE, each twice');
+  assert.equal(await process.store.due.claim('bank', clock.ms + 60_000, 10), []);
+});
+
 test.run();
