@@ -164,7 +164,12 @@ const STEPS: readonly [string, Waiting, Predicate][] = [
     'refund',
     both(command('update', 'transactions'), including('orders.$.token'), without('$unset')),
   ],
-  ['a settlement of orders', 'payout', both(command('update', 'transactions'), including('$pull'))],
+  ['a settlement of orders', 'refund', both(command('update', 'transactions'), including('$pull'))],
+  [
+    'an end of orders in the write of a message',
+    'payout',
+    both(command('update', 'transactions'), including('$$patch.pull.orders')),
+  ],
   [
     'a claim of timers',
     'expiry',
