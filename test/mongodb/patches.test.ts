@@ -189,6 +189,35 @@ for (const [what, wrong] of Object.entries({
     }));
 }
 
+test('what a statement for many missed is found on a sharded database', (server) =>
+  onDatabase(server, async (database) => {
+    const connection = new MongoConnection({ uri: database.uri, onNotice: () => {} });
+    const things = database.db.collection<Thing>('things');
+    const commands: number[] = [];
+    try {
+      await connection.connect();
+      assert.is(connection.sharded, false);
+      await things.insertMany(some());
+      const send = connection.send.bind(connection);
+      // As a router does while a chunk moves: one document is nowhere.
+      connection.send = async (command) => {
+        commands.push(command.updates.length);
+        const [{ q }] = command.updates;
+        if (q._id.$in !== undefined) q._id.$in = q._id.$in.filter((id: string) => id !== idOf(7));
+        return send(command);
+      };
+      const patchesOf = (seq: number): Patch[] => some().map(({ _id }) => ({ _id, set: { seq } }));
+      assert.is(await patchAll(connection, NEWER, patchesOf(2)), COUNT - 1);
+      assert.equal(commands.splice(0), [3], 'no router, no miss');
+      connection.sharded = true;
+      assert.is(await patchAll(connection, NEWER, patchesOf(3)), COUNT);
+      assert.equal(commands, [3, COUNT]);
+      assert.is(await things.countDocuments({ seq: 3 }), COUNT);
+    } finally {
+      await connection.close();
+    }
+  }));
+
 test('what would be pushed to is no array: it is told, and not tried for ever', (server) =>
   onThings(server, async ({ things, patch, all }) => {
     await things.insertMany([

@@ -142,10 +142,22 @@ export function insertOf(
   };
 }
 
+/** What a batch makes of a transaction that an older one has made. */
+interface LaterVersion extends Patch {
+  account: string;
+}
+
 /** A batch changes what an older one has made. */
 export const LATER_VERSION: PatchKind = {
   collection: 'transactions',
-  fits: { $lt: ['$seq', '$$patch.set.seq'] },
+  // Where there is no number, any is greater.
+  fits: {
+    $and: [
+      { $eq: ['$account', '$$patch.account'] },
+      { $gte: ['$seq', 0] },
+      { $lt: ['$seq', '$$patch.set.seq'] },
+    ],
+  },
   gone: ['exact', ...Object.values(WAITS)],
 };
 
@@ -155,14 +167,14 @@ export function patchOf(
   parts: ChangingParts,
   change: Change,
   { lease, ended }: { lease: BatchLease; ended: readonly ClaimOf<'bank'>[] },
-): Patch {
+): LaterVersion {
   const orders = orderElements(change, lease);
   const set: Patch['set'] = Object.assign(parts, waitMark(record));
   if (change.changesTimers) set.timers = timerElements(record, change, lease);
   const push: Patch['push'] = {};
   if (change.lookups.length > 0) push.lookups = toBson(change.lookups) as LookupElement[];
   if (orders.length > 0) push.orders = orders;
-  const patch: Patch = { _id: record.id, set };
+  const patch: LaterVersion = { _id: record.id, account: record.account, set };
   if (Object.keys(push).length > 0) patch.push = push;
   if (ended.length > 0) patch.pull = { orders: ended.map(elementOfClaim) };
   return patch;

@@ -71,6 +71,8 @@ export class MongoConnection {
   readonly #pulseDb: Db;
   /** A standalone server: what it confirms is on one disk, and no majority stands behind it. */
   standalone = false;
+  /** Behind a router, where documents may be on their way from one shard to another. */
+  sharded = false;
   readonly #uri: string;
   readonly #onNotice: (text: string) => void;
   readonly #readOnly: boolean;
@@ -162,7 +164,8 @@ export class MongoConnection {
       throw new UnusableServer(`MongoDB ${oldest} or newer is needed; the server is ${version}`);
     }
     const hello = await this.#ask({ hello: 1 });
-    this.standalone = hello.setName === undefined && hello.msg !== 'isdbgrid';
+    this.sharded = hello.msg === 'isdbgrid';
+    this.standalone = hello.setName === undefined && !this.sharded;
   }
 
   /**

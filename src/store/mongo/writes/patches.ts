@@ -6,8 +6,8 @@
  * finds all documents by `_id`, and each takes its patch from a table in it.
  *
  * 1. A patch may be made again: its document doesn't fit it once it was made.
- * 2. Where fewer have changed than were meant to, each is sent alone: what the database never takes holds up no other,
- *    and what a statement for many may miss, while a shard's chunk moves, is found.
+ * 2. Where the database turns a statement down, each patch is sent alone: what it never takes holds up no other. So is it
+ *    where a sharded one changed fewer than it was told to: it may miss a document whose chunk moves.
  */
 import type { Document } from 'mongodb';
 import { mostBytes, type Plain } from '../bson.ts';
@@ -110,7 +110,8 @@ export async function patchAll(
     writeAll(connection, collection, tables, commandOf, ({ bytes }) => bytes);
   const tables = tablesOf(patches);
   const together = await write(tables);
-  if (together.changed === patches.length) return together.changed;
+  const mayMiss = connection.sharded && together.changed < patches.length;
+  if (together.refused.size === 0 && !mayMiss) return together.changed;
   const others = tables.filter((table) => table.patches.length > 1).flatMap((table) => table.patches);
   const alone = await write(others.map(tableOf));
   for (const [table, reason] of [...together.refused, ...alone.refused])
