@@ -71,8 +71,7 @@ export interface Append {
 
 /**
  * `ended`: those of its `ends` that this process is done with: they ended, or are another's by now; the others are to be
- * settled. `stale`: another batch has this sequence number;
- * read the head and decide again.
+ * settled. `stale`: another batch has this sequence number; read the head and decide again.
  */
 export type AppendResult =
   | { outcome: 'appended'; claims: Claim[]; ended?: readonly Claim[] }
