@@ -5,7 +5,7 @@ import type { Plain } from '../../src/store/mongo/bson.ts';
 import { MongoConnection } from '../../src/store/mongo/connection.ts';
 import { type Patch, type PatchKind, patchAll } from '../../src/store/mongo/writes/patches.ts';
 import { fixtureSuite } from '../support/fixture.ts';
-import { type OwnServer, onDatabase, ownServer } from './own-server.ts';
+import { type OwnDatabase, type OwnServer, onDatabase, ownServer } from './own-server.ts';
 
 const suite = fixtureSuite('patches', async (defer) => ownServer(defer));
 const { test } = suite;
@@ -22,6 +22,8 @@ const NEWER: PatchKind = {
 };
 
 interface Scene {
+  database: OwnDatabase;
+  connection: MongoConnection;
   things: Collection<Thing>;
   patch(patches: readonly Patch[]): Promise<number>;
   all(): Promise<Thing[]>;
@@ -34,6 +36,8 @@ function onThings(server: OwnServer, body: (scene: Scene) => Promise<void>): Pro
     try {
       await connection.connect();
       await body({
+        database,
+        connection,
         things,
         patch: (patches) => patchAll(connection, NEWER, patches),
         all: () => things.find().sort({ _id: 1 }).toArray(),
@@ -166,56 +170,55 @@ for (const [what, wrong] of Object.entries({
   'that makes a document too large': { large: 'x'.repeat(9_000_000) },
 })) {
   test(`one ${what} holds up no other, and is told`, (server) =>
-    onDatabase(server, async (database) => {
-      const connection = new MongoConnection({ uri: database.uri, onNotice: () => {} });
-      const things = database.db.collection<Thing>('things');
-      try {
-        await connection.connect();
-        await things.insertMany(some());
-        await things.updateOne({ _id: idOf(7) }, { $set: { before: 'x'.repeat(9_000_000) } });
-        await database.takeOnly('things', { refused: { $exists: false } });
-        const patches = some().map(({ _id }, index) => ({
-          _id,
-          set: { seq: 2, ...(index === 7 ? wrong : {}) },
-        }));
-        let failure: unknown;
-        await patchAll(connection, NEWER, patches).catch((error) => (failure = error));
-        assert.instance(failure, Error);
-        const old = await things.find({ seq: 1 }).project({ _id: 1 }).toArray();
-        assert.equal(old, [{ _id: idOf(7) }]);
-      } finally {
-        await connection.close();
-      }
+    onThings(server, async ({ database, things, patch }) => {
+      await things.insertMany(some());
+      await things.updateOne({ _id: idOf(7) }, { $set: { before: 'x'.repeat(9_000_000) } });
+      await database.takeOnly('things', { refused: { $exists: false } });
+      const patches = some().map(({ _id }, index) => ({
+        _id,
+        set: { seq: 2, ...(index === 7 ? wrong : {}) },
+      }));
+      let failure: unknown;
+      await patch(patches).catch((error) => (failure = error));
+      assert.instance(failure, Error);
+      const old = await things.find({ seq: 1 }).project({ _id: 1 }).toArray();
+      assert.equal(old, [{ _id: idOf(7) }]);
     }));
 }
 
+test('one whose value another document has, by an index of ops’ own, holds up no other', (server) =>
+  onThings(server, async ({ things, patch }) => {
+    await things.insertMany(some().map((thing) => ({ ...thing, value: thing._id })));
+    await things.createIndex({ value: 1 }, { unique: true });
+    const patches = some().map(({ _id }, index) => ({
+      _id,
+      set: { seq: 2, ...(index === 7 ? { value: idOf(249) } : {}) },
+    }));
+    assert.ok((await patch(patches)) < COUNT, 'it is told that not all were made');
+    const old = await things.find({ seq: 1 }).project({ _id: 1 }).toArray();
+    assert.equal(old, [{ _id: idOf(7) }]);
+  }));
+
 test('what a statement for many missed is found on a sharded database', (server) =>
-  onDatabase(server, async (database) => {
-    const connection = new MongoConnection({ uri: database.uri, onNotice: () => {} });
-    const things = database.db.collection<Thing>('things');
+  onThings(server, async ({ connection, things, patch }) => {
     const commands: number[] = [];
-    try {
-      await connection.connect();
-      assert.is(connection.sharded, false);
-      await things.insertMany(some());
-      const send = connection.send.bind(connection);
-      // As a router does while a chunk moves: one document is nowhere.
-      connection.send = async (command) => {
-        commands.push(command.updates.length);
-        const [{ q }] = command.updates;
-        if (q._id.$in !== undefined) q._id.$in = q._id.$in.filter((id: string) => id !== idOf(7));
-        return send(command);
-      };
-      const patchesOf = (seq: number): Patch[] => some().map(({ _id }) => ({ _id, set: { seq } }));
-      assert.is(await patchAll(connection, NEWER, patchesOf(2)), COUNT - 1);
-      assert.equal(commands.splice(0), [3], 'no router, no miss');
-      connection.sharded = true;
-      assert.is(await patchAll(connection, NEWER, patchesOf(3)), COUNT);
-      assert.equal(commands, [3, COUNT]);
-      assert.is(await things.countDocuments({ seq: 3 }), COUNT);
-    } finally {
-      await connection.close();
-    }
+    assert.is(connection.sharded, false);
+    await things.insertMany(some());
+    const send = connection.send.bind(connection);
+    // As a router does while a chunk moves: one document is nowhere.
+    connection.send = async (command) => {
+      commands.push(command.updates.length);
+      const [{ q }] = command.updates;
+      if (q._id.$in !== undefined) q._id.$in = q._id.$in.filter((id: string) => id !== idOf(7));
+      return send(command);
+    };
+    const patchesOf = (seq: number): Patch[] => some().map(({ _id }) => ({ _id, set: { seq } }));
+    assert.is(await patch(patchesOf(2)), COUNT - 1);
+    assert.equal(commands.splice(0), [3], 'no router, no miss');
+    connection.sharded = true;
+    assert.is(await patch(patchesOf(3)), COUNT);
+    assert.equal(commands, [3, COUNT]);
+    assert.is(await things.countDocuments({ seq: 3 }), COUNT);
   }));
 
 test('what would be pushed to is no array: it is told, and not tried for ever', (server) =>

@@ -110,8 +110,9 @@ export async function patchAll(
     writeAll(connection, collection, tables, commandOf, ({ bytes }) => bytes);
   const tables = tablesOf(patches);
   const together = await write(tables);
+  const isTurnedDown = together.refused.size > 0 || together.taken.length > 0;
   const mayMiss = connection.sharded && together.changed < patches.length;
-  if (together.refused.size === 0 && !mayMiss) return together.changed;
+  if (!isTurnedDown && !mayMiss) return together.changed;
   const others = tables.filter((table) => table.patches.length > 1).flatMap((table) => table.patches);
   const alone = await write(others.map(tableOf));
   for (const [table, reason] of [...together.refused, ...alone.refused])
