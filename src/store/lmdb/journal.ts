@@ -21,7 +21,7 @@ import type {
   Wants,
 } from '../../engine/store.ts';
 import { Lately, Named } from '../../passing.ts';
-import { type Ends, ended, endIn } from './due/ends.ts';
+import { type Ending, endingsIn, settled } from './due/settling.ts';
 import type { Environment } from './environment.ts';
 import { failedBehind } from './failed-deliveries.ts';
 import { batchValue, parseBatch, parseHead } from './log/batch-value.ts';
@@ -83,10 +83,10 @@ export class LmdbJournal implements Journal {
       (group) => {
         const issued = this.#issue(append, group);
         const isNew = issued !== 'stale' && issued !== 'known';
-        const ends = isNew ? endIn(group, this.#environment.projections, append.ends) : null;
-        return { issued, ends };
+        const { projections } = this.#environment;
+        return { issued, endings: isNew ? endingsIn(group, projections, append, this.#now()) : [] };
       },
-      ({ issued, ends }) => this.#applied(append, issued, ends),
+      ({ issued, endings }) => this.#applied(append, issued, endings),
     );
     return this.#environment.watch.follow(appended);
   }
@@ -110,7 +110,7 @@ export class LmdbJournal implements Journal {
     return underWay?.seq === seq ? underWay.id : (this.#batch(account, seq)?.id ?? null);
   }
 
-  #applied({ batch, claimUntil }: Append, issued: Issued, ends: Ends | null): AppendResult {
+  #applied({ batch, claimUntil }: Append, issued: Issued, endings: readonly Ending[]): AppendResult {
     if (issued === 'stale') return { outcome: 'stale' };
     let claims: Claim[] = [];
     if (issued !== 'known') {
@@ -119,8 +119,9 @@ export class LmdbJournal implements Journal {
       this.#heads.set(account, { seq, at, balances, hash });
       if (this.#underWay.get(account) === batch) this.#underWay.delete(account);
     }
-    if (ends === null) return { outcome: 'appended', claims };
-    return { outcome: 'appended', claims, ended: ended(this.#environment.projections, ends) };
+    if (endings.length === 0) return { outcome: 'appended', claims };
+    for (const { settling } of endings) settled(this.#environment.projections, settling);
+    return { outcome: 'appended', claims, ended: endings.map(({ claim }) => claim) };
   }
 
   #head(account: string): Head {

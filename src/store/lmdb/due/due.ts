@@ -8,50 +8,15 @@
  */
 
 import { countedTogether } from '../../../engine/attention/counted.ts';
-import { type DeliveryRecord, hasFailed } from '../../../engine/store/deliveries.ts';
 import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../../engine/store/due.ts';
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import type { Environment } from '../environment.ts';
-import type { FactsPlace } from '../log/group.ts';
 import type { Fact } from '../log/rows.ts';
 import { applyFacts } from '../projections/apply.ts';
 import { ALL } from '../projections/keys.ts';
 import { rewindLooks } from './backlog.ts';
 import { rewindSchedule } from './rewind.ts';
-import type { Thing } from './rows.ts';
-
-/** A settlement whose claim counted, with what it has to say to the log. */
-interface Settling {
-  thing: Thing | null;
-  /** Due again, where the log isn't told. */
-  next: Due | null;
-  made: number;
-  facts: Fact[];
-}
-
-/** A delivery's progress. What fails is found by its URL, which the claim mostly knows. */
-function progressOf(record: DeliveryRecord, thing: Thing | null): Fact {
-  const due = thing?.due;
-  const url = due?.kind === 'delivery' && due.delivery === record.id ? due.url : undefined;
-  return url !== undefined && hasFailed(record)
-    ? { kind: 'delivery', record, url }
-    : { kind: 'delivery', record };
-}
-
-function factsOf(settlement: Settlement, thing: Thing | null, made: number): Fact[] {
-  const { next, record, attention } = settlement;
-  const facts: Fact[] = [];
-  if (thing?.due.kind === 'bank') facts.push({ kind: 'ended', at: thing.due.at, id: thing.id });
-  if (record !== undefined) facts.push(progressOf(record, thing));
-  if (next !== null && isTold(settlement)) facts.push({ kind: 'due', due: next, made });
-  if (attention !== undefined) facts.push({ kind: 'noted', item: attention, anew: true });
-  return facts;
-}
-
-/** Whether the log is told what is due next. */
-function isTold({ claim, next, record }: Settlement): boolean {
-  return claim === null || record !== undefined || next?.kind === 'bank';
-}
+import { settled, settlingIn } from './settling.ts';
 
 export class LmdbDue implements DueIndex {
   readonly #environment: Environment;
@@ -78,20 +43,18 @@ export class LmdbDue implements DueIndex {
   }
 
   async settle(settlements: Settlement[]): Promise<boolean[]> {
-    const settled = this.#environment.write(
+    const written = this.#environment.write(
       (group) => {
-        const each = settlements.map((settlement) => {
-          const settling = this.#settling(settlement);
-          return { settling, place: group.facts(settling?.facts ?? []) };
-        });
-        const counting = settlements.filter((_, index) => each[index]?.settling !== null);
+        const { projections } = this.#environment;
+        const each = settlements.map((settlement) => settlingIn(group, projections, settlement, this.#now()));
+        const counting = settlements.filter((_, index) => each[index] !== null);
         const items = counting.map(({ counted }) => counted).filter((item) => item !== undefined);
         const facts = countedTogether(items).map((item): Fact => ({ kind: 'counted', item }));
         return { each, facts, place: group.facts(facts) };
       },
       ({ each, facts, place: end }) => {
-        const outcomes = each.map(({ settling, place }) => {
-          if (settling !== null) this.#settled(settling, place);
+        const outcomes = each.map((settling) => {
+          if (settling !== null) settled(this.#environment.projections, settling);
           return settling !== null;
         });
         applyFacts(this.#environment.projections, facts, end);
@@ -100,26 +63,7 @@ export class LmdbDue implements DueIndex {
       // No caller waits for an end, and what is told again after a crash does nothing.
       true,
     );
-    return this.#environment.watch.bound(settled);
-  }
-
-  /** Null where the claim isn't ours. */
-  #settling(settlement: Settlement): Settling | null {
-    const { claim, next, clock = 0 } = settlement;
-    const thing = claim === null ? null : this.#environment.projections.schedule.letGo(claim);
-    if (claim !== null && thing === null) return null;
-    // The clock may have been set back between the decision and this.
-    const made = Math.max(this.#now(), clock);
-    const facts = factsOf(settlement, thing, made);
-    return { thing, next: isTold(settlement) ? null : next, made, facts };
-  }
-
-  #settled({ thing, next, made, facts }: Settling, place: FactsPlace): void {
-    const { projections } = this.#environment;
-    const { schedule } = projections;
-    if (thing !== null) schedule.end(thing);
-    applyFacts(projections, facts, place);
-    if (next !== null) schedule.add(schedule.newId(), next, made);
+    return this.#environment.watch.bound(written);
   }
 
   async park(claims: Claim[]): Promise<void> {
