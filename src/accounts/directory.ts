@@ -76,12 +76,7 @@ export class Directory {
   /** The store's settings, for whoever keeps them for a while, too: what is read for them needn't be read again here. */
   get stored(): AccountReads {
     return {
-      get: async (id) => {
-        const readAt = this.#now();
-        const account = await this.#accounts.get(id);
-        if (account !== null) this.#keep(id, account, readAt);
-        return account;
-      },
+      get: (id) => this.#readAnew(id),
       byClientId: (clientId) => this.#accounts.byClientId(clientId),
     };
   }
@@ -90,16 +85,16 @@ export class Directory {
   #read(id: string): Promise<Account | null> {
     const underWay = this.#reading.get(id);
     if (underWay !== undefined) return underWay;
-    const readAt = this.#now();
-    const reading = this.#accounts
-      .get(id)
-      .then((account) => {
-        if (account !== null) this.#keep(id, account, readAt);
-        return account;
-      })
-      .finally(() => this.#reading.delete(id));
+    const reading = this.#readAnew(id).finally(() => this.#reading.delete(id));
     this.#reading.set(id, reading);
     return reading;
+  }
+
+  async #readAnew(id: string): Promise<Account | null> {
+    const readAt = this.#now();
+    const account = await this.#accounts.get(id);
+    if (account !== null) this.#keep(id, account, readAt);
+    return account;
   }
 
   /** Reads in the same turn what else has been in use since it was read. */
