@@ -142,12 +142,11 @@ export function insertOf(
   };
 }
 
-/** What a batch makes of a transaction that an older one has made. */
+/** What a batch makes of a transaction that an older one has made; `set` has its number. */
 interface LaterVersion extends Patch {
   account: string;
 }
 
-/** A batch changes what an older one has made. */
 export const LATER_VERSION: PatchKind = {
   collection: 'transactions',
   // Where there is no number, any is greater.

@@ -79,15 +79,21 @@ export function claimToken(due: Due, document: string, element: string, token: s
   return [due.kind, document, element, token].join('|');
 }
 
-export function placeOfClaim({ due, token: whole }: Claim): ClaimPlace {
-  const { kind, account } = due;
-  const [, document = '', element = '', token = ''] = whole.split('|');
+/** The parts of what `claimToken` gives. */
+function partsOf(claim: Claim): { document: string; element: string; token: string } {
+  const [, document = '', element = '', token = ''] = claim.token.split('|');
+  return { document, element, token };
+}
+
+export function placeOfClaim(claim: Claim): ClaimPlace {
+  const { kind, account } = claim.due;
+  const { document, element, token } = partsOf(claim);
   return kind === 'delivery' ? { kind, document, token } : { kind, document, account, element, token };
 }
 
 /** What tells a claimed order in its transaction's document. */
-export function elementOfClaim({ token: whole }: ClaimOf<'bank'>): { id: string; token: string } {
-  const [, , id = '', token = ''] = whole.split('|');
+export function elementOfClaim(claim: ClaimOf<'bank'>): { id: string; token: string } {
+  const { element: id, token } = partsOf(claim);
   return { id, token };
 }
 
