@@ -5,12 +5,12 @@ import { ACCOUNT as SETTINGS } from '../../scripts/simulation/accounts.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
 import { type Ending, endingsOf } from '../../src/engine/actors/endings.ts';
 import type { Answer } from '../../src/engine/commands.ts';
-import { Engine } from '../../src/engine/engine.ts';
 import { Payments } from '../../src/engine/payments.ts';
 import { type ClaimOf, isOf } from '../../src/engine/store/due.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
+import { engineOn } from './on-store.ts';
 import { payment, uuid } from './support.ts';
 
 const s = suite('claims that end with a batch');
@@ -27,16 +27,7 @@ async function opened() {
   const store = new MemoryStore({ state, incarnation: 'a', now, silentAfterMs: 5_000, faults });
   const { journal, due } = store;
   let ids = 0;
-  const newBatchId = (): string => `a.${++ids}`;
-  const settings = async () => OWNER;
-  const engine = new Engine({
-    store,
-    everyDoorSpeaks: true,
-    now,
-    newBatchId,
-    stuckAfterMs: 300_000,
-    settings,
-  });
+  const engine = engineOn(store, now, { settings: async () => OWNER });
   const newId = (): string => uuid(++ids);
   const bank = new SandboxBank(1_000);
   const payments = new Payments({ engine, journal, bank, now, newId, chargeExpiryS: 3_600 });

@@ -6,7 +6,6 @@ import { SandboxBank } from '../../src/bank/sandbox.ts';
 import { MAILBOX_SIZE } from '../../src/engine/actors/actor.ts';
 import { Abandoned, Overloaded } from '../../src/engine/actors/host.ts';
 import { Room } from '../../src/engine/claims.ts';
-import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { contentOf, type Head, sha256 } from '../../src/engine/journal.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
@@ -15,6 +14,7 @@ import type { Append } from '../../src/engine/store.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 import { until } from '../support/wait.ts';
+import { engineOn } from './on-store.ts';
 import { charge, message, pay, uuid } from './support.ts';
 
 const s = suite('mailbox');
@@ -47,20 +47,7 @@ const now = (): number => 1_800_000_000_000;
 function opened() {
   const faults = new FaultPlan();
   const store = new MemoryStore({ incarnation: 'a', now, silentAfterMs: 5_000, faults });
-  let batches = 0;
-  const newBatchId = (): string => `a.${++batches}`;
-  return {
-    faults,
-    store,
-    engine: new Engine({
-      store,
-      everyDoorSpeaks: true,
-      now,
-      newBatchId,
-      stuckAfterMs: 300_000,
-      settings: async () => null,
-    }),
-  };
+  return { faults, store, engine: engineOn(store, now) };
 }
 
 const deposit = (id: number) => ({ id: String(id), amount: 1, reason: 'test', allowNegative: false });
@@ -260,18 +247,9 @@ s('what a batch made due is handed on though ops can not be told of what else wa
 
 s('what accounts that commit at the same time claim stays within the room that there is', async () => {
   const { store } = opened();
-  let batches = 0;
-  const newBatchId = (): string => `b.${++batches}`;
   const webhooks = [{ url: 'https://a.example', events: null, secrets: [] }];
   const settings = async () => ({ ...SETTINGS, webhooks });
-  const engine = new Engine({
-    store,
-    everyDoorSpeaks: true,
-    now,
-    newBatchId,
-    settings,
-    stuckAfterMs: 300_000,
-  });
+  const engine = engineOn(store, now, { incarnation: 'b', settings });
   const room = new Room(25);
   let inHand = 0;
   engine.handFreshWorkTo({

@@ -4,11 +4,11 @@ import * as assert from 'uvu/assert';
 import { decideAgain } from '../../src/audit/redecide.ts';
 import type { Command } from '../../src/engine/commands.ts';
 import { MOST_REFUSALS } from '../../src/engine/decide-message.ts';
-import { Engine } from '../../src/engine/engine.ts';
 import { batchFrom, contentOf, type TransactionRecord } from '../../src/engine/journal.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 import { until } from '../support/wait.ts';
+import { engineOn } from './on-store.ts';
 import {
   ACCOUNT,
   adjustment,
@@ -147,16 +147,7 @@ const now = (): number => START;
 async function atTheBound() {
   const faults = new FaultPlan();
   const store = new MemoryStore({ incarnation: 'a', now, silentAfterMs: 5_000, faults });
-  let batches = 0;
-  const newBatchId = (): string => `a.${++batches}`;
-  const engine = new Engine({
-    store,
-    everyDoorSpeaks: true,
-    now,
-    newBatchId,
-    stuckAfterMs: 300_000,
-    settings: async () => null,
-  });
+  const engine = engineOn(store, now);
   await engine.send(ACCOUNT, charge(A));
   const refuse = (count: number) =>
     Promise.all(Array.from({ length: count }, () => engine.send(ACCOUNT, message(A, 'DISMISS'))));

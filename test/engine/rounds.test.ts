@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Rounds } from '../../src/engine/actors/rounds.ts';
-import { Engine } from '../../src/engine/engine.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
 import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { turn } from '../../src/waiting.ts';
+import { engineOn } from './on-store.ts';
 
 const test = suite('rounds');
 
@@ -62,15 +62,7 @@ test('commands of many accounts that come in one turn are written in one group',
     onFlush: (_ms, writes) => groups.push(writes),
   });
   try {
-    let batches = 0;
-    const engine = new Engine({
-      store,
-      everyDoorSpeaks: true,
-      now: Date.now,
-      newBatchId: () => `a.${++batches}`,
-      stuckAfterMs: 300_000,
-      settings: () => null,
-    });
+    const engine = engineOn(store, Date.now, { settings: () => null });
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         adjust(engine, `acc_${index}`, { id: 'x', amount: index + 1, reason: 'test', allowNegative: false }),

@@ -4,11 +4,12 @@ import * as assert from 'uvu/assert';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { DEMO_FEES } from '../../src/domain/fees.ts';
-import { Engine } from '../../src/engine/engine.ts';
+import type { Engine } from '../../src/engine/engine.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
 import { Payments } from '../../src/engine/payments.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
+import { engineOn } from './on-store.ts';
 
 const s = suite('several processes');
 
@@ -16,22 +17,12 @@ const ACCOUNT = 'acc_1';
 const now = (): number => 1_800_000_000_000;
 const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-let batches = 0;
-
 function processOn(
   state: MemoryState,
   incarnation: string,
 ): { engine: Engine; payments: Payments; store: MemoryStore } {
   const store = new MemoryStore({ state, incarnation, now, silentAfterMs: 5_000 });
-  const newBatchId = (): string => `${incarnation}.${++batches}`;
-  const engine = new Engine({
-    store,
-    everyDoorSpeaks: true,
-    now,
-    newBatchId,
-    stuckAfterMs: 300_000,
-    settings: async () => null,
-  });
+  const engine = engineOn(store, now, { incarnation });
   let ids = incarnation === 'a' ? 0 : 1_000;
   const newId = (): string => uuid(++ids);
   const bank = new SandboxBank(500);

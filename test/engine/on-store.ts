@@ -1,0 +1,16 @@
+/** An engine on a store, for tests that send it commands themselves. */
+import { Engine, type EngineOptions } from '../../src/engine/engine.ts';
+
+/** Its batches are `incarnation.1`, `incarnation.2`; its accounts have no settings where none are given. */
+export function engineOn(
+  store: EngineOptions['store'],
+  now: () => number,
+  {
+    incarnation = 'a',
+    settings = async () => null,
+  }: Partial<Pick<EngineOptions, 'settings'>> & { incarnation?: string } = {},
+): Engine {
+  let batches = 0;
+  const newBatchId = (): string => `${incarnation}.${++batches}`;
+  return new Engine({ store, everyDoorSpeaks: true, now, newBatchId, stuckAfterMs: 300_000, settings });
+}
