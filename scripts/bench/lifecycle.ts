@@ -13,6 +13,19 @@ export interface Lifecycles {
   seconds: number;
 }
 
+const DRAIN_MS = 120_000;
+
+/** Waits until the receiver has so many events in all; looks every `lookMs`. @throws Error where that takes minutes */
+export async function drained(receiver: Receiver, wanted: number, lookMs: number): Promise<void> {
+  const endsAt = performance.now() + DRAIN_MS;
+  for (;;) {
+    const { count } = await receiver.seen();
+    if (count >= wanted) return;
+    if (performance.now() > endsAt) throw new Error(`${wanted - count} events were not delivered`);
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+}
+
 const LOOKS = 600;
 const LOOK_MS = 100;
 

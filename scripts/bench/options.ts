@@ -1,4 +1,6 @@
 /** What a run is made of: the same for every variant, so that figures compare. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 /** The kinds of rows, in the order in which they are measured. */
@@ -23,6 +25,8 @@ export const USAGE = `usage: npm run bench -- [options]
   --waiting N              that wait behind the URL of the row "hanging" (60000)
   --transactions N         in the store of the row "many" (1000000)
   --verified N             transactions in the store of the row "verify" (200000)
+  --against FOLDER         this build and the one that lies there, in bursts in turn: the rows creates and lifecycles;
+                           with --rounds N (16), --burst-seconds N (2), and with --mongodb both on MongoDB
   --mongodb                the embedded store and MongoDB instead; with --requests N, --many-clients N, --cache-gb N,
                            --latency-ms N, --phases A,B of ${PHASES_OF_MONGODB.join(', ')}`;
 
@@ -34,7 +38,10 @@ const FLAGS = {
   mongodb: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
-  rows: { type: 'string', default: USUAL.join(',') },
+  rows: { type: 'string' },
+  against: { type: 'string', default: '' },
+  rounds: { type: 'string', default: '16' },
+  'burst-seconds': { type: 'string', default: '2' },
   phases: { type: 'string', default: PHASES_OF_MONGODB.join(',') },
   runs: { type: 'string', default: '1' },
   seconds: { type: 'string', default: '10' },
@@ -64,7 +71,7 @@ function valuesOf(args: readonly string[]) {
 }
 
 type NumberName = {
-  [Name in keyof Values]: Values[Name] extends string ? Name : never;
+  [Name in keyof Values]-?: Values[Name] extends string ? Name : never;
 }[keyof Values];
 
 function number(values: Values, name: NumberName, isWhole = true): number {
@@ -81,18 +88,36 @@ function choices<Choice extends string>(name: string, text: string, all: readonl
   return all.filter((choice) => wanted.includes(choice));
 }
 
+/** Rows in which two builds are compared. */
+const COMPARED: readonly RowKind[] = ['creates', 'lifecycles'];
+
+/** @throws UsageError where two builds can't be compared so */
+function checkAgainst({ against, sql, json }: Values, rows: readonly RowKind[]): void {
+  if (sql || json) throw new UsageError(`--against goes without --${sql ? 'sql' : 'json'}`);
+  if (rows.some((row) => !COMPARED.includes(row)))
+    throw new UsageError(`--against is about the rows ${COMPARED.join(', ')}`);
+  const missing = ['package.json', 'dist/src/main.js'].find((file) => !existsSync(join(against, file)));
+  if (missing !== undefined)
+    throw new UsageError(`--against: there is no build in ${against}: no ${missing}`);
+}
+
 /** The options of a command line. @throws UsageError */
 export function optionsOf(args: readonly string[]) {
   const values = valuesOf(args);
   const { sql, mongodb, json, help } = values;
-  const rows = choices('rows', values.rows, ROWS);
+  const { against } = values;
+  const usual = against === '' ? USUAL : COMPARED;
+  const rows = choices('rows', values.rows ?? usual.join(','), ROWS);
+  if (against !== '') checkAgainst(values, rows);
   if (sql && mongodb) throw new UsageError('--sql and --mongodb are two runs');
   if (sql && !rows.includes('creates')) throw new UsageError('--sql is about the rows "creates"');
   if (mongodb && json) throw new UsageError('--mongodb prints no JSON');
   return {
-    ...{ sql, mongodb, json, help, rows },
+    ...{ sql, mongodb, json, help, rows, against },
     phases: choices('phases', values.phases, PHASES_OF_MONGODB),
     runs: number(values, 'runs'),
+    rounds: number(values, 'rounds'),
+    burstSeconds: number(values, 'burst-seconds'),
     seconds: number(values, 'seconds'),
     warmUpSeconds: number(values, 'warm-up'),
     clients: number(values, 'clients'),

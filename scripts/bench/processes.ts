@@ -33,6 +33,8 @@ export function temporaryFolder(): string {
 /** What a program is started with, besides its arguments. */
 export interface Start {
   env?: Record<string, string>;
+  /** Where it runs; without it here. */
+  cwd?: string;
   /** Whose process it is to be; without it this one's. */
   owner?: { uid: number; gid: number };
   /** A duty ends it at the close of the run; it isn't killed. */
@@ -41,10 +43,11 @@ export interface Start {
 
 /** Starts a program, with its output to be read. */
 export function startProgram(program: string, args: string[], options: Start = {}): ChildProcess {
-  const { env, owner, hasDuty = false } = options;
+  const { env, cwd, owner, hasDuty = false } = options;
   if (closing) throw new Error('the run ends');
   const child = spawn(program, args, {
     env: { ...process.env, ...env },
+    cwd,
     stdio: ['pipe', 'pipe', 'inherit'],
     ...owner,
   });
@@ -55,8 +58,8 @@ export function startProgram(program: string, args: string[], options: Start = {
 }
 
 /** Starts `node command...`, with its output to be read. */
-export function start(command: string[], env: Record<string, string> = {}): ChildProcess {
-  return startProgram(process.execPath, command, { env });
+export function start(command: string[], env: Record<string, string> = {}, cwd?: string): ChildProcess {
+  return startProgram(process.execPath, command, cwd === undefined ? { env } : { env, cwd });
 }
 
 /** Of the children that run now. */

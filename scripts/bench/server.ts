@@ -1,6 +1,7 @@
 /** The server and the commands beside it, as a run starts them, and the load that it puts on them. */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../mongod/ports.ts';
 import type { LoadOrder, LoadResult } from './load.ts';
@@ -24,9 +25,12 @@ export function folderEnv(folder: string): StoreEnv {
   return { DATA_DIR: folder, MONGODB_URI: '' };
 }
 
-/** Runs a command to its end: what it printed as JSON. */
-export async function cli(env: StoreEnv, args: string[]): Promise<unknown> {
-  const text = await output(start(['dist/src/cli/pixstate.js', ...args, '--json'], env));
+/** The folder of the build that a run is of. */
+export const THIS_BUILD = '.';
+
+/** Runs a build's command to its end: what it printed as JSON. */
+export async function cli(env: StoreEnv, args: string[], build = THIS_BUILD): Promise<unknown> {
+  const text = await output(start(['dist/src/cli/pixstate.js', ...args, '--json'], env, build));
   if (text === '') throw new Error(`pixstate ${args.join(' ')} failed`);
   return JSON.parse(text);
 }
@@ -35,21 +39,27 @@ export async function cli(env: StoreEnv, args: string[]): Promise<unknown> {
 const TOGETHER = 64;
 
 /** `clientId:clientSecret` of new accounts with a balance. */
-export async function accounts(env: StoreEnv, count: number, more: string[] = []): Promise<string[]> {
+export async function accounts(
+  env: StoreEnv,
+  count: number,
+  more: string[] = [],
+  build = THIS_BUILD,
+): Promise<string[]> {
   const credentials: string[] = [];
   while (credentials.length < count) {
     const wanted = String(Math.min(TOGETHER, count - credentials.length));
     const args = ['account', 'create', '--count', wanted, '--balance', '900000000000', ...more];
-    const made = (await cli(env, args)) as { accounts?: { clientId: string; clientSecret: string }[] };
+    const made = (await cli(env, args, build)) as { accounts?: { clientId: string; clientSecret: string }[] };
     if (made.accounts === undefined) throw new Error(`no accounts were made: ${JSON.stringify(made)}`);
     credentials.push(...made.accounts.map(({ clientId, clientSecret }) => `${clientId}:${clientSecret}`));
   }
   return credentials;
 }
 
-/** What `npm start` gives node; on MongoDB it is something else. */
-export function nodeFlags({ MONGODB_URI = '' }: StoreEnv = {}): string[] {
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+/** What a build's `npm start` gives node; on MongoDB it is something else. */
+export function nodeFlags({ MONGODB_URI = '' }: StoreEnv = {}, build = THIS_BUILD): string[] {
+  const text = readFileSync(join(build, 'package.json'), 'utf8');
+  const { scripts } = JSON.parse(text) as { scripts: { start: string } };
   const [, flags = ''] = /exec node (.*?)\s*dist\/src\/main\.js/.exec(scripts.start) ?? [];
   const told = execFileSync('/bin/sh', ['-c', `echo ${flags}`], { env: { MONGODB_URI }, encoding: 'utf8' });
   return told.split(/\s+/).filter((flag) => flag !== '');
@@ -65,11 +75,11 @@ async function isReady(port: number): Promise<boolean> {
 }
 
 /** Null where it ended instead, or isn't ready in two minutes. */
-async function tryServe(env: StoreEnv): Promise<Server | null> {
+async function tryServe(env: StoreEnv, build: string): Promise<Server | null> {
   const port = await freePort();
   const settings = { PORT: String(port), LOG_LEVEL: 'error', SANDBOX_DELAY_MS: '100', CONSOLE: 'off' };
   const startedAt = performance.now();
-  const child = start([...nodeFlags(env), 'dist/src/main.js'], { ...settings, ...env });
+  const child = start([...nodeFlags(env, build), 'dist/src/main.js'], { ...settings, ...env }, build);
   child.stdout?.resume();
   const elapsed = (): number => performance.now() - startedAt;
   while (elapsed() < READY_MS && child.exitCode === null) {
@@ -80,10 +90,10 @@ async function tryServe(env: StoreEnv): Promise<Server | null> {
   return null;
 }
 
-/** Starts a server and waits until it is ready. */
-export async function serve(env: StoreEnv): Promise<Server> {
+/** Starts a build's server and waits until it is ready. */
+export async function serve(env: StoreEnv, build = THIS_BUILD): Promise<Server> {
   // A port that was free a moment ago may be another's by now.
-  const server = (await tryServe(env)) ?? (await tryServe(env));
+  const server = (await tryServe(env, build)) ?? (await tryServe(env, build));
   if (server === null) throw new Error('the server is not ready');
   return server;
 }

@@ -1,5 +1,5 @@
 /** The bench's own arithmetic, and what it says where it can't do what is asked of it; its rows need a quiet machine. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -21,7 +21,14 @@ import { endWithin, type Outcome, spawnNode } from '../support/process.ts';
 const test = suite('docs/bench');
 
 const empty = mkdtempSync(join(tmpdir(), 'pixstate-bench-test-'));
-test.after(() => rmSync(empty, { recursive: true }));
+/** What a build is known by. */
+const build = mkdtempSync(join(tmpdir(), 'pixstate-bench-test-'));
+mkdirSync(join(build, 'dist/src'), { recursive: true });
+writeFileSync(join(build, 'package.json'), '{}');
+writeFileSync(join(build, 'dist/src/main.js'), '');
+test.after(() => {
+  for (const folder of [empty, build]) rmSync(folder, { recursive: true });
+});
 
 const START_MS = 60_000;
 
@@ -45,6 +52,10 @@ test('mistakes in options are found', () => {
     [['--sql', '--mongodb'], /two runs/],
     [['--sql', '--rows', 'reads'], /creates/],
     [['--phases', 'none'], /--phases: "none"/],
+    [['--against', empty], /there is no build in .*: no package\.json/],
+    [['--against', '.', '--rows', 'reads'], /creates, lifecycles/],
+    [['--against', '.', '--sql'], /without --sql/],
+    [['--against', '.', '--json'], /without --json/],
   ];
   for (const [args, message] of wrong) {
     assert.throws(
@@ -63,6 +74,8 @@ test('options have their defaults, and rows an order of their own', () => {
   );
   assert.equal(optionsOf(['--rows', 'many,creates']).rows, ['creates', 'many']);
   assert.equal(optionsOf(['--rows', 'all']).rows.length, 7);
+  assert.equal(optionsOf(['--against', build]).rows, ['creates', 'lifecycles']);
+  assert.equal(optionsOf(['--against', build, '--rows', 'lifecycles']).rows, ['lifecycles']);
 });
 
 test('a run with PostgreSQL names what it lacks in one line, and ends with 2', async () => {

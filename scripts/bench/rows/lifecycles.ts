@@ -5,7 +5,7 @@
  */
 import { CAN_PACE, generate, type Moment, type Shot } from '../generator.ts';
 import { type Backlog, backlogOf } from '../held.ts';
-import { EVENTS, lifecycles } from '../lifecycle.ts';
+import { drained, EVENTS, lifecycles } from '../lifecycle.ts';
 import type { Line } from '../line.ts';
 import { measure } from '../measure.ts';
 import { ACCOUNTS, CLIENTS, LIFECYCLES, OPTIONS } from '../options.ts';
@@ -34,7 +34,6 @@ const FINAL_LESS = 0.95;
 /** The share of a rate that must be created for it to count as held. */
 const CREATED = 0.97;
 const LOOK_MS = 200;
-const DRAIN_MS = 120_000;
 
 interface Held {
   backlog: Backlog;
@@ -48,16 +47,6 @@ interface Stage {
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits until nothing more is delivered; whether all of it was. */
-async function drained(receiver: Receiver, wanted: number): Promise<boolean> {
-  const endsAt = performance.now() + DRAIN_MS;
-  for (;;) {
-    if ((await receiver.seen()).count >= wanted) return true;
-    if (performance.now() > endsAt) return false;
-    await pause(LOOK_MS);
-  }
-}
 
 /** What is delivered by when, until something is over. */
 async function watch(receiver: Receiver, until: Promise<unknown>): Promise<Moment[]> {
@@ -87,8 +76,7 @@ async function hold(
   const [shot, looks] = await Promise.all([came, watch(receiver, came)]);
   const whole = looks.map(({ at, count }) => ({ at, count: (count - before) / EVENTS[kind] }));
   const backlog = backlogOf(shot.sent, whole);
-  const all = await drained(receiver, before + (shot.answered - shot.refused) * EVENTS[kind]);
-  if (!all) throw new Error(`not all events of ${kind} were delivered`);
+  await drained(receiver, before + (shot.answered - shot.refused) * EVENTS[kind], LOOK_MS);
   return { backlog, shot };
 }
 

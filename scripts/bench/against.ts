@@ -1,0 +1,166 @@
+/**
+ * `npm run bench -- --against FOLDER`: this build and another one, both up at the same time, each with a store and a
+ * receiver of its own. Short bursts of load go to them in turn, so that both see the machine in the same mood: its speed
+ * moves by half within minutes, and what two runs say of each other moves with it. With `--mongodb` both are on MongoDB.
+ *
+ * It doesn't measure what one burst is too short for: stores that grow, backlogs. The one that rests keeps its timers.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GENERATOR, generate } from './generator.ts';
+import { drained, EVENTS } from './lifecycle.ts';
+import { quantile, spreadOf } from './line.ts';
+import { machine } from './machine.ts';
+import { type MongodbServer, openMongodb } from './mongodb/server.ts';
+import { ACCOUNTS, CLIENTS, OPTIONS } from './options.ts';
+import { stop, temporaryFolder } from './processes.ts';
+import {
+  accounts,
+  folderEnv,
+  type Receiver,
+  type Server,
+  serve,
+  startReceiver,
+  THIS_BUILD,
+} from './server.ts';
+import { printTable } from './table.ts';
+import { creations, ENDS_WELL, type Kind, type RequestText, WAITS } from './texts.ts';
+import { cpuByThread, cpuOf } from './usage.ts';
+
+const LOOK_MS = 25;
+
+/** One build on its own store, while one kind of load goes to it. */
+interface Side {
+  server: Server;
+  receiver: Receiver;
+  requests: readonly RequestText[];
+  /** Events that are to come of all that was created until now; null: nobody waits for them. */
+  wanted: number | null;
+  close(): Promise<void>;
+}
+
+/** What came of a burst, by names of figures. */
+interface Burst {
+  rate: number;
+  p99: number;
+  refused: number;
+  /** CPU, us a request. */
+  main: number;
+  all: number;
+  mongod: number;
+}
+
+type Load = 'creates' | 'lifecycles';
+
+/** The other build, by its folder and version. */
+function nameOf(build: string): string {
+  const { version } = JSON.parse(readFileSync(join(build, 'package.json'), 'utf8')) as { version?: string };
+  return `${build} (${version ?? 'no version'})`;
+}
+
+async function sideOf(build: string, kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<Side> {
+  const receiver = await startReceiver();
+  const database = mongodb?.database();
+  const env = database?.env ?? folderEnv(temporaryFolder());
+  const hooks = load === 'lifecycles' ? ['--webhook-url', receiver.url] : [];
+  const credentials = await accounts(env, ACCOUNTS, hooks, build);
+  const server = await serve(env, build);
+  return {
+    server,
+    receiver,
+    requests: creations(kind, credentials, load === 'lifecycles' ? ENDS_WELL : WAITS[kind]),
+    wanted: load === 'lifecycles' ? 0 : null,
+    close: async () => {
+      await stop(server.child);
+      await receiver.stop();
+      await database?.drop();
+    },
+  };
+}
+
+async function burst(side: Side, kind: Kind, seconds: number, mongod: number | undefined): Promise<Burst> {
+  const { server, requests } = side;
+  const cpu = cpuByThread(server.pid);
+  const database = cpuOf(mongod);
+  const begun = performance.now();
+  const shot = await generate({ port: server.port, requests, seconds });
+  const created = shot.answered - shot.refused;
+  if (side.wanted !== null) {
+    side.wanted += created * EVENTS[kind];
+    await drained(side.receiver, side.wanted, LOOK_MS);
+  }
+  const whole = (performance.now() - begun) / 1000;
+  const spent = Object.entries(cpuByThread(server.pid)).map(
+    ([thread, s]) => [thread, ((s - (cpu[thread] ?? 0)) * 1e6) / shot.answered] as const,
+  );
+  return {
+    rate: side.wanted === null ? shot.rate : created / whole,
+    p99: shot.p99,
+    refused: shot.refused + shot.broken,
+    main: spent.find(([thread]) => thread === 'main')?.[1] ?? Number.NaN,
+    all: spent.reduce((sum, [, us]) => sum + us, 0),
+    mongod: ((cpuOf(mongod) - database) * 1e6) / shot.answered,
+  };
+}
+
+/** The median, and between what the middle half of them lies. */
+function middleText(values: readonly number[]): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low, high] = [quantile(sorted, 1 / 4), quantile(sorted, 3 / 4)];
+  return `${spreadOf(values).median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
+}
+
+/** What a kind of load takes of this build for what it takes of the other. */
+function lineOf(name: string, others: readonly Burst[], own: readonly Burst[]): string[] {
+  const median = (bursts: readonly Burst[], figure: keyof Burst): string =>
+    spreadOf(bursts.map((each) => each[figure])).median.toFixed(0);
+  const ratio = (figure: keyof Burst): string =>
+    middleText(own.map((each, turn) => each[figure] / (others[turn]?.[figure] ?? Number.NaN)));
+  const cpu = (figure: 'main' | 'all' | 'mongod'): string =>
+    Number.isNaN(own[0]?.[figure] ?? Number.NaN)
+      ? ''
+      : `${median(own, figure)} for ${median(others, figure)}: ${ratio(figure)}`;
+  return [
+    name,
+    `${median(own, 'rate')} for ${median(others, 'rate')}`,
+    ratio('rate'),
+    `${median(own, 'p99')} for ${median(others, 'p99')}`,
+    ...[cpu('main'), cpu('all'), cpu('mongod')],
+  ];
+}
+
+/** Bursts in turn; who has the first one changes. */
+async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<string[]> {
+  const { against, rounds, burstSeconds, warmUpSeconds } = OPTIONS;
+  const name = load === 'creates' ? `POST /${kind}` : `lifecycle of ${kind}`;
+  process.stderr.write(`${name}: ${rounds} rounds\n`);
+  const other = { side: await sideOf(against, kind, load, mongodb), bursts: [] as Burst[] };
+  const own = { side: await sideOf(THIS_BUILD, kind, load, mongodb), bursts: [] as Burst[] };
+  for (const { side } of [other, own]) await burst(side, kind, warmUpSeconds, mongodb?.pid);
+  for (let round = 0; round < rounds; round++)
+    for (const { side, bursts } of round % 2 === 0 ? [other, own] : [own, other])
+      bursts.push(await burst(side, kind, burstSeconds, mongodb?.pid));
+  for (const { side } of [other, own]) await side.close();
+  const refused = [...other.bursts, ...own.bursts].reduce((sum, each) => sum + each.refused, 0);
+  if (refused > 0) process.stderr.write(`${name}: ${refused} refused or broken\n`);
+  return lineOf(name, other.bursts, own.bursts);
+}
+
+const HEAD = ['row', 'a second', 'times as many', 'p99 ms'];
+const CPU_HEAD = ['us of CPU: main', 'all threads', 'mongod'];
+
+export async function againstBench(): Promise<void> {
+  const { against, rows, rounds, burstSeconds } = OPTIONS;
+  const mongodb = OPTIONS.mongodb ? await openMongodb() : null;
+  const lines: string[][] = [];
+  for (const load of ['creates', 'lifecycles'] as const)
+    for (const kind of ['pix-in', 'cashout'] as const)
+      if (rows.includes(load)) lines.push(await compared(kind, load, mongodb));
+  printTable([[...HEAD, ...CPU_HEAD], ...lines]);
+  const { node, cores, cpu, memoryGb, system } = machine();
+  console.log(`
+this build for ${nameOf(against)}; ratios: the median of ${rounds}, and between what the middle half lies
+Node ${node}, ${cores} cores (${cpu}), ${memoryGb} GB, ${system}; load by ${GENERATOR}${mongodb === null ? '' : `; ${mongodb.name}`}
+${CLIENTS} clients, bursts of ${burstSeconds} s in turn, lifecycles until their last event is delivered
+Not measured: a network, TLS, slow receivers, what grows; the other build is up and at rest meanwhile.`);
+}
