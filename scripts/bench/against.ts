@@ -34,8 +34,8 @@ interface Side {
   server: Server;
   receiver: Receiver;
   requests: readonly RequestText[];
-  /** Events that are to come of all that was created until now; null: nobody waits for them. */
-  wanted: number | null;
+  /** Events of each creation that are waited for. */
+  events: number;
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ async function sideOf(build: string, kind: Kind, load: Load, mongodb: MongodbSer
     server,
     receiver,
     requests: creations(kind, credentials, load === 'lifecycles' ? ENDS_WELL : WAITS[kind]),
-    wanted: load === 'lifecycles' ? 0 : null,
+    events: load === 'lifecycles' ? EVENTS[kind] : 0,
     close: async () => {
       await stop(server.child);
       await receiver.stop();
@@ -78,23 +78,25 @@ async function sideOf(build: string, kind: Kind, load: Load, mongodb: MongodbSer
   };
 }
 
-async function burst(side: Side, kind: Kind, seconds: number, mongod: number | undefined): Promise<Burst> {
-  const { server, requests } = side;
+async function burst(
+  { server, receiver, requests, events }: Side,
+  seconds: number,
+  mongod: number | undefined,
+): Promise<Burst> {
+  // Requests that a burst's end has cut off are created, too: their events have come while the other had its turn.
+  const before = (await receiver.seen()).count;
   const cpu = cpuByThread(server.pid);
   const database = cpuOf(mongod);
   const begun = performance.now();
   const shot = await generate({ port: server.port, requests, seconds });
   const created = shot.answered - shot.refused;
-  if (side.wanted !== null) {
-    side.wanted += created * EVENTS[kind];
-    await drained(side.receiver, side.wanted, LOOK_MS);
-  }
+  if (events > 0) await drained(receiver, before + created * events, LOOK_MS);
   const whole = (performance.now() - begun) / 1000;
   const spent = Object.entries(cpuByThread(server.pid)).map(
     ([thread, s]) => [thread, ((s - (cpu[thread] ?? 0)) * 1e6) / shot.answered] as const,
   );
   return {
-    rate: side.wanted === null ? shot.rate : created / whole,
+    rate: events === 0 ? shot.rate : created / whole,
     p99: shot.p99,
     refused: shot.refused + shot.broken,
     main: spent.find(([thread]) => thread === 'main')?.[1] ?? Number.NaN,
@@ -136,10 +138,10 @@ async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): 
   process.stderr.write(`${name}: ${rounds} rounds\n`);
   const other = { side: await sideOf(against, kind, load, mongodb), bursts: [] as Burst[] };
   const own = { side: await sideOf(THIS_BUILD, kind, load, mongodb), bursts: [] as Burst[] };
-  for (const { side } of [other, own]) await burst(side, kind, warmUpSeconds, mongodb?.pid);
+  for (const { side } of [other, own]) await burst(side, warmUpSeconds, mongodb?.pid);
   for (let round = 0; round < rounds; round++)
     for (const { side, bursts } of round % 2 === 0 ? [other, own] : [own, other])
-      bursts.push(await burst(side, kind, burstSeconds, mongodb?.pid));
+      bursts.push(await burst(side, burstSeconds, mongodb?.pid));
   for (const { side } of [other, own]) await side.close();
   const refused = [...other.bursts, ...own.bursts].reduce((sum, each) => sum + each.refused, 0);
   if (refused > 0) process.stderr.write(`${name}: ${refused} refused or broken\n`);
