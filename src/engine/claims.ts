@@ -1,7 +1,7 @@
 /**
  * Claims in hand: how many there may be, the work on them beside each other, and their ends.
  */
-import { again } from '../waiting.ts';
+import { again, later } from '../waiting.ts';
 import type { Claim, Due } from './store/due.ts';
 import { type DueIndex, type Settlement, StoreUnavailable } from './store.ts';
 
@@ -61,6 +61,8 @@ export class Room {
 interface SettlingGroup {
   settlements: Settlement[];
   parked: Claim[];
+  /** Are told once the write has come to its end. */
+  onWritten: ((isWritten: boolean) => void)[];
   written: Promise<boolean>;
 }
 
@@ -87,6 +89,13 @@ export class Settler {
     return group.written;
   }
 
+  /** As `settle`, without a promise for each: `ended` gets what that would resolve to, and doesn't throw. */
+  settleThen(settlement: Settlement, ended: (isWritten: boolean) => void): void {
+    const group = this.#present();
+    group.settlements.push(settlement);
+    group.onWritten.push(ended);
+  }
+
   /** As `settle`. */
   park(claim: Claim): Promise<boolean> {
     const group = this.#present();
@@ -96,7 +105,12 @@ export class Settler {
 
   #present(): SettlingGroup {
     if (this.#group === null) {
-      const group: SettlingGroup = { settlements: [], parked: [], written: Promise.resolve(false) };
+      const group: SettlingGroup = {
+        settlements: [],
+        parked: [],
+        onWritten: [],
+        written: Promise.resolve(false),
+      };
       group.written = this.#write(group, this.#underWay);
       this.#underWay = group.written;
       this.#group = group;
@@ -108,7 +122,12 @@ export class Settler {
     await new Promise(setImmediate);
     await before;
     this.#group = null;
-    const { settlements, parked } = group;
+    const isWritten = await this.#tell(group);
+    for (const ended of group.onWritten) ended(isWritten);
+    return isWritten;
+  }
+
+  async #tell({ settlements, parked }: SettlingGroup): Promise<boolean> {
     try {
       if (settlements.length > 0) await surely(() => this.#due.settle(settlements));
       if (parked.length > 0) await surely(() => this.#due.park(parked));
@@ -117,6 +136,12 @@ export class Settler {
       this.#onTrouble(error);
       return false;
     }
+  }
+
+  /** Resolves once the store was told of all. */
+  async idle(): Promise<void> {
+    while (this.#group !== null) await this.#group.written;
+    await this.#underWay;
   }
 }
 
@@ -151,23 +176,26 @@ export class Hands<Item extends { claim: Claim }> {
 
   /** Takes them in hand; resolves once all of them are settled. */
   async take(items: readonly Item[]): Promise<void> {
+    if (items.length === 0) return;
     this.room.occupy(items.length);
-    await Promise.all(items.map((item) => this.#take(item)));
+    let left = items.length;
+    const { promise, resolve } = later<void>();
+    const ended = (): void => {
+      this.room.release(1);
+      left -= 1;
+      if (left > 0) return;
+      this.#inHand.delete(promise);
+      resolve();
+    };
+    for (const item of items) this.#waiting.push({ item, ended });
+    this.#inHand.add(promise);
+    this.#next();
+    await promise;
   }
 
   /** Resolves once nothing is in hand. */
   async idle(): Promise<void> {
     while (this.#inHand.size > 0) await Promise.all(this.#inHand);
-  }
-
-  #take(item: Item): Promise<void> {
-    const taken = new Promise<void>((ended) => this.#waiting.push({ item, ended })).finally(() => {
-      this.#inHand.delete(taken);
-      this.room.release(1);
-    });
-    this.#inHand.add(taken);
-    this.#next();
-    return taken;
   }
 
   #next(): void {

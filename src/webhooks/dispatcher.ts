@@ -65,7 +65,6 @@ export class Dispatcher {
   /** Deliveries whose first attempt has ended here, which stays true whoever has them by now. */
   readonly #ended = new Lately<true>(REMEMBERED);
   readonly #settler: Settler;
-  readonly #settling = new Set<Promise<void>>();
   readonly #targets = new Targets(() => performance.now());
   readonly #line: WaitingLine;
   readonly #reader: ClaimReader;
@@ -271,21 +270,16 @@ export class Dispatcher {
 
   #settle(settlement: Settlement & { claim: ClaimOf<'delivery'> }): void {
     settlement.clock = this.#options.now();
-    const settling = this.#recorded(settlement, this.#settler.settle(settlement)).finally(() => {
-      this.#settling.delete(settling);
-    });
-    this.#settling.add(settling);
+    this.#settler.settleThen(settlement, (isWritten) => this.#recorded(settlement, isWritten));
   }
 
-  async #recorded(
+  #recorded(
     { claim, attention, counted }: Settlement & { claim: ClaimOf<'delivery'> },
-    settled: Promise<boolean>,
-  ): Promise<void> {
+    isWritten: boolean,
+  ): void {
     // What could not be recorded stays in the store: whoever comes next attempts again, at least once.
-    if (await settled) {
-      if (attention !== undefined) this.#options.onDead?.(attention);
-      if (counted !== undefined) this.#options.onRejected?.(counted);
-    }
+    if (isWritten && attention !== undefined) this.#options.onDead?.(attention);
+    if (isWritten && counted !== undefined) this.#options.onRejected?.(counted);
     this.room.release(1);
     if (this.#jobs.get(claim.due.delivery)?.claim === claim) this.#jobs.delete(claim.due.delivery);
   }
@@ -295,6 +289,6 @@ export class Dispatcher {
     this.#reader.close();
     await this.#options.sender.close();
     await this.#line.close();
-    await Promise.all(this.#settling);
+    await this.#settler.idle();
   }
 }

@@ -1,0 +1,141 @@
+/** Ends of claims: those that come together are told in one write, and whoever waits for them hears of it. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Hands, Settler } from '../../src/engine/claims.ts';
+import { claimOn, type Due } from '../../src/engine/store/due.ts';
+import { type DueIndex, type Settlement, StoreUnavailable } from '../../src/engine/store.ts';
+import { later, turn } from '../../src/waiting.ts';
+
+const test = suite('engine/claims');
+
+function claimed(name: string) {
+  const due: Due = {
+    kind: 'timer',
+    account: 'acc_1',
+    transaction: name,
+    name: 'expiry',
+    at: 0,
+    tries: 0,
+  };
+  return claimOn(due, name);
+}
+
+function ended(name: string): Settlement {
+  return { claim: claimed(name), next: null };
+}
+
+/** Keeps what is settled; `answer` decides what becomes of each write. */
+function dueIndex(answer: () => Promise<void>) {
+  const writes: string[][] = [];
+  const due = {
+    settle: async (settlements: Settlement[]) => {
+      writes.push(settlements.map(({ claim }) => claim?.due.transaction ?? ''));
+      await answer();
+    },
+  } as unknown as DueIndex;
+  return { due, writes };
+}
+
+test('what ends in one turn is one write, and each hears of it in order once it is done', async () => {
+  const written = later<void>();
+  const { due, writes } = dueIndex(() => written.promise);
+  const settler = new Settler(due, () => assert.unreachable());
+  const heard: string[] = [];
+  for (const name of ['a', 'b', 'c'])
+    settler.settleThen(ended(name), (isWritten) => heard.push(`${name} ${isWritten}`));
+  await turn();
+  await turn();
+  assert.equal(writes, [['a', 'b', 'c']]);
+  assert.equal(heard, []);
+  written.resolve();
+  await settler.idle();
+  assert.equal(heard, ['a true', 'b true', 'c true']);
+});
+
+test('who waits for a write that fails for good hears that it did, and the next one is written', async () => {
+  let fails = true;
+  const { due, writes } = dueIndex(async () => {
+    if (fails) throw new Error('no such disk');
+  });
+  const troubles: unknown[] = [];
+  const settler = new Settler(due, (error) => troubles.push(error));
+  const heard: boolean[] = [];
+  settler.settleThen(ended('a'), (isWritten) => heard.push(isWritten));
+  await settler.idle();
+  fails = false;
+  settler.settleThen(ended('b'), (isWritten) => heard.push(isWritten));
+  assert.is(await settler.settle(ended('c')), true);
+  assert.equal(heard, [false, true]);
+  assert.equal(writes, [['a'], ['b', 'c']]);
+  assert.is(troubles.length, 1);
+});
+
+test('a store that is away is told again, and nobody hears of it before', async () => {
+  let tries = 0;
+  const { due } = dueIndex(async () => {
+    tries += 1;
+    if (tries < 3) throw new StoreUnavailable('away');
+  });
+  const settler = new Settler(due, () => assert.unreachable());
+  const heard: number[] = [];
+  settler.settleThen(ended('a'), () => heard.push(tries));
+  await settler.idle();
+  assert.equal(heard, [3]);
+});
+
+test('idle waits for what came while a write was under way, too', async () => {
+  const first = later<void>();
+  let writes = 0;
+  const { due } = dueIndex(async () => {
+    writes += 1;
+    if (writes === 1) await first.promise;
+  });
+  const settler = new Settler(due, () => assert.unreachable());
+  const heard: string[] = [];
+  settler.settleThen(ended('a'), () => heard.push('a'));
+  await turn();
+  await turn();
+  settler.settleThen(ended('b'), () => heard.push('b'));
+  const idle = settler.idle().then(() => heard.push('idle'));
+  first.resolve();
+  await idle;
+  assert.equal(heard, ['a', 'b', 'idle']);
+});
+
+test('hands are free again one by one, and who gave them work hears once all of it is settled', async () => {
+  const { due, writes } = dueIndex(async () => {});
+  const settler = new Settler(due, () => assert.unreachable());
+  const works = new Map(['a', 'b', 'c'].map((name) => [name, later<void>()]));
+  const begun: string[] = [];
+  const hands = new Hands<{ claim: ReturnType<typeof claimed> }>({
+    settler,
+    most: 3,
+    atOnce: 2,
+    work: async ({ claim }) => {
+      begun.push(claim.due.transaction);
+      await works.get(claim.due.transaction)?.promise;
+      return claim.due.transaction === 'b' ? 'kept' : { next: null };
+    },
+  });
+  let isSettled = false;
+  const taken = hands.take(['a', 'b', 'c'].map((name) => ({ claim: claimed(name) }))).then(() => {
+    isSettled = true;
+  });
+  assert.is(hands.room.free, 0);
+  assert.equal(begun, ['a', 'b']);
+  works.get('b')?.resolve();
+  await turn();
+  assert.equal(begun, ['a', 'b', 'c']);
+  assert.is(hands.room.free, 1);
+  works.get('c')?.resolve();
+  works.get('a')?.resolve();
+  await hands.idle();
+  assert.is(hands.room.free, 3);
+  await taken;
+  assert.ok(isSettled);
+  assert.equal(writes.flat().sort(), ['a', 'c']);
+  await hands.take([]);
+  await hands.idle();
+});
+
+test.run();
