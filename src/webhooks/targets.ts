@@ -95,7 +95,8 @@ export class TargetState {
 
 /** The targets that this process has to do with. */
 export class Targets {
-  readonly #states = new Map<string, TargetState>();
+  /** By account, then by URL: no text is made for each delivery. */
+  readonly #states = new Map<string, Map<string, TargetState>>();
   readonly #clock: () => number;
 
   constructor(clock: () => number) {
@@ -103,16 +104,23 @@ export class Targets {
   }
 
   of(account: string, url: string): TargetState {
-    const id = `${account} ${url}`;
-    let state = this.#states.get(id);
+    let states = this.#states.get(account);
+    if (states === undefined) {
+      states = new Map();
+      this.#states.set(account, states);
+    }
+    let state = states.get(url);
     if (state === undefined) {
       state = new TargetState({ account, url }, this.#clock);
-      this.#states.set(id, state);
+      states.set(url, state);
     }
     return state;
   }
 
   forgetIdle(): void {
-    for (const [id, state] of this.#states) if (state.isIdle) this.#states.delete(id);
+    for (const [account, states] of this.#states) {
+      for (const [url, state] of states) if (state.isIdle) states.delete(url);
+      if (states.size === 0) this.#states.delete(account);
+    }
   }
 }
