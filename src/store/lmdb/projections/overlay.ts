@@ -143,9 +143,11 @@ export class Overlay<Value> {
     const changes = this.#fresh;
     this.#underWay = changes;
     this.#fresh = new Map();
-    for (const [key, value] of [...changes].sort(([a], [b]) => (a < b ? -1 : 1)))
+    for (const key of [...changes.keys()].sort()) {
+      const value = changes.get(key) ?? null;
       if (value === null) this.#table.remove(key);
       else this.#table.put(key, this.#coding.encode(value));
+    }
   }
 
   /** What was issued lies in the table. */
