@@ -71,13 +71,13 @@ interface SettlingGroup {
  * It is tried again where the store can't be reached.
  */
 export class Settler {
-  readonly #due: DueIndex;
+  readonly #due: Pick<DueIndex, 'settle' | 'park'>;
   readonly #onTrouble: (error: unknown) => void;
   #group: SettlingGroup | null = null;
   #underWay: Promise<unknown> = Promise.resolve();
 
   /** `onTrouble` gets what kept a write from being done: what it was about is found again. */
-  constructor(due: DueIndex, onTrouble: (error: unknown) => void) {
+  constructor(due: Pick<DueIndex, 'settle' | 'park'>, onTrouble: (error: unknown) => void) {
     this.#due = due;
     this.#onTrouble = onTrouble;
   }
@@ -138,9 +138,8 @@ export class Settler {
     }
   }
 
-  /** Resolves once the store was told of all. */
+  /** Resolves once the store was told of all that came until now: each group waits for the one before. */
   async idle(): Promise<void> {
-    while (this.#group !== null) await this.#group.written;
     await this.#underWay;
   }
 }

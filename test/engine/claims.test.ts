@@ -27,12 +27,14 @@ function ended(name: string): Settlement {
 /** Keeps what is settled; `answer` decides what becomes of each write. */
 function dueIndex(answer: () => Promise<void>) {
   const writes: string[][] = [];
-  const due = {
-    settle: async (settlements: Settlement[]) => {
+  const due: Pick<DueIndex, 'settle' | 'park'> = {
+    settle: async (settlements) => {
       writes.push(settlements.map(({ claim }) => claim?.due.transaction ?? ''));
       await answer();
+      return settlements.map(() => true);
     },
-  } as unknown as DueIndex;
+    park: async () => assert.unreachable(),
+  };
   return { due, writes };
 }
 
