@@ -23,5 +23,5 @@ if (missing !== null) {
   process.stderr.write(`${missing}\n`);
   process.exit(2);
 }
-if (OPTIONS.against !== '') await runToEnd(againstBench);
-await runToEnd(OPTIONS.mongodb ? mongodbBench : embeddedBench);
+const ofOneBuild = OPTIONS.mongodb ? mongodbBench : embeddedBench;
+await runToEnd(OPTIONS.against === '' ? ofOneBuild : againstBench);

@@ -1,4 +1,5 @@
 /** Transactions from their creation to their last delivered webhook. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadResult } from './load.ts';
 import { load, type Order, type Receiver } from './server.ts';
 
@@ -15,18 +16,27 @@ export interface Lifecycles {
 
 const DRAIN_MS = 120_000;
 
-/** Waits until the receiver has so many events in all; looks every `lookMs`. @throws Error where that takes minutes */
-export async function drained(receiver: Receiver, wanted: number, lookMs: number): Promise<void> {
-  const endsAt = performance.now() + DRAIN_MS;
+/** Looks every `lookMs`, at most so long, until the receiver has so many events in all; what it has then. */
+async function awaited(
+  receiver: Receiver,
+  wanted: number,
+  { lookMs, longestMs }: { lookMs: number; longestMs: number },
+): ReturnType<Receiver['seen']> {
+  const endsAt = performance.now() + longestMs;
   for (;;) {
-    const { count } = await receiver.seen();
-    if (count >= wanted) return;
-    if (performance.now() > endsAt) throw new Error(`${wanted - count} events were not delivered`);
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    const seen = await receiver.seen();
+    if (seen.count >= wanted || performance.now() > endsAt) return seen;
+    await delay(lookMs);
   }
 }
 
-const LOOKS = 600;
+/** Waits until the receiver has so many events in all; looks every `lookMs`. @throws Error where that takes minutes */
+export async function drained(receiver: Receiver, wanted: number, lookMs: number): Promise<void> {
+  const { count } = await awaited(receiver, wanted, { lookMs, longestMs: DRAIN_MS });
+  if (count < wanted) throw new Error(`${wanted - count} events were not delivered`);
+}
+
+const LONGEST_MS = 60_000;
 const LOOK_MS = 100;
 
 /** Creates and waits, at most a minute after the last answer, until the receiver has all of their events. */
@@ -35,14 +45,11 @@ export async function lifecycles(order: Order, events: number, receiver: Receive
   const started = Date.now();
   const created = await load(order);
   const wanted = order.requests * events;
-  let seen = 0;
-  let last = started;
-  for (let look = 0; look < LOOKS && seen < wanted; look++) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    const now = await receiver.seen();
-    seen = now.count - before;
-    last = now.last;
-  }
+  const { count, last } = await awaited(receiver, before + wanted, {
+    lookMs: LOOK_MS,
+    longestMs: LONGEST_MS,
+  });
+  const seen = count - before;
   const seconds = (last - started) / 1000;
   const rate = (order.requests * Math.min(1, seen / wanted)) / seconds;
   return { rate, created, events: { seen, wanted }, seconds };

@@ -58,8 +58,8 @@ export function startProgram(program: string, args: string[], options: Start = {
 }
 
 /** Starts `node command...`, with its output to be read. */
-export function start(command: string[], env: Record<string, string> = {}, cwd?: string): ChildProcess {
-  return startProgram(process.execPath, command, cwd === undefined ? { env } : { env, cwd });
+export function start(command: string[], env: Record<string, string> = {}, cwd = '.'): ChildProcess {
+  return startProgram(process.execPath, command, { env, cwd });
 }
 
 /** Of the children that run now. */
