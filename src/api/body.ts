@@ -1,24 +1,23 @@
-/** A request's body: koa-body reads its bytes, bounded; here they become JSON: strict UTF-8, of bounded depth. */
+/** A request's body: raw-body reads its bytes, bounded; here they become JSON: strict UTF-8, of bounded depth. */
 import { isUtf8 } from 'node:buffer';
 import type { Context, Middleware } from 'koa';
-import { koaBody } from 'koa-body';
+import getRawBody from 'raw-body';
 import { ApiError, invalidRequest } from './errors.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
 /** Deeper than any request needs to be, and far from what recursion can't take. */
 const MAX_DEPTH = 32;
-/**
- * koa-body hands over text: in this encoding a character for each byte, whatever the byte. It is node's own; the
- * same under its other name, latin1, is decoded by a table in JavaScript, at three to eight times the cost.
- */
-const BYTE_BY_BYTE = 'binary';
+const EMPTY = Buffer.alloc(0);
+
+declare module 'koa' {
+  interface Request {
+    /** Its body's bytes, once `readBody` has read them. */
+    body?: Buffer;
+  }
+}
 
 /** What the functions below need of a request's context. */
 type Carrier = Pick<Context, 'req' | 'request'>;
-
-function tooLarge(limit: number): ApiError {
-  return new ApiError('PAYLOAD_TOO_LARGE', `The request body is larger than ${limit} bytes.`);
-}
 
 function isCompressed({ req }: Carrier): boolean {
   const encoding = req.headers['content-encoding'];
@@ -31,41 +30,23 @@ function isCompressed({ req }: Carrier): boolean {
  * @throws ApiError PAYLOAD_TOO_LARGE, or INVALID_REQUEST where the caller broke off
  */
 export function readBody(limit: number): Middleware {
-  const read = koaBody({
-    json: false,
-    urlencoded: false,
-    text: true,
-    textTypes: ['*/*'],
-    textLimit: limit,
-    encoding: BYTE_BY_BYTE,
-    onError: (error) => {
+  return async ({ req, request }, next) => {
+    const length = req.headers['content-length'] ?? null;
+    try {
+      request.body = await getRawBody(req, { limit, length });
+    } catch (error) {
       const { type } = error as { type?: string };
       throw type === 'entity.too.large'
-        ? tooLarge(limit)
+        ? new ApiError('PAYLOAD_TOO_LARGE', `The request body is larger than ${limit} bytes.`)
         : invalidRequest('The request body could not be read.');
-    },
-  });
-  return (ctx, next) => {
-    const { headers } = ctx.req;
-    // Before a byte of it is there. koa-body takes lengths from 2^31 on for small ones, and would wait for the body.
-    if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-    if (ctx.is('*/*') !== false && !isCompressed(ctx)) return read(ctx, next);
-    // koa-body leaves unread what has no type, and inflates what is compressed: to it this one is plain bytes.
-    ctx.req.headers = {
-      ...headers,
-      'content-type': 'application/octet-stream',
-      'content-encoding': 'identity',
-    };
-    return read(ctx, () => {
-      ctx.req.headers = headers;
-      return next();
-    });
+    }
+    return next();
   };
 }
 
 /** A body's bytes as they came, after `readBody`; empty where there was none. */
 export function bytesOf({ request }: Carrier): Buffer {
-  return Buffer.from(typeof request.body === 'string' ? request.body : '', BYTE_BY_BYTE);
+  return request.body ?? EMPTY;
 }
 
 const OPEN_OBJECT = 0x7b;
