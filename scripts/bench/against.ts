@@ -1,7 +1,9 @@
 /**
  * `npm run bench -- --against FOLDER`: this build and another one, both up at the same time, each with a store and a
  * receiver of its own. Short bursts of load go to them in turn, so that both see the machine in the same mood: its speed
- * moves by half within minutes, and what two runs say of each other moves with it. With `--mongodb` both are on MongoDB.
+ * moves by half within minutes, and what two runs say of each other moves with it. Both are started anew several times:
+ * of equal processes one takes up to a tenth more CPU than another as long as it lives, by what V8 made of it and where
+ * it lies in memory. With `--mongodb` both are on MongoDB.
  *
  * It doesn't measure what one burst is too short for: stores that grow, backlogs. The one that rests keeps its timers.
  */
@@ -9,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GENERATOR, generate } from './generator.ts';
 import { drained, EVENTS } from './lifecycle.ts';
-import { quantile, spreadOf } from './line.ts';
+import { spreadOf } from './line.ts';
 import { machine } from './machine.ts';
 import { type MongodbServer, openMongodb } from './mongodb/server.ts';
 import { ACCOUNTS, CLIENTS, OPTIONS } from './options.ts';
@@ -105,11 +107,14 @@ async function burst(
   };
 }
 
-/** The median, and between what the middle half of them lies. */
-function middleText(values: readonly number[]): string {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low, high] = [quantile(sorted, 1 / 4), quantile(sorted, 3 / 4)];
-  return `${spreadOf(values).median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
+/** The median of all rounds, and between what the medians of single starts lie. */
+function ratioText(values: readonly number[]): string {
+  const { rounds, starts } = OPTIONS;
+  const ofStarts = Array.from({ length: starts }, (_, start) =>
+    spreadOf(values.slice(start * rounds, (start + 1) * rounds)),
+  );
+  const { least, most } = spreadOf(ofStarts.map(({ median }) => median));
+  return `${spreadOf(values).median.toFixed(2)} (${least.toFixed(2)}-${most.toFixed(2)})`;
 }
 
 /** What a kind of load takes of this build for what it takes of the other. */
@@ -117,7 +122,7 @@ function lineOf(name: string, others: readonly Burst[], own: readonly Burst[]): 
   const median = (bursts: readonly Burst[], figure: keyof Burst): string =>
     spreadOf(bursts.map((each) => each[figure])).median.toFixed(0);
   const ratio = (figure: keyof Burst): string =>
-    middleText(own.map((each, turn) => each[figure] / (others[turn]?.[figure] ?? Number.NaN)));
+    ratioText(own.map((each, turn) => each[figure] / (others[turn]?.[figure] ?? Number.NaN)));
   const cpu = (figure: 'main' | 'all' | 'mongod'): string =>
     Number.isNaN(own[0]?.[figure] ?? Number.NaN)
       ? ''
@@ -131,11 +136,14 @@ function lineOf(name: string, others: readonly Burst[], own: readonly Burst[]): 
   ];
 }
 
-/** Bursts in turn; who has the first one changes. */
-async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<string[]> {
+interface Pair {
+  other: Burst[];
+  own: Burst[];
+}
+
+/** Bursts in turn to both, each started anew; who has the first one changes. */
+async function oneStart(kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<Pair> {
   const { against, rounds, burstSeconds, warmUpSeconds } = OPTIONS;
-  const name = load === 'creates' ? `POST /${kind}` : `lifecycle of ${kind}`;
-  process.stderr.write(`${name}: ${rounds} rounds\n`);
   const other = { side: await sideOf(against, kind, load, mongodb), bursts: [] as Burst[] };
   const own = { side: await sideOf(THIS_BUILD, kind, load, mongodb), bursts: [] as Burst[] };
   for (const { side } of [other, own]) await burst(side, warmUpSeconds, mongodb?.pid);
@@ -143,15 +151,26 @@ async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): 
     for (const { side, bursts } of round % 2 === 0 ? [other, own] : [own, other])
       bursts.push(await burst(side, burstSeconds, mongodb?.pid));
   for (const { side } of [other, own]) await side.close();
-  const refused = [...other.bursts, ...own.bursts].reduce((sum, each) => sum + each.refused, 0);
+  return { other: other.bursts, own: own.bursts };
+}
+
+async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<string[]> {
+  const { rounds, starts } = OPTIONS;
+  const name = load === 'creates' ? `POST /${kind}` : `lifecycle of ${kind}`;
+  process.stderr.write(`${name}: ${starts} starts of ${rounds} rounds\n`);
+  const pairs: Pair[] = [];
+  for (let start = 0; start < starts; start++) pairs.push(await oneStart(kind, load, mongodb));
+  const others = pairs.flatMap(({ other }) => other);
+  const owns = pairs.flatMap(({ own }) => own);
+  const refused = [...others, ...owns].reduce((sum, each) => sum + each.refused, 0);
   if (refused > 0) process.stderr.write(`${name}: ${refused} refused or broken\n`);
-  return lineOf(name, other.bursts, own.bursts);
+  return lineOf(name, others, owns);
 }
 
 const HEAD = ['row', 'a second', 'times as many', 'p99 ms', 'us of CPU: main', 'all threads', 'mongod'];
 
 export async function againstBench(): Promise<void> {
-  const { against, rows, rounds, burstSeconds } = OPTIONS;
+  const { against, rows, rounds, starts, burstSeconds } = OPTIONS;
   const mongodb = OPTIONS.mongodb ? await openMongodb() : null;
   const lines: string[][] = [];
   for (const load of ['creates', 'lifecycles'] as const)
@@ -160,7 +179,7 @@ export async function againstBench(): Promise<void> {
   printTable([HEAD, ...lines]);
   const { node, cores, cpu, memoryGb, system } = machine();
   console.log(`
-this build for ${nameOf(against)}; ratios: the median of ${rounds}, and between what the middle half lies
+this build for ${nameOf(against)}; ratios: the median of ${starts * rounds} rounds, and between what those of ${starts} starts lie
 Node ${node}, ${cores} cores (${cpu}), ${memoryGb} GB, ${system}; load by ${GENERATOR}${mongodb === null ? '' : `; ${mongodb.name}`}
 ${CLIENTS} clients, bursts of ${burstSeconds} s in turn, lifecycles until their last event is delivered
 Not measured: a network, TLS, slow receivers, what grows; the other build is up and at rest meanwhile.`);

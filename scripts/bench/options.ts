@@ -26,7 +26,8 @@ export const USAGE = `usage: npm run bench -- [options]
   --transactions N         in the store of the row "many" (1000000)
   --verified N             transactions in the store of the row "verify" (200000)
   --against FOLDER         this build and the one that lies there, in bursts in turn: the rows creates and lifecycles;
-                           with --rounds N (16), --burst-seconds N (2), and with --mongodb both on MongoDB
+                           each started --starts N times (4) for --rounds N (5) of --burst-seconds N (2); with --mongodb
+                           both on MongoDB
   --mongodb                the embedded store and MongoDB instead; with --requests N, --many-clients N, --cache-gb N,
                            --latency-ms N, --phases A,B of ${PHASES_OF_MONGODB.join(', ')}`;
 
@@ -40,7 +41,8 @@ const FLAGS = {
   help: { type: 'boolean', default: false },
   rows: { type: 'string' },
   against: { type: 'string', default: '' },
-  rounds: { type: 'string', default: '16' },
+  starts: { type: 'string', default: '4' },
+  rounds: { type: 'string', default: '5' },
   'burst-seconds': { type: 'string', default: '2' },
   phases: { type: 'string', default: PHASES_OF_MONGODB.join(',') },
   runs: { type: 'string', default: '1' },
@@ -116,6 +118,7 @@ export function optionsOf(args: readonly string[]) {
     ...{ sql, mongodb, json, help, rows, against },
     phases: choices('phases', values.phases, PHASES_OF_MONGODB),
     runs: number(values, 'runs'),
+    starts: number(values, 'starts'),
     rounds: number(values, 'rounds'),
     burstSeconds: number(values, 'burst-seconds'),
     seconds: number(values, 'seconds'),
