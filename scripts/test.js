@@ -97,6 +97,8 @@ const coverage = process.argv.includes('--coverage')
   : null;
 const environment = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' };
 if (!mongodb) delete environment.MONGODB_TEST_URI;
+// Beside a database on two cores servers would have none: the ways through it are tested with one.
+else environment.TEST_HTTP_THREADS ??= '1';
 // The servers and commands that tests start inherit it, so what they run counts as well.
 if (coverage !== null) environment.NODE_V8_COVERAGE = coverage;
 

@@ -131,9 +131,16 @@ function languageOf(reader: Reader): Language {
   return /^pt(?![a-z])/i.test(locale) ? 'pt' : 'en';
 }
 
-/** One, where it has a core beside the engine's. */
-function httpThreads(reader: Reader): number {
-  const count = reader.whole('HTTP_THREADS', availableParallelism() > 1 ? 1 : 0, 0, 16);
+/** Whether a database runs where this process does, as its connection string tells: by no name but the machine's own. */
+function isHere(mongodbUri: string): boolean {
+  const hosts = /^mongodb:\/\/(?:[^@/]*@)?([^/?]+)/.exec(mongodbUri)?.[1] ?? '';
+  return hosts.split(',').every((host) => /^(localhost|127(\.\d+){3}|\[::1\]|.+\.sock)(:\d+)?$/i.test(host));
+}
+
+/** One, where it has a core beside the engine's, and beside that of a database on this machine. */
+function httpThreads(reader: Reader, mongodbUri: string | null): number {
+  const others = mongodbUri !== null && isHere(mongodbUri) ? 2 : 1;
+  const count = reader.whole('HTTP_THREADS', availableParallelism() > others ? 1 : 0, 0, 16);
   if (count > 1 && !canSharePort())
     reader.mistakes.push(
       `HTTP_THREADS above 1 needs Node 22.12, 23.1 or later on Linux, not ${process.versions.node} on ${process.platform}`,
@@ -166,7 +173,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const config: Config = {
     port: reader.whole('PORT', 3000, 0, 65_535),
     host: reader.text('HOST') ?? (bank === 'sandbox' ? '127.0.0.1' : '0.0.0.0'),
-    httpThreads: httpThreads(reader),
+    httpThreads: httpThreads(reader, mongodbUri),
     dataDir: reader.text('DATA_DIR') ?? './data',
     mongodbUri,
     logLevel: reader.choice('LOG_LEVEL', 'info', LOG_LEVELS),

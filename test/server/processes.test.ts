@@ -140,6 +140,29 @@ test('without a word HTTP has a thread where it has a core', () => {
   assert.is(readConfig({ HTTP_THREADS: '0' }).httpThreads, 0);
 });
 
+test('a database on the same machine has a core of its own before HTTP has one', () => {
+  const threadsWith = (MONGODB_URI: string, more: Record<string, string> = {}): number =>
+    readConfig({ MONGODB_URI, SECRETS_KEY: Buffer.alloc(32).toString('base64'), ...more }).httpThreads;
+  const here = [
+    'mongodb://127.0.0.1:27017/pixstate?replicaSet=rs0',
+    'mongodb://localhost',
+    'mongodb://somebody:some%40thing@LOCALHOST:27017/?directConnection=true',
+    'mongodb://[::1]:27017,127.0.0.2:27018',
+    'mongodb://%2Ftmp%2Fmongodb-27017.sock/pixstate',
+  ];
+  const elsewhere = [
+    'mongodb://db.example.com:27017/pixstate',
+    'mongodb://localhost:27017,db.example.com:27017',
+    'mongodb://localhost:secret@db.example.com/pixstate',
+    'mongodb://127.0.0.1.example.com',
+    'mongodb://10.0.0.7/localhost',
+    'mongodb+srv://localhost.example.com',
+  ];
+  for (const uri of here) assert.is(threadsWith(uri), availableParallelism() > 2 ? 1 : 0, uri);
+  for (const uri of elsewhere) assert.is(threadsWith(uri), availableParallelism() > 1 ? 1 : 0, uri);
+  assert.is(threadsWith(here[0] ?? '', { HTTP_THREADS: '1' }), 1);
+});
+
 test('what the configuration does not allow is told with all other mistakes', async () => {
   const wrong = ['17', '-1', 'x', ...(canSharePort() ? [] : ['2'])];
   for (const HTTP_THREADS of wrong) {
