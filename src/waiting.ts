@@ -1,4 +1,5 @@
 /** Waiting: for a while, for others, at most so long, again until it works, once for all. */
+import { setMaxListeners } from 'node:events';
 
 /** What is there at once, where it can be. */
 export type Soon<Result> = Result | Promise<Result>;
@@ -44,6 +45,26 @@ export async function within<Result>(ms: number, work: Promise<Result>, late: ()
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Gives signals that abort work which takes `ms`, and up to `spreadMs` more: whoever asks within so long gets the same
+ * one. With an `AbortSignal.timeout` of its own a command to MongoDB takes a sixth more CPU.
+ */
+export function deadlines(ms: number, spreadMs: number): () => AbortSignal {
+  let signal = AbortSignal.abort();
+  let until = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() < until) return signal;
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(new DOMException('The work took too long', 'TimeoutError'));
+    setTimeout(abort, ms + spreadMs).unref();
+    signal = controller.signal;
+    // Each of many commands listens while it is under way.
+    setMaxListeners(0, signal);
+    until = performance.now() + spreadMs;
+    return signal;
+  };
 }
 
 /**

@@ -11,7 +11,7 @@
 
 import type { Db, Document, MongoClient } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
-import { again, pause, within } from '../../waiting.ts';
+import { again, deadlines, pause, within } from '../../waiting.ts';
 import { clientFor, databaseName, patientClient } from './clients.ts';
 import { causeOf, isAway, StoreClosed, UnusableServer, understood, unusableReason } from './errors.ts';
 import { completeSchema, expectStore } from './schema.ts';
@@ -31,7 +31,8 @@ const PROBE_MS = 200;
 /** Reads, and writes that may be given up, end by then, even while the driver still tries. */
 export const RUN_MS = 5_000;
 /** Longer than what the driver's own bounds give. */
-export const COMMAND_MS = 7_000;
+const COMMAND_MS = 7_000;
+const COMMAND_SPREAD_MS = 1_000;
 /** A server drops by then what its caller gives up. */
 export const SERVER_MS = 4_500;
 const FIRST_PAUSE_MS = 20;
@@ -43,6 +44,12 @@ const MAJORITY_MS = 4_000;
 
 export const MAJORITY = { w: 'majority', j: true, wtimeout: MAJORITY_MS } as const;
 export const MAJORITY_READ = { readConcern: { level: 'majority' } } as const;
+
+/**
+ * Ends commands that the driver would wait for without end: for the drain of a socket that was destroyed a moment
+ * before.
+ */
+export const commandDeadline = deadlines(COMMAND_MS, COMMAND_SPREAD_MS);
 
 /** @throws StoreUnavailable where the work takes longer; it goes on, and its outcome is dropped. */
 export function inTime<Result>(ms: number, work: Promise<Result>): Promise<Result> {
@@ -187,12 +194,9 @@ export class MongoConnection {
     this.#uncertainMs = uncertain;
   }
 
-  /**
-   * Sends a command, once. The signal ends what the driver would wait for without end: the drain of a socket
-   * that was destroyed a moment before.
-   */
+  /** Sends a command, once. */
   #ask(command: Document, db = this.db): Promise<Document> {
-    return db.command(command, { signal: AbortSignal.timeout(COMMAND_MS) });
+    return db.command(command, { signal: commandDeadline() });
   }
 
   /** Sends a command, once. @throws StoreUnavailable; the driver's error where it fails whenever it is sent */

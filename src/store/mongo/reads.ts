@@ -4,7 +4,14 @@
  * and the finishing of batches ask about the journal lies here as well.
  */
 import type { Document } from 'mongodb';
-import { COMMAND_MS, inTime, MAJORITY_READ, type MongoConnection, RUN_MS, SERVER_MS } from './connection.ts';
+import {
+  commandDeadline,
+  inTime,
+  MAJORITY_READ,
+  type MongoConnection,
+  RUN_MS,
+  SERVER_MS,
+} from './connection.ts';
 import { type JournalDocument, onceEach, type TransactionDocument } from './documents.ts';
 import { Gathered, MOST_KEYS, Throttle } from './gathering.ts';
 
@@ -103,7 +110,7 @@ export class MongoReads {
           ...BOUNDED_READ,
           batchSize: MOST_KEYS,
           ...options,
-          signal: AbortSignal.timeout(COMMAND_MS),
+          signal: commandDeadline(),
         })
         .toArray();
     // Callers wait so long and no longer, also for those before them.
@@ -122,7 +129,7 @@ export class MongoReads {
     return this.#connection.run(() =>
       this.#connection.db
         .collection(collection)
-        .aggregate<Found>(pipeline, { ...BOUNDED_READ, ...options, signal: AbortSignal.timeout(COMMAND_MS) })
+        .aggregate<Found>(pipeline, { ...BOUNDED_READ, ...options, signal: commandDeadline() })
         .toArray(),
     );
   }
