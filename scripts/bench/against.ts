@@ -141,17 +141,22 @@ interface Pair {
   own: Burst[];
 }
 
-/** Bursts in turn to both, each started anew; who has the first one changes. */
-async function oneStart(kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<Pair> {
+/** Bursts in turn to both, each started anew; who is started first, and who has the first burst, changes. */
+async function oneStart(start: number, kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<Pair> {
   const { against, rounds, burstSeconds, warmUpSeconds } = OPTIONS;
-  const other = { side: await sideOf(against, kind, load, mongodb), bursts: [] as Burst[] };
-  const own = { side: await sideOf(THIS_BUILD, kind, load, mongodb), bursts: [] as Burst[] };
-  for (const { side } of [other, own]) await burst(side, warmUpSeconds, mongodb?.pid);
+  const pair: Pair = { other: [], own: [] };
+  const sides: [Side, Burst[]][] = [];
+  const inTurn = <Item>(items: readonly Item[], count: number): Item[] =>
+    count % 2 === 0 ? [...items] : [...items].reverse();
+  const builds = [[against, pair.other] as const, [THIS_BUILD, pair.own] as const];
+  for (const [build, bursts] of inTurn(builds, start))
+    sides.push([await sideOf(build, kind, load, mongodb), bursts]);
+  for (const [side] of sides) await burst(side, warmUpSeconds, mongodb?.pid);
   for (let round = 0; round < rounds; round++)
-    for (const { side, bursts } of round % 2 === 0 ? [other, own] : [own, other])
+    for (const [side, bursts] of inTurn(sides, round))
       bursts.push(await burst(side, burstSeconds, mongodb?.pid));
-  for (const { side } of [other, own]) await side.close();
-  return { other: other.bursts, own: own.bursts };
+  for (const [side] of sides) await side.close();
+  return pair;
 }
 
 async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): Promise<string[]> {
@@ -159,7 +164,7 @@ async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): 
   const name = load === 'creates' ? `POST /${kind}` : `lifecycle of ${kind}`;
   process.stderr.write(`${name}: ${starts} starts of ${rounds} rounds\n`);
   const pairs: Pair[] = [];
-  for (let start = 0; start < starts; start++) pairs.push(await oneStart(kind, load, mongodb));
+  for (let start = 0; start < starts; start++) pairs.push(await oneStart(start, kind, load, mongodb));
   const others = pairs.flatMap(({ other }) => other);
   const owns = pairs.flatMap(({ own }) => own);
   const refused = [...others, ...owns].reduce((sum, each) => sum + each.refused, 0);
