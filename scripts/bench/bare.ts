@@ -1,6 +1,6 @@
 /**
  * The yardstick: bare Koa with @koa/router and koa-body, as most services have them, answering about as many bytes as
- * the API does. The API itself reads bodies by raw-body, which takes a third less of a bare Koa.
+ * the API does. The API itself reads bodies by raw-body, with which a bare Koa would take a quarter less CPU.
  */
 import { Router } from '@koa/router';
 import Koa from 'koa';
