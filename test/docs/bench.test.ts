@@ -56,6 +56,7 @@ test('mistakes in options are found', () => {
     [['--against', '.', '--rows', 'reads'], /creates, lifecycles/],
     [['--against', '.', '--sql'], /without --sql/],
     [['--against', '.', '--json'], /without --json/],
+    [['--against', '.', '--starts', '0'], /--starts must be a whole number above 0/],
   ];
   for (const [args, message] of wrong) {
     assert.throws(
