@@ -1,4 +1,5 @@
 /** Configuration: the only file that reads the environment. All mistakes are listed at once. */
+import { isIPv4 } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { parseKey } from './accounts/secrets-key.ts';
 import { type BankSettings, readBankSettings } from './bank/api-pix/settings.ts';
@@ -131,10 +132,21 @@ function languageOf(reader: Reader): Language {
   return /^pt(?![a-z])/i.test(locale) ? 'pt' : 'en';
 }
 
+/** Whether only this machine reaches an address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
 /** Whether a database runs where this process does, as its connection string tells: by no name but the machine's own. */
 function isHere(mongodbUri: string): boolean {
   const hosts = /^mongodb:\/\/(?:[^@/]*@)?([^/?]+)/.exec(mongodbUri)?.[1] ?? '';
-  return hosts.split(',').every((host) => /^(localhost|127(\.\d+){3}|\[::1\]|.+\.sock)(:\d+)?$/i.test(host));
+  return hosts.split(',').every((host) => {
+    const name = host
+      .toLowerCase()
+      .replace(/:\d+$/, '')
+      .replace(/^\[(.*)\]$/, '$1');
+    return isLoopback(name) || name.endsWith('.sock');
+  });
 }
 
 /** One, where it has a core beside the engine's, and beside that of a database on this machine. */

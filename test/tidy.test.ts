@@ -157,7 +157,7 @@ test('a server loads in its own thread and its sender’s neither what serves HT
   const elsewhere = loadedWith('src/server/threads/worker.ts');
   for (const name of ['koa', 'raw-body', '@koa/router', 'zod']) assert.ok(elsewhere.includes(name), name);
   const heavy =
-    /^(koa|raw-body|@koa\/.*|zod|@asteasolutions\/.*|undici|libphonenumber-js\/.*|mongodb|@agendajs\/.*|qrcode)$/;
+    /^(koa|koa-body|raw-body|@koa\/.*|zod|@asteasolutions\/.*|undici|libphonenumber-js\/.*|mongodb|@agendajs\/.*|qrcode)$/;
   for (const entry of ['src/main.ts', 'src/webhooks/sender/worker.ts'])
     assert.equal(
       loadedWith(entry).filter((name) => heavy.test(name)),

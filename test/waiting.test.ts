@@ -29,7 +29,10 @@ test('one signal has many listeners without a warning, and its timer keeps no pr
   const warnings: Error[] = [];
   const keep = (warning: Error): void => void warnings.push(warning);
   process.on('warning', keep);
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
   const signal = deadlines(60_000, 60_000)();
+  assert.is(timers(), before);
   for (let listener = 0; listener < 100; listener++) signal.addEventListener('abort', () => {});
   await pause(20);
   process.off('warning', keep);

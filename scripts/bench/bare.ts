@@ -10,7 +10,7 @@ const padding = 'x'.repeat(500);
 const router = new Router();
 router.post('/v1/pix-in', koaBody(), (ctx) => {
   ctx.status = 201;
-  ctx.body = { ...ctx.request.body, padding };
+  ctx.body = Object.assign({ padding }, ctx.request.body);
 });
 router.get('/v1/pix-in', (ctx) => {
   ctx.body = { id: ctx.query.id, padding };

@@ -11,8 +11,8 @@ const EMPTY = Buffer.alloc(0);
 
 declare module 'koa' {
   interface Request {
-    /** Its body's bytes, once `readBody` has read them. */
-    body?: Buffer;
+    /** Its body as it came, once `readBody` has read it. */
+    bytes?: Buffer;
   }
 }
 
@@ -33,7 +33,7 @@ export function readBody(limit: number): Middleware {
   return async ({ req, request }, next) => {
     const length = req.headers['content-length'] ?? null;
     try {
-      request.body = await getRawBody(req, { limit, length });
+      request.bytes = await getRawBody(req, { limit, length });
     } catch (error) {
       const { type } = error as { type?: string };
       throw type === 'entity.too.large'
@@ -46,7 +46,7 @@ export function readBody(limit: number): Middleware {
 
 /** A body's bytes as they came, after `readBody`; empty where there was none. */
 export function bytesOf({ request }: Carrier): Buffer {
-  return request.body ?? EMPTY;
+  return request.bytes ?? EMPTY;
 }
 
 const OPEN_OBJECT = 0x7b;

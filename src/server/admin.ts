@@ -1,7 +1,6 @@
 /** The port for operators: the console and the metrics, or the metrics alone. */
-import { isIPv4 } from 'node:net';
 import type { pino } from 'pino';
-import type { Config } from '../config.ts';
+import { type Config, isLoopback } from '../config.ts';
 import { Acts } from '../console/acts/acts.ts';
 import { announce, type ConsolePlace, withdraw } from '../console/addresses.ts';
 import { ConsoleBridge } from '../console/bridge.ts';
@@ -22,11 +21,6 @@ export interface AdminOptions {
   apiPort: number;
   /** How URLs do. */
   urls: UrlMemory;
-}
-
-/** Whether only this machine reaches an address. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** Why the console isn't served, where it isn't. */

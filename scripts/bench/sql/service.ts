@@ -9,6 +9,7 @@ import { Router } from '@koa/router';
 import Koa from 'koa';
 import pg from 'pg';
 import { bytesOf, MAX_BODY_BYTES, readBody } from '../../../src/api/body.ts';
+import { jsonOf } from '../../../src/bank/api-pix/reading.ts';
 
 const CONNECTIONS = 8;
 /** Cents. */
@@ -45,18 +46,9 @@ interface Request {
   pixKey: string;
 }
 
-/** An object of nothing where it is no object. */
-function jsonOf(body: Buffer): object {
-  try {
-    return Object(JSON.parse(body.toString()));
-  } catch {
-    return {};
-  }
-}
-
 /** What a body asks for; null where it can't be followed. */
-function requestOf(body: Buffer): Request | null {
-  const { amount, pix } = jsonOf(body) as {
+function requestOf(body: unknown): Request | null {
+  const { amount, pix } = (body ?? {}) as {
     amount?: unknown;
     pix?: { pixKeyType?: unknown; pixKey?: unknown };
   };
@@ -96,7 +88,7 @@ const router = new Router();
 router.post('/account/:account/cashout', readBody(MAX_BODY_BYTES), async (ctx) => {
   const key = ctx.get('idempotency-key');
   const { account = '' } = ctx.params;
-  [ctx.status, ctx.body] = await answer(account, key, requestOf(bytesOf(ctx)));
+  [ctx.status, ctx.body] = await answer(account, key, requestOf(jsonOf(bytesOf(ctx).toString())));
 });
 const app = new Koa();
 app.use(router.routes());
