@@ -23,12 +23,17 @@ interface Second {
   text: string;
 }
 
-function noSeconds(): (Second | undefined)[] {
+/** `isExact`: whether its texts are written just so. */
+interface SecondRead extends Second {
+  isExact: boolean;
+}
+
+function noSeconds<Known extends Second>(): (Known | undefined)[] {
   return Array.from({ length: PLACES });
 }
 
 const made = noSeconds();
-const read = noSeconds();
+const read = noSeconds<SecondRead>();
 const ENDS = Array.from({ length: SECOND_MS }, (_, ms) => `${ms}Z`.padStart(4, '0'));
 
 /** The text of a time in ms. @throws RangeError where none stands for it */
@@ -48,21 +53,36 @@ function twoDigits(text: string, index: number): number {
   return (text.charCodeAt(index) - ZERO) * 10 + text.charCodeAt(index + 1) - ZERO;
 }
 
-/** The time of a text in ms; NaN where it is no time. */
-export function timeOfText(text: string): number {
-  if (text.length !== USUAL_LENGTH) return Date.parse(text);
+/** Where the second is remembered that a text of the usual length tells. */
+function placeOf(text: string): number {
   const day = twoDigits(text, 5) * 31 + twoDigits(text, 8);
   const minute = (day * 24 + twoDigits(text, 11)) * 60 + twoDigits(text, 14);
-  const place = (minute * 60 + twoDigits(text, 17)) % PLACES;
-  const known = read[place];
-  if (known !== undefined && text.slice(0, SECOND_LENGTH) === known.text) {
-    const ms = (text.charCodeAt(SECOND_LENGTH) - ZERO) * 100 + twoDigits(text, SECOND_LENGTH + 1);
-    if (text.slice(SECOND_LENGTH) === ENDS[ms]) return known.at + ms;
+  return (minute * 60 + twoDigits(text, 17)) % PLACES;
+}
+
+/** The milliseconds that a text of the usual length ends with; any other number where it doesn't. */
+function endOf(text: string): number {
+  return (text.charCodeAt(SECOND_LENGTH) - ZERO) * 100 + twoDigits(text, SECOND_LENGTH + 1);
+}
+
+/** What is remembered of the second of a text, and that it ends as such texts do; else undefined. */
+function secondOf(text: string): SecondRead | undefined {
+  if (text.length !== USUAL_LENGTH) return undefined;
+  const known = read[placeOf(text)];
+  if (known === undefined || text.slice(0, SECOND_LENGTH) !== known.text) return undefined;
+  return text.slice(SECOND_LENGTH) === ENDS[endOf(text)] ? known : undefined;
+}
+
+/** The time of a text in ms; NaN where it is no time. */
+export function timeOfText(text: string): number {
+  const known = secondOf(text);
+  if (known !== undefined) return known.at + endOf(text);
+  const ms = Date.parse(text);
+  if (!Number.isNaN(ms) && USUAL.test(text)) {
+    const at = Math.floor(ms / SECOND_MS) * SECOND_MS;
+    read[placeOf(text)] = { at, text: text.slice(0, SECOND_LENGTH), isExact: textOfTime(ms) === text };
   }
-  const at = Date.parse(text);
-  if (!Number.isNaN(at) && USUAL.test(text))
-    read[place] = { at: Math.floor(at / SECOND_MS) * SECOND_MS, text: text.slice(0, SECOND_LENGTH) };
-  return at;
+  return ms;
 }
 
 /**
@@ -70,6 +90,8 @@ export function timeOfText(text: string): number {
  * March 1: such a day is no day, and doesn't come back as it was written.
  */
 export function exactTime(text: string): number | null {
+  const known = secondOf(text);
+  if (known?.isExact === true) return known.at + endOf(text);
   const ms = timeOfText(text);
   return Number.isNaN(ms) || textOfTime(ms) !== text ? null : ms;
 }
