@@ -16,11 +16,18 @@ const DATES = new Set([
 const ISO_LENGTH = 24;
 const INT32 = 2 ** 31;
 
-/** A time as a date, where it is written as we write times; else the text as it is. */
+/** What two texts came to last: nearly all that a document tells of times are two, those of now and of an expiry. */
+let last = { text: '', stored: '' as Date | string };
+let before = last;
+
+/** A time as a date, where it is written as we write times; else the text as it is. Nobody changes such a date. */
 export function toDate(text: string): Date | string {
-  if (text.length !== ISO_LENGTH || text[ISO_LENGTH - 1] !== 'Z') return text;
-  const time = exactTime(text);
-  return time === null ? text : new Date(time);
+  if (text === last.text) return last.stored;
+  if (text === before.text) return before.stored;
+  const time = text.length === ISO_LENGTH && text[ISO_LENGTH - 1] === 'Z' ? exactTime(text) : null;
+  before = last;
+  last = { text, stored: time === null ? text : new Date(time) };
+  return last.stored;
 }
 
 export function toIso(time: Date | string): string {
@@ -32,21 +39,48 @@ function bsonNumber(value: number): number | Long {
   return isLong ? Long.fromNumber(value) : value;
 }
 
-/** A JSON value as it is stored: a copy, without members that are undefined. */
+/** A member as it is stored. A merchant's own data stays as it was given. */
+function storedMember(name: string, member: unknown, hasDates: boolean): unknown {
+  if (typeof member === 'string')
+    return hasDates && member.length === ISO_LENGTH && DATES.has(name) ? toDate(member) : member;
+  return toBson(member, hasDates && name !== 'metadata');
+}
+
+function storedObject(value: Plain, hasDates: boolean): Plain {
+  let copy: Plain | null = null;
+  for (const name in value) {
+    const member = value[name];
+    const stored = storedMember(name, member, hasDates);
+    if (copy === null) {
+      if (stored === member && member !== undefined) continue;
+      copy = {};
+      for (const before in value) {
+        if (before === name) break;
+        copy[before] = value[before];
+      }
+    }
+    if (stored !== undefined) copy[name] = stored;
+  }
+  return copy ?? value;
+}
+
+function storedArray(value: readonly unknown[], hasDates: boolean): readonly unknown[] {
+  let copy: unknown[] | null = null;
+  for (let index = 0; index < value.length; index++) {
+    const stored = toBson(value[index], hasDates);
+    if (stored === value[index]) continue;
+    copy ??= [...value];
+    copy[index] = stored;
+  }
+  return copy ?? value;
+}
+
+/** A JSON value as it is stored, without members that are undefined; what is stored just as it is, is no copy. */
 export function toBson(value: unknown, hasDates = true): unknown {
   if (typeof value === 'number') return bsonNumber(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Date || value instanceof Long) return value;
-  if (Array.isArray(value)) return value.map((item) => toBson(item, hasDates));
-  const stored: Plain = {};
-  for (const name in value) {
-    const member = (value as Plain)[name];
-    if (member === undefined) continue;
-    if (typeof member === 'string') stored[name] = hasDates && DATES.has(name) ? toDate(member) : member;
-    // A merchant's own data stays as it was given.
-    else stored[name] = toBson(member, hasDates && name !== 'metadata');
-  }
-  return stored;
+  if (Array.isArray(value)) return storedArray(value, hasDates);
+  return value instanceof Date || value instanceof Long ? value : storedObject(value as Plain, hasDates);
 }
 
 /** A stored value as JSON has it. The driver gives Longs as numbers. */

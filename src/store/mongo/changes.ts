@@ -1,10 +1,11 @@
 /** What a batch changes of each transaction, as documents, patches and their elements. */
-import type { Batch, TransactionRecord } from '../../engine/journal.ts';
+import type { BankOrder, Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type ClaimOf, type Due, isClaimed } from '../../engine/store/due.ts';
 import type { Append } from '../../engine/store.ts';
 import { toBson, toDate } from './bson.ts';
 import {
   type ChangingParts,
+  type JournalDocument,
   type LookupElement,
   type OrderElement,
   type TimerElement,
@@ -12,7 +13,7 @@ import {
   WAITS,
   waitMark,
 } from './documents.ts';
-import { type BatchLease, type DeliveryDocument, dueParts, elementOfClaim } from './due/documents.ts';
+import { type BatchLease, type DeliveryDocument, elementOfClaim, tellDue } from './due/documents.ts';
 import type { Patch, PatchKind } from './writes/patches.ts';
 
 /** Room for the entries of a batch between two sequence numbers. */
@@ -25,8 +26,8 @@ export interface Projecting {
   append: Omit<Append, 'content'>;
   /** When the claims end on what is due by `claimUntil`, ms since 1970. */
   leaseEnd: number;
-  /** Whether the batch's content may be odd. */
-  mayBeOdd: boolean;
+  /** The batch's document, where it was just made. */
+  made: JournalDocument | null;
 }
 
 /** What a batch changes of one transaction besides its record. */
@@ -76,19 +77,26 @@ function timerElements(record: TransactionRecord, change: Change, lease: BatchLe
     const found = change.due.findLast(({ due }) => due.kind === 'timer' && due.name === name);
     if (found === undefined) return { name, at: toDate(at) };
     const { due, id, isOurs } = found;
-    return { name, at: toDate(at), id, ...dueParts(due, isOurs ? lease : null) };
+    const element: TimerElement = { name, at: toDate(at), id };
+    tellDue(element, due, isOurs ? lease : null);
+    return element;
   });
 }
 
 function orderElements(change: Change, lease: BatchLease): OrderElement[] {
   return change.due.flatMap(({ due, id, isOurs }) => {
     if (due.kind !== 'bank') return [];
-    const order = toBson(due.order) as OrderElement['order'];
-    return [{ id, order, ...dueParts(due, isOurs ? lease : null) }];
+    const element: OrderElement = { id, order: toBson(due.order) as BankOrder };
+    tellDue(element, due, isOurs ? lease : null);
+    return [element];
   });
 }
 
-type Named = Pick<DeliveryDocument, 'event' | 'url'>;
+/** The name of a delivery's event, and where it goes. */
+interface Named {
+  event: string;
+  url: string;
+}
 
 export function deliveryDocuments(change: Change, named: ReadonlyMap<string, Named>, lease: BatchLease) {
   return change.due.flatMap(({ due, isOurs }): DeliveryDocument[] => {
@@ -98,13 +106,17 @@ export function deliveryDocuments(change: Change, named: ReadonlyMap<string, Nam
       _id: delivery,
       account,
       transaction,
-      ...named.get(delivery),
       status: 'pending',
       attempts: [],
       nextAttemptAt: null,
       deliveredAt: null,
-      ...dueParts(due, isOurs ? lease : null),
     };
+    const known = named.get(delivery);
+    if (known !== undefined) {
+      document.event = known.event;
+      document.url = known.url;
+    }
+    tellDue(document, due, isOurs ? lease : null);
     return [document];
   });
 }
@@ -116,30 +128,42 @@ export function namedDeliveries(batch: Batch): Map<string, Named> {
   return named;
 }
 
+/** A first version. All of its parts are written out: to copy an object and add to the copy takes many times as long. */
 export function insertOf(
   record: TransactionRecord,
   parts: ChangingParts,
   change: Change,
   lease: BatchLease,
 ): TransactionDocument {
-  const { id, account, type } = record;
   const { context } = record.snapshot;
-  const createdAt =
-    'createdAt' in context && typeof context.createdAt === 'string' ? context.createdAt : null;
   const orders = orderElements(change, lease);
-  return {
-    _id: id,
-    account,
-    type,
+  const document: TransactionDocument = {
+    _id: record.id,
+    account: record.account,
+    type: record.type,
     order: toBson(orderIn(record.seqs[0] ?? 0, change.position)) as number,
-    ...(createdAt === null ? {} : { createdAt: toDate(createdAt) }),
-    ...(change.externalRef === null ? {} : { externalRef: change.externalRef }),
-    ...(change.lookups.length === 0 ? {} : { lookups: toBson(change.lookups) as LookupElement[] }),
-    ...parts,
-    ...waitMark(record),
+    status: parts.status,
+    machine: parts.machine,
+    version: parts.version,
+    snapshot: parts.snapshot,
+    final: parts.final,
+    updatedAt: parts.updatedAt,
+    seq: parts.seq,
+    seqs: parts.seqs,
+    messages: parts.messages,
+    events: parts.events,
+    lastDeliveries: parts.lastDeliveries,
+    submitted: parts.submitted,
     timers: timerElements(record, change, lease),
-    ...(orders.length === 0 ? {} : { orders }),
   };
+  if ('createdAt' in context && typeof context.createdAt === 'string')
+    document.createdAt = toDate(context.createdAt);
+  if (change.externalRef !== null) document.externalRef = change.externalRef;
+  if (change.lookups.length > 0) document.lookups = toBson(change.lookups) as LookupElement[];
+  if (parts.refusals !== undefined) document.refusals = parts.refusals;
+  if (parts.exact !== undefined) document.exact = parts.exact;
+  if (orders.length > 0) document.orders = orders;
+  return Object.assign(document, waitMark(record));
 }
 
 /** What a batch makes of a transaction that an older one has made; `set` has its number. */

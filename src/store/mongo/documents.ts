@@ -19,7 +19,7 @@ import {
 } from '../../engine/journal.ts';
 import type { LookupName } from '../../engine/store/lookups.ts';
 import type { BankWait, Wait } from '../../engine/store.ts';
-import { fromBson, isOdd, type Plain, readable, toBson, toIso } from './bson.ts';
+import { fromBson, isOdd, type Plain, readable, toBson, toDate, toIso } from './bson.ts';
 
 /** One batch: the commit, and the account's head while it is the last one. */
 export interface JournalDocument extends Plain {
@@ -47,6 +47,8 @@ export interface Held {
   since?: Date;
   /** It waits for its transaction to be readable again. */
   parked?: true;
+  due?: Date;
+  tries?: number;
 }
 
 export interface TimerElement extends Held {
@@ -54,15 +56,11 @@ export interface TimerElement extends Held {
   at: Date | string;
   /** Names the due thing among all; absent with `due` once it is settled. */
   id?: string;
-  due?: Date;
-  tries?: number;
 }
 
 export interface OrderElement extends Held {
   id: string;
   order: BankOrder;
-  due: Date;
-  tries?: number;
 }
 
 export interface LookupElement {
@@ -124,21 +122,30 @@ export interface RefusalDocument extends Plain {
 export function journalDocument(_id: string, batch: Batch, content: string): JournalDocument {
   const odd = isOdd(content);
   const stored = odd ? (readable(content) as BatchContent) : batchContent(batch);
-  const { account, seq, id, at, balances, previous, entries } = stored;
-  const { hash } = batch;
-  const document = toBson({
+  const { account, seq, id, previous } = stored;
+  const document: JournalDocument = {
     _id,
     account,
-    seq,
+    seq: toBson(seq) as number,
     id,
-    at,
-    balances,
+    at: toDate(stored.at) as Date,
+    balances: toBson(stored.balances) as Balances,
     previous,
-    hash,
-    entries,
-  }) as JournalDocument;
+    hash: batch.hash,
+    entries: toBson(stored.entries) as Plain[],
+  };
   if (odd) document.exact = content;
   return document;
+}
+
+/** Names, ids and the hash: what a batch's document holds besides its content. */
+const OWN_BYTES = 512;
+/** A `0` and its comma in a long array become a type, an index of seven digits, its end and four bytes; the exact text is one more. */
+const BYTES_A_BYTE = 8;
+
+/** How many bytes a batch's document has, at most, by how many its content has: that needs no look at its parts. */
+export function mostBytesOfBatch(content: number): number {
+  return OWN_BYTES + BYTES_A_BYTE * content;
 }
 
 /** @throws Error where the document is no batch. */
@@ -205,27 +212,35 @@ export type ChangingParts = Pick<
   | 'exact'
 >;
 
-/** `seq`: of the batch that changes it. `mayBeOdd`: it isn't known of what it is made of that it isn't. */
-export function changingParts(record: TransactionRecord, seq: number, mayBeOdd = true): ChangingParts {
+/**
+ * `seq`: of the batch that changes it. `mayBeOdd`: it isn't known of what it is made of that it isn't. `stored`: its
+ * snapshot, where there is a stored form already.
+ */
+export function changingParts(
+  record: TransactionRecord,
+  seq: number,
+  mayBeOdd = true,
+  stored?: Plain,
+): ChangingParts {
   const text = mayBeOdd ? JSON.stringify(record) : '';
   const odd = isOdd(text);
   const shown = odd ? (readable(text) as TransactionRecord) : record;
   const { value, machine, version } = shown.snapshot;
-  const parts = toBson({
+  const parts: ChangingParts = {
     status: typeof value === 'string' ? value : canonicalJson(value),
     machine,
     version,
-    snapshot: shown.snapshot,
+    snapshot: stored ?? (toBson(shown.snapshot) as Plain),
     final: shown.final,
-    updatedAt: shown.updatedAt,
-    seq,
-    seqs: shown.seqs,
-    refusals: shown.refusals,
+    updatedAt: toDate(shown.updatedAt),
+    seq: toBson(seq) as number,
+    seqs: toBson(shown.seqs) as number[],
     messages: Object.entries(shown.messages).map(([id, digest]) => ({ id, digest })),
     events: shown.events,
     lastDeliveries: Object.entries(shown.lastDeliveries).map(([url, id]) => ({ url, id })),
     submitted: shown.submitted,
-  }) as ChangingParts;
+  };
+  if (shown.refusals !== undefined) parts.refusals = shown.refusals;
   if (odd) parts.exact = text;
   return parts;
 }

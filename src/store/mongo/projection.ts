@@ -7,12 +7,12 @@
  *    that the batch made of it is there.
  * 3. What a batch makes due is named after its document, so that every process writes the same.
  */
-import type { TransactionRecord } from '../../engine/journal.ts';
+import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type Claim, claimOn } from '../../engine/store/due.ts';
 import type { LookupRow } from '../../engine/store/lookups.ts';
 import type { AttentionItem, AttentionKey } from '../../engine/store.ts';
 import { noteAll, withdrawAll } from './attention.ts';
-import { toBson } from './bson.ts';
+import { type Plain, toBson } from './bson.ts';
 import {
   type Change,
   changesOf,
@@ -27,6 +27,7 @@ import type { MongoConnection } from './connection.ts';
 import {
   type AdjustmentDocument,
   changingParts,
+  type JournalDocument,
   type RefusalDocument,
   type TransactionDocument,
 } from './documents.ts';
@@ -59,29 +60,44 @@ export function refusalDocument(
   return { _id, account, name, key, transaction, seq: toBson(seq) as number };
 }
 
+/** A record's snapshot as the batch's document has it already; undefined where an entry behind its first one changed it. */
+function storedSnapshot(
+  { entries }: JournalDocument,
+  batch: Batch,
+  position: number,
+  { snapshot }: TransactionRecord,
+): Plain | undefined {
+  const isEntrys = batch.entries[position]?.snapshot === snapshot;
+  return isEntrys ? (entries[position]?.snapshot as Plain | undefined) : undefined;
+}
+
 /** The writes of a batch. */
 export function projectionOf(projecting: Projecting): Projection {
-  const { append, document, leaseEnd, mayBeOdd } = projecting;
+  const { append, document, leaseEnd, made } = projecting;
   const { batch, records, attention, withdrawn, ends = [] } = append;
   const changes = changesOf(projecting);
   const named = namedDeliveries(batch);
-  const own = {
+  const projection: Projection = {
     inserts: [],
     patches: [],
     deliveries: [],
     adjustments: [],
     refusals: [],
+    attention,
+    withdrawn,
     claims: [],
     ended: [],
   };
-  const projection: Projection = { attention, withdrawn, ...own };
   const lease = { token: document, end: new Date(leaseEnd) };
   for (const record of records) {
     const change = changes.get(record.id);
     if (change === undefined) continue;
     const isFirst = record.seqs[0] === batch.seq;
     // What this batch alone has made says nothing that the batch doesn't.
-    const parts = changingParts(record, batch.seq, mayBeOdd || !isFirst || record.seqs.length > 1);
+    const isOfBatch = isFirst && record.seqs.length === 1 && made !== null && made.exact === undefined;
+    const parts = isOfBatch
+      ? changingParts(record, batch.seq, false, storedSnapshot(made, batch, change.position, record))
+      : changingParts(record, batch.seq);
     if (isFirst) projection.inserts.push(insertOf(record, parts, change, lease));
     else {
       const ended = ends.filter(({ due }) => due.transaction === record.id);

@@ -15,7 +15,7 @@ import { type Append, type AppendResult, StoreUnavailable } from '../../../engin
 import { asError } from '../../../errors.ts';
 import { onceATurn, pause } from '../../../waiting.ts';
 import { jittered, type MongoConnection } from '../connection.ts';
-import { headFromDocument, journalDocument } from '../documents.ts';
+import { headFromDocument, type JournalDocument, journalDocument, mostBytesOfBatch } from '../documents.ts';
 import { placeOfClaim, stillStanding } from '../due/documents.ts';
 import type { Leases } from '../due/leases.ts';
 import { StoreClosed } from '../errors.ts';
@@ -44,8 +44,8 @@ interface Waiting {
   bytes: number;
   /** The `_id` of its document. */
   document: string;
-  /** Whether its content may be odd: so it may until its document is made. */
-  mayBeOdd: boolean;
+  /** What is inserted; null until it is made. */
+  made: JournalDocument | null;
   number: number;
   resolve(result: AppendResult): void;
   reject(error: Error): void;
@@ -117,7 +117,7 @@ export class Appends {
     return new Promise((resolve, reject) => {
       const number = this.numbers.next();
       const document = documentId(this.#parts.incarnation, number);
-      this.#waiting.push({ append, bytes, document, mayBeOdd: true, number, resolve, reject });
+      this.#waiting.push({ append, bytes, document, made: null, number, resolve, reject });
       this.#schedule();
     });
   }
@@ -223,11 +223,12 @@ export class Appends {
     const documents = group.map((each) => {
       const { document, append } = each;
       const made = journalDocument(document, append.batch, append.content);
-      each.mayBeOdd = made.exact !== undefined;
+      each.made = made;
       if (append.imported === true) made.imported = true;
       return made;
     });
-    const { taken, refused } = await insertAll(connection, 'journal', documents);
+    const bytesOf = ({ _id }: JournalDocument): number => mostBytesOfBatch(waiting.get(_id)?.bytes ?? 0);
+    const { taken, refused } = await insertAll(connection, 'journal', documents, bytesOf);
     for (const [{ _id }, reason] of refused) {
       const each = waiting.get(_id);
       waiting.delete(_id);
@@ -257,8 +258,8 @@ export class Appends {
   async #projectTogether(committed: readonly Waiting[]): Promise<void> {
     const { connection, leases } = this.#parts;
     const leaseEnd = leases.nextEnd();
-    const projections = committed.map(({ document, append, mayBeOdd }) =>
-      projectionOf({ document, append, leaseEnd, mayBeOdd }),
+    const projections = committed.map(({ document, append, made }) =>
+      projectionOf({ document, append, leaseEnd, made }),
     );
     const taken = await writeProjections(connection, projections);
     const lost = taken.size === 0 ? null : await this.#lostClaims(projections, taken);

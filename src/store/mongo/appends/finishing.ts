@@ -61,7 +61,7 @@ export class Finishing {
       const missing = missingOf(batch, new Map(found.map((each) => [each._id, each])));
       const append = document.imported ? { ...missing, due: [], attention: [] } : missing;
       await writeProjections(this.#connection, [
-        projectionOf({ document: document._id, append, leaseEnd: 0, mayBeOdd: true }),
+        projectionOf({ document: document._id, append, leaseEnd: 0, made: null }),
       ]);
     });
   }

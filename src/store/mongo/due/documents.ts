@@ -24,8 +24,6 @@ export interface DeliveryDocument extends Plain, Held {
   attempts: { at: Date | string; statusCode: number | null; error: string | null; durationMs: number }[];
   nextAttemptAt: Date | string | null;
   deliveredAt: Date | string | null;
-  due?: Date;
-  tries?: number;
 }
 
 /** The parts of a delivery's document that tell its progress. */
@@ -103,11 +101,15 @@ export interface BatchLease {
   end: Date;
 }
 
-/** When a thing is due that a batch brings, and whose it is. */
-export function dueParts({ at, tries }: Due, lease: BatchLease | null): Held & { due: Date; tries?: number } {
+/** Tells in a document, or an element, when what a batch brings is due, and whose it is. */
+export function tellDue(held: Held, { at, tries }: Due, lease: BatchLease | null): void {
   const since = new Date(at);
-  const held = lease === null ? { due: since } : { due: lease.end, since, token: lease.token };
-  return tries > 0 ? { ...held, tries } : held;
+  held.due = lease === null ? since : lease.end;
+  if (lease !== null) {
+    held.since = since;
+    held.token = lease.token;
+  }
+  if (tries > 0) held.tries = tries;
 }
 
 /**

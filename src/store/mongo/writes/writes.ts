@@ -117,14 +117,15 @@ export async function writeAll<Item>(
   return write.written;
 }
 
-/** Inserts documents, until the outcome of each is known. @throws StoreClosed */
+/** Inserts documents, until the outcome of each is known. `bytesOf`: of one in BSON, at most. @throws StoreClosed */
 export function insertAll<Item extends Document>(
   connection: MongoConnection,
   collection: string,
   documents: readonly Item[],
+  bytesOf?: (document: Item) => number,
 ): Promise<Written<Item>> {
   const command = { insert: collection, ordered: false, writeConcern: MAJORITY };
-  return writeAll(connection, collection, documents, (some) => ({ ...command, documents: some }));
+  return writeAll(connection, collection, documents, (some) => ({ ...command, documents: some }), bytesOf);
 }
 
 /**
