@@ -7,13 +7,8 @@ import type { Account } from '../domain/account.ts';
 import type { Answer } from '../engine/commands.ts';
 import type { SendOptions } from '../engine/engine.ts';
 import type { Door, TransactionRecord } from '../engine/journal.ts';
-import type {
-  ChargeRequest,
-  IncomingMessage,
-  MessageAnswer,
-  Payments,
-  TransferRequest,
-} from '../engine/payments.ts';
+import type { ChargeRequest } from '../engine/new-charge.ts';
+import type { IncomingMessage, MessageAnswer, Payments, TransferRequest } from '../engine/payments.ts';
 import type { CancelRequest, RefundAnswer, RefundRequest } from '../engine/refunds/orders.ts';
 import type { ReadStatement } from '../engine/statement/page.ts';
 import type { JournalReads } from '../engine/store.ts';

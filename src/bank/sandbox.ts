@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { composeBrCode } from '../domain/br-code.ts';
 import { composeEndToEndId } from '../domain/end-to-end-id.ts';
+import { hexOf } from '../domain/events.ts';
 import { refundOf } from '../domain/reversals/sums.ts';
 import { textOfTime, timeOfText } from '../domain/time.ts';
 import type { Charge } from '../domain/transactions.ts';
@@ -72,7 +73,7 @@ export class SandboxBank implements Bank {
       amount: charge.amount,
       merchantName: charge.merchantName,
       merchantCity: charge.merchantCity,
-      txid: charge.id.replaceAll('-', '').slice(0, TXID_LENGTH),
+      txid: hexOf(charge.id).slice(0, TXID_LENGTH),
     });
     const steps = scenarioOf('pix-in', charge.amount);
     return { qrcode, wakeInMs: steps.length > 0 ? this.#delayMs : null };

@@ -20,6 +20,10 @@ const NO_TXID = '***';
 const NAME_WITHOUT_ASCII = 'RECEBEDOR';
 const CITY_WITHOUT_ASCII = 'BRASIL';
 
+/** Fields 52 and 53, and 58: of any trade, in reais, in Brazil. */
+const CATEGORY_AND_CURRENCY = field('52', '0000') + field('53', '986');
+const COUNTRY = field('58', 'BR');
+
 const TXID_FORM = /^[A-Za-z0-9]{1,25}$/;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
@@ -171,19 +175,14 @@ function payment(
   amount: string,
   txid: string,
 ): string {
-  return [
-    field('52', '0000'),
-    field('53', '986'),
-    amount,
-    field('58', 'BR'),
-    field('59', foldText(merchant.merchantName, NAME_MOST) || NAME_WITHOUT_ASCII),
-    field('60', foldText(merchant.merchantCity, CITY_MOST) || CITY_WITHOUT_ASCII),
-    field('62', field('05', txid)),
-  ].join('');
+  const name = field('59', foldText(merchant.merchantName, NAME_MOST) || NAME_WITHOUT_ASCII);
+  const city = field('60', foldText(merchant.merchantCity, CITY_MOST) || CITY_WITHOUT_ASCII);
+  return CATEGORY_AND_CURRENCY + amount + COUNTRY + name + city + field('62', field('05', txid));
 }
 
 function field(id: string, value: string): string {
-  return `${id}${String(value.length).padStart(2, '0')}${value}`;
+  const { length } = value;
+  return length < 10 ? `${id}0${length}${value}` : `${id}${length}${value}`;
 }
 
 function optionalField(id: string, value: string): string {

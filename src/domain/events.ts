@@ -65,6 +65,7 @@ export function statusOf(event: string): string {
 
 // Ids are made of the transaction's, so that whoever has one finds the transaction without an index.
 const EVENT_ID = /^evt_([0-9a-f]{32})([0-9a-z]{2,})$/;
+const UUID_LENGTH = 36;
 const DELIVERY_ID = /^dlv_([0-9a-f]{32})([0-9a-z]{2,})([0-9a-z])$/;
 
 function ordinalText(ordinal: number): string {
@@ -75,14 +76,20 @@ function toUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** The digits of a transaction's id. To put together what lies between its dashes takes less than half as long as to look for them. */
+export function hexOf(uuid: string): string {
+  if (uuid.length !== UUID_LENGTH) return uuid.replaceAll('-', '');
+  return `${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}${uuid.slice(19, 23)}${uuid.slice(24)}`;
+}
+
 /** `evt_...` of a transaction's n-th event, counted from 0. */
 export function eventId(transaction: string, ordinal: number): string {
-  return `evt_${transaction.replaceAll('-', '')}${ordinalText(ordinal)}`;
+  return `evt_${hexOf(transaction)}${ordinalText(ordinal)}`;
 }
 
 /** `dlv_...` of an event and the n-th URL that gets it. */
 export function deliveryId(transaction: string, ordinal: number, position: number): string {
-  return `dlv_${transaction.replaceAll('-', '')}${ordinalText(ordinal)}${position.toString(36)}`;
+  return `dlv_${hexOf(transaction)}${ordinalText(ordinal)}${position.toString(36)}`;
 }
 
 /** The transaction that an event id or a delivery id belongs to, and for a delivery its event; null for neither. */

@@ -3,7 +3,7 @@
  * mailbox, where that moves no money, and everything that decides is decided inside.
  */
 import { type Account, keyOf } from '../domain/account.ts';
-import { cashoutFee, pixInFee } from '../domain/fees.ts';
+import { cashoutFee } from '../domain/fees.ts';
 import {
   checkMessageData,
   type FieldError,
@@ -12,7 +12,6 @@ import {
   withoutNulls,
 } from '../domain/message-data.ts';
 import { type By, MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
-import type { Customer } from '../domain/people/customer.ts';
 import { mergePayer } from '../domain/people/payer.ts';
 import type { PixKeyType } from '../domain/people/pix-key-types.ts';
 import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
@@ -22,11 +21,12 @@ import type { Metadata } from '../domain/transactions.ts';
 import { Overloaded } from './actors/host.ts';
 import { itemFor } from './attention/item.ts';
 import { type Bank, type BankMessage, BankRefused } from './bank.ts';
-import type { Answer } from './commands.ts';
+import type { Answer, SoundMessage } from './commands.ts';
 import { signed } from './decision.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import { type ChargeRecord, type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
 import { lookUp } from './lookups.ts';
+import { type ChargeRequest, chargeToRegister, newCharge } from './new-charge.ts';
 import {
   type CancelRequest,
   ChargeOrders,
@@ -36,19 +36,6 @@ import {
   type RefundRequest,
 } from './refunds/orders.ts';
 import type { AttentionItem, JournalReads } from './store.ts';
-
-export interface ChargeRequest {
-  amount: number;
-  /** Null or absent: none. */
-  idempotencyKey?: string | null;
-  externalRef: string | null;
-  description: string | null;
-  additionalInfo: string | null;
-  customer: Customer | null;
-  metadata: Metadata;
-  /** Seconds; null: the account's, else the server's. */
-  expiresIn: number | null;
-}
 
 export interface TransferRequest {
   amount: number;
@@ -111,22 +98,15 @@ export class Payments {
    */
   async createCharge(account: Account, request: ChargeRequest, options: SendOptions): Promise<Answer> {
     const { bank, engine, journal, newId, chargeExpiryS } = this.#options;
-    const { amount, expiresIn, idempotencyKey = null, externalRef, metadata } = request;
-    const { description, additionalInfo, customer } = request;
+    const { idempotencyKey = null } = request;
     const known =
       idempotencyKey === null ? null : await lookUp(journal, account.id, 'chargeKey', idempotencyKey);
     if (known !== null) return { kind: 'duplicateKey', transaction: known };
     const id = newId();
-    const seconds = expiresIn ?? account.expiresIn ?? chargeExpiryS;
-    const { merchantName, merchantCity } = account;
-    const receiver = { merchantName, merchantCity, ...keyOf(account) };
-    const told = { expiresIn: seconds, description, additionalInfo, customer };
-    const { qrcode, wakeInMs, pixKey } = await bank.register({ id, amount, ...receiver, ...told });
-    const totalFee = pixInFee(account.fees, amount);
-    const fee = { netAmount: amount - totalFee, totalFee };
-    const key = idempotencyKey === null ? {} : { idempotencyKey };
-    const paidTo = pixKey === undefined ? {} : { pixKey };
-    const charge = { amount, externalRef, metadata, fee, qrcode, ...told, ...key, ...paidTo };
+    const expiresIn = request.expiresIn ?? account.expiresIn ?? chargeExpiryS;
+    const registered = await bank.register(chargeToRegister(id, account, request, expiresIn));
+    const charge = newCharge(account, request, expiresIn, registered);
+    const { wakeInMs } = registered;
     const answer = await engine.send(account.id, { kind: 'createCharge', id, charge, wakeInMs }, options);
     // A racer with the same key was first: nobody has seen this charge, and where it stays at the bank it expires.
     if (answer.kind === 'duplicateKey') bank.cancel({ id }).catch(() => {});
@@ -236,13 +216,15 @@ export class Payments {
     const given = incoming.data ?? {};
     const id = incoming.id ?? newId();
     const kept = this.#filledIn(record, { id, type, data: given }, door);
-    const sent = {
+    const message: SoundMessage = {
+      kind: 'message',
       transaction: record.id,
       door,
       id,
       type,
       kept,
       digest: digestOf(type, withoutNulls(given)),
+      data: {},
       ...signed(options.by),
     };
     const isKnown = MESSAGE_TYPES[record.type].includes(type);
@@ -251,14 +233,14 @@ export class Payments {
       : [unknownType(record.type)];
     if (mistakes.length === 0) {
       const data = chartData(record, type, kept);
-      return engine.send(record.account, { kind: 'message', ...sent, data }, options);
+      return engine.send(record.account, { ...message, data }, options);
     }
     // An id that was applied is looked at before the data: with other content it is refused, whatever that is.
-    if (isKnown && Object.hasOwn(record.messages, id))
-      return engine.send(record.account, { kind: 'message', ...sent, data: {} }, options);
+    if (isKnown && Object.hasOwn(record.messages, id)) return engine.send(record.account, message, options);
     if (door !== 'bank') return { kind: 'malformed', details: mistakes };
-    const problem = mistakes.map(({ field, message }) => `${field} ${message}`).join('; ');
-    return engine.send(record.account, { kind: 'invalidMessage', ...sent, problem }, options);
+    const problem = mistakes.map(({ field, message: what }) => `${field} ${what}`).join('; ');
+    const { data: _unread, ...sent } = message;
+    return engine.send(record.account, { ...sent, kind: 'invalidMessage', problem }, options);
   }
 
   /** Records what the bank said to a transaction, and what can't even be read as a message. */
