@@ -93,7 +93,8 @@ async function withinTime(
   { elapsed, patienceMs }: ApiOptions,
 ): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
+  ctx.state.deadline = elapsed() + TIMEOUT_MS;
+  const ended = new Promise<void>((resolve, reject) => {
     const timeOut = (): void => {
       ctx.state.timedOut = true;
       reject(new ApiError('TIMEOUT', 'The request took too long. A repeat with the same key is safe.'));
@@ -103,10 +104,10 @@ async function withinTime(
       if (ctx.state.isSent && patienceMs > 0) timer = setTimeout(timeOut, patienceMs);
       else timeOut();
     }, TIMEOUT_MS);
+    work().then(resolve, reject);
   });
-  ctx.state.deadline = elapsed() + TIMEOUT_MS;
   try {
-    await Promise.race([work(), tooLate]);
+    await ended;
   } finally {
     clearTimeout(timer);
   }

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { timeOfText } from '../domain/time.ts';
 import { isEnded } from './chart.ts';
-import type { AttentionNote, Entry, TransactionRecord } from './journal.ts';
+import type { AttentionNote, Entry, JournalMessage, TransactionRecord } from './journal.ts';
 import type { Due } from './store/due.ts';
 import { type AttentionItem, itemOf } from './store.ts';
 
@@ -29,6 +29,17 @@ function nextSnapshot(record: TransactionRecord | null, entry: Entry): Snapshot 
   }
   if (record === null) return entry.snapshot;
   return { ...entry.snapshot, context: { ...record.snapshot.context, ...entry.snapshot.context } };
+}
+
+/** Ids that no other record has are no shape that V8 should remember: an object without a prototype has none. */
+function withMessage(
+  messages: TransactionRecord['messages'],
+  { id, digest }: JournalMessage,
+): TransactionRecord['messages'] {
+  const next: Record<string, string> = Object.create(null);
+  for (const known in messages) next[known] = messages[known] as string;
+  next[id] = digest;
+  return next;
 }
 
 /**
@@ -64,7 +75,7 @@ export function project(
     // What grows with the refusals lies outside the record: whoever is refused for ever doesn't make it long.
     seqs: isRefused || seqs.at(-1) === seq ? seqs : [...seqs, seq],
     ...(refusals === 0 ? {} : { refusals }),
-    messages: remembered ? { ...messages, [entry.message.id]: entry.message.digest } : messages,
+    messages: remembered ? withMessage(messages, entry.message) : messages,
     events: (record?.events ?? 0) + entry.events.length,
     timers: entry.timers ?? record?.timers ?? [],
     lastDeliveries,

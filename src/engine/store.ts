@@ -81,11 +81,11 @@ export type AppendResult =
 export interface Settlement {
   claim: Claim | null;
   next: Due | null;
-  record?: DeliveryRecord;
+  record?: DeliveryRecord | undefined;
   /** Replaces the item of its id and kind, done or not: what happens again is news again. */
-  attention?: AttentionItem;
+  attention?: AttentionItem | undefined;
   /** An item of many of a kind (`data.count`): where it is known, done or not, its count grows by this one's. */
-  counted?: AttentionItem;
+  counted?: AttentionItem | undefined;
   /** The clock by which `next` was reckoned, ms since 1970: it may be set before this is written. */
   clock?: number;
 }

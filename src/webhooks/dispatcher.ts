@@ -52,6 +52,9 @@ const NOT_YET_MS = 250;
 /** What the receiver may take: it hasn't answered, or not even connected, in time. */
 const TIMEOUTS: ReadonlySet<string | null> = new Set(['TIMEOUT', 'ETIMEDOUT']);
 
+/** A claim that ends here, and with what. */
+type Ended = Omit<Settlement, 'claim' | 'clock'> & { claim: ClaimOf<'delivery'> };
+
 export class Dispatcher {
   /** For how many more deliveries there is room. */
   readonly room = new Room(MAX_IN_HAND);
@@ -233,7 +236,11 @@ export class Dispatcher {
     const { claim } = job;
     this.#ended.set(claim.due.delivery, true);
     if (outcome === null) this.#settle({ claim, next: null });
-    else this.#settle({ claim, ...outcome, ...toTell(job, outcome.record, this.#options.now()) });
+    else {
+      const { record, next } = outcome;
+      const { attention, counted } = toTell(job, record, this.#options.now());
+      this.#settle({ claim, next, record, attention, counted });
+    }
     job.state.ended();
     for (const next of this.#followersOf(job)) {
       if (next.state.isChoked) this.#goBehind(next);
@@ -268,15 +275,13 @@ export class Dispatcher {
     this.#settle({ claim, next: postponed(claim.due, delayMs, this.#options.now()) });
   }
 
-  #settle(settlement: Settlement & { claim: ClaimOf<'delivery'> }): void {
-    settlement.clock = this.#options.now();
+  /** All of its parts are written out: Node 20 takes twenty times as long to add one to an object that has none left. */
+  #settle({ claim, next, record, attention, counted }: Ended): void {
+    const settlement = { claim, next, record, attention, counted, clock: this.#options.now() };
     this.#settler.settleThen(settlement, (isWritten) => this.#recorded(settlement, isWritten));
   }
 
-  #recorded(
-    { claim, attention, counted }: Settlement & { claim: ClaimOf<'delivery'> },
-    isWritten: boolean,
-  ): void {
+  #recorded({ claim, attention, counted }: Ended, isWritten: boolean): void {
     // What could not be recorded stays in the store: whoever comes next attempts again, at least once.
     if (isWritten && attention !== undefined) this.#options.onDead?.(attention);
     if (isWritten && counted !== undefined) this.#options.onRejected?.(counted);

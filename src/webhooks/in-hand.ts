@@ -48,6 +48,8 @@ function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: numbe
   return itemFor('DELIVERY_DEAD', { id, since, about, data });
 }
 
+const NOTHING = {};
+
 /** What ops are told of with the record of an attempt; `now` is in ms. */
 export function toTell(
   job: InHand,
@@ -55,6 +57,6 @@ export function toTell(
   now: number,
 ): Pick<Settlement, 'attention' | 'counted'> {
   if (record.status === 'dead') return { attention: deadLetter(job, record, now) };
-  if (record.status !== 'rejected') return {};
+  if (record.status !== 'rejected') return NOTHING;
   return { counted: rejectedItem(job.state.target, job.event.name, record) };
 }
