@@ -65,7 +65,6 @@ export function statusOf(event: string): string {
 
 // Ids are made of the transaction's, so that whoever has one finds the transaction without an index.
 const EVENT_ID = /^evt_([0-9a-f]{32})([0-9a-z]{2,})$/;
-const UUID_LENGTH = 36;
 const DELIVERY_ID = /^dlv_([0-9a-f]{32})([0-9a-z]{2,})([0-9a-z])$/;
 
 function ordinalText(ordinal: number): string {
@@ -76,9 +75,8 @@ function toUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** The digits of a transaction's id. To put together what lies between its dashes takes less than half as long as to look for them. */
+/** The digits of a transaction's id: to look for its dashes takes twice as long as to know where they are. */
 export function hexOf(uuid: string): string {
-  if (uuid.length !== UUID_LENGTH) return uuid.replaceAll('-', '');
   return `${uuid.slice(0, 8)}${uuid.slice(9, 13)}${uuid.slice(14, 18)}${uuid.slice(19, 23)}${uuid.slice(24)}`;
 }
 

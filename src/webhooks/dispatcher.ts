@@ -275,7 +275,7 @@ export class Dispatcher {
     this.#settle({ claim, next: postponed(claim.due, delayMs, this.#options.now()) });
   }
 
-  /** All of its parts are written out: Node 20 takes twenty times as long to add one to an object that has none left. */
+  /** All parts are written out: to add one to an object that was put together takes Node 20 ten times as long. */
   #settle({ claim, next, record, attention, counted }: Ended): void {
     const settlement = { claim, next, record, attention, counted, clock: this.#options.now() };
     this.#settler.settleThen(settlement, (isWritten) => this.#recorded(settlement, isWritten));

@@ -140,7 +140,10 @@ export function journalDocument(_id: string, batch: Batch, content: string): Jou
 
 /** Names, ids and the hash: what a batch's document holds besides its content. */
 const OWN_BYTES = 512;
-/** A `0` and its comma in a long array become a type, an index of seven digits, its end and four bytes; the exact text is one more. */
+/**
+ * A `0` and its comma in a long array become a type, an index of seven digits, its end and four bytes: 13 for two. All
+ * else grows less, and the exact text is one more for each.
+ */
 const BYTES_A_BYTE = 8;
 
 /** How many bytes a batch's document has, at most, by how many its content has: that needs no look at its parts. */

@@ -60,7 +60,7 @@ export function refusalDocument(
   return { _id, account, name, key, transaction, seq: toBson(seq) as number };
 }
 
-/** A record's snapshot as the batch's document has it already; undefined where an entry behind its first one changed it. */
+/** A record's snapshot as the batch's document has it; undefined where an entry behind its first one changed it. */
 function storedSnapshot(
   { entries }: JournalDocument,
   batch: Batch,
