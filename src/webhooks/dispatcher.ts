@@ -16,12 +16,12 @@ import type { Engine } from '../engine/engine.ts';
 import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
-import type { AttentionItem, DueIndex, Settlement } from '../engine/store.ts';
+import type { AttentionItem, DueIndex } from '../engine/store.ts';
 import { Lately, Named } from '../passing.ts';
 import type { Soon } from '../waiting.ts';
 import { type Claimed, ClaimReader, type ClaimSources, hasBegun } from './claimed.ts';
 import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts';
-import { type InHand, inHand, sendOf, toTell } from './in-hand.ts';
+import { type InHand, inHand, sendOf, type ToTell, toTell } from './in-hand.ts';
 import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
 import { SweepRoom } from './sweep-room.ts';
 import { type TargetState, Targets } from './targets.ts';
@@ -51,9 +51,6 @@ const REMEMBERED = 16_384;
 const NOT_YET_MS = 250;
 /** What the receiver may take: it hasn't answered, or not even connected, in time. */
 const TIMEOUTS: ReadonlySet<string | null> = new Set(['TIMEOUT', 'ETIMEDOUT']);
-
-/** A claim that ends here, and with what. */
-type Ended = Omit<Settlement, 'claim' | 'clock'> & { claim: ClaimOf<'delivery'> };
 
 export class Dispatcher {
   /** For how many more deliveries there is room. */
@@ -153,8 +150,7 @@ export class Dispatcher {
     // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
     if (delivery !== undefined && this.#jobs.has(id)) this.#putOff(claim, NOT_YET_MS);
     // A hint that is not true any more.
-    else if (delivery === undefined || !wantsAttempt(record, this.#shown(claim)))
-      this.#settle({ claim, next: null });
+    else if (delivery === undefined || !wantsAttempt(record, this.#shown(claim))) this.#settle(claim, null);
     else {
       const state = this.#targets.of(account, delivery.url);
       if (isFull(state)) this.#line.put(state, claim);
@@ -235,11 +231,10 @@ export class Dispatcher {
   #finish(job: InHand, outcome: { record: DeliveryRecord; next: Due | null } | null): void {
     const { claim } = job;
     this.#ended.set(claim.due.delivery, true);
-    if (outcome === null) this.#settle({ claim, next: null });
+    if (outcome === null) this.#settle(claim, null);
     else {
       const { record, next } = outcome;
-      const { attention, counted } = toTell(job, record, this.#options.now());
-      this.#settle({ claim, next, record, attention, counted });
+      this.#settle(claim, next, record, toTell(job, record, this.#options.now()));
     }
     job.state.ended();
     for (const next of this.#followersOf(job)) {
@@ -272,16 +267,17 @@ export class Dispatcher {
   }
 
   #putOff(claim: ClaimOf<'delivery'>, delayMs: number): void {
-    this.#settle({ claim, next: postponed(claim.due, delayMs, this.#options.now()) });
+    this.#settle(claim, postponed(claim.due, delayMs, this.#options.now()));
   }
 
   /** All parts are written out: to add one to an object that was put together takes Node 20 ten times as long. */
-  #settle({ claim, next, record, attention, counted }: Ended): void {
+  #settle(claim: ClaimOf<'delivery'>, next: Due | null, record?: DeliveryRecord, told: ToTell = {}): void {
+    const { attention, counted } = told;
     const settlement = { claim, next, record, attention, counted, clock: this.#options.now() };
-    this.#settler.settleThen(settlement, (isWritten) => this.#recorded(settlement, isWritten));
+    this.#settler.settleThen(settlement, (isWritten) => this.#recorded(claim, told, isWritten));
   }
 
-  #recorded({ claim, attention, counted }: Ended, isWritten: boolean): void {
+  #recorded(claim: ClaimOf<'delivery'>, { attention, counted }: ToTell, isWritten: boolean): void {
     // What could not be recorded stays in the store: whoever comes next attempts again, at least once.
     if (isWritten && attention !== undefined) this.#options.onDead?.(attention);
     if (isWritten && counted !== undefined) this.#options.onRejected?.(counted);

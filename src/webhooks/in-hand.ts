@@ -48,15 +48,12 @@ function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: numbe
   return itemFor('DELIVERY_DEAD', { id, since, about, data });
 }
 
-const NOTHING = {};
+/** The items for ops that come with the record of an attempt. */
+export type ToTell = Pick<Settlement, 'attention' | 'counted'>;
 
 /** What ops are told of with the record of an attempt; `now` is in ms. */
-export function toTell(
-  job: InHand,
-  record: DeliveryRecord,
-  now: number,
-): Pick<Settlement, 'attention' | 'counted'> {
+export function toTell(job: InHand, record: DeliveryRecord, now: number): ToTell {
   if (record.status === 'dead') return { attention: deadLetter(job, record, now) };
-  if (record.status !== 'rejected') return NOTHING;
+  if (record.status !== 'rejected') return {};
   return { counted: rejectedItem(job.state.target, job.event.name, record) };
 }
