@@ -16,18 +16,11 @@ const DATES = new Set([
 const ISO_LENGTH = 24;
 const INT32 = 2 ** 31;
 
-/** What two texts came to last: nearly all that a document tells of times are two, those of now and of an expiry. */
-let last = { text: '', stored: '' as Date | string };
-let before = last;
-
-/** A time as a date, where it is written as we write times; else the text as it is. Nobody changes such a date. */
+/** A time as a date, where it is written as we write times; else the text as it is. */
 export function toDate(text: string): Date | string {
-  if (text === last.text) return last.stored;
-  if (text === before.text) return before.stored;
-  const time = text.length === ISO_LENGTH && text[ISO_LENGTH - 1] === 'Z' ? exactTime(text) : null;
-  before = last;
-  last = { text, stored: time === null ? text : new Date(time) };
-  return last.stored;
+  if (text.length !== ISO_LENGTH || text[ISO_LENGTH - 1] !== 'Z') return text;
+  const time = exactTime(text);
+  return time === null ? text : new Date(time);
 }
 
 export function toIso(time: Date | string): string {
@@ -46,19 +39,21 @@ function storedMember(name: string, member: unknown, hasDates: boolean): unknown
   return toBson(member, hasDates && name !== 'metadata');
 }
 
+function membersBefore(name: string, value: Plain): Plain {
+  const members: Plain = {};
+  for (const member in value) {
+    if (member === name) break;
+    members[member] = value[member];
+  }
+  return members;
+}
+
 function storedObject(value: Plain, hasDates: boolean): Plain {
   let copy: Plain | null = null;
   for (const name in value) {
-    const member = value[name];
-    const stored = storedMember(name, member, hasDates);
-    if (copy === null) {
-      if (stored === member && member !== undefined) continue;
-      copy = {};
-      for (const before in value) {
-        if (before === name) break;
-        copy[before] = value[before];
-      }
-    }
+    const stored = storedMember(name, value[name], hasDates);
+    if (copy === null && stored === value[name] && stored !== undefined) continue;
+    copy ??= membersBefore(name, value);
     if (stored !== undefined) copy[name] = stored;
   }
   return copy ?? value;

@@ -128,7 +128,7 @@ export function namedDeliveries(batch: Batch): Map<string, Named> {
   return named;
 }
 
-/** A first version. All of its parts are written out: to copy an object and add to the copy takes many times as long. */
+/** A first version. */
 export function insertOf(
   record: TransactionRecord,
   parts: ChangingParts,
@@ -137,33 +137,23 @@ export function insertOf(
 ): TransactionDocument {
   const { context } = record.snapshot;
   const orders = orderElements(change, lease);
-  const document: TransactionDocument = {
-    _id: record.id,
-    account: record.account,
-    type: record.type,
-    order: toBson(orderIn(record.seqs[0] ?? 0, change.position)) as number,
-    status: parts.status,
-    machine: parts.machine,
-    version: parts.version,
-    snapshot: parts.snapshot,
-    final: parts.final,
-    updatedAt: parts.updatedAt,
-    seq: parts.seq,
-    seqs: parts.seqs,
-    messages: parts.messages,
-    events: parts.events,
-    lastDeliveries: parts.lastDeliveries,
-    submitted: parts.submitted,
-    timers: timerElements(record, change, lease),
-  };
+  const document: TransactionDocument = Object.assign(
+    {
+      _id: record.id,
+      account: record.account,
+      type: record.type,
+      order: toBson(orderIn(record.seqs[0] ?? 0, change.position)) as number,
+      timers: timerElements(record, change, lease),
+    },
+    parts,
+    waitMark(record),
+  );
   if ('createdAt' in context && typeof context.createdAt === 'string')
     document.createdAt = toDate(context.createdAt);
   if (change.externalRef !== null) document.externalRef = change.externalRef;
   if (change.lookups.length > 0) document.lookups = toBson(change.lookups) as LookupElement[];
-  if (parts.refusals !== undefined) document.refusals = parts.refusals;
-  if (parts.exact !== undefined) document.exact = parts.exact;
   if (orders.length > 0) document.orders = orders;
-  return Object.assign(document, waitMark(record));
+  return document;
 }
 
 /** What a batch makes of a transaction that an older one has made; `set` has its number. */

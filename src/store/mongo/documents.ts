@@ -216,16 +216,11 @@ export type ChangingParts = Pick<
 >;
 
 /**
- * `seq`: of the batch that changes it. `mayBeOdd`: it isn't known of what it is made of that it isn't. `stored`: its
- * snapshot, where there is a stored form already.
+ * `seq`: of the batch that changes it. `stored`: its snapshot in its stored form, where there is one already and nothing
+ * that the record is made of is odd.
  */
-export function changingParts(
-  record: TransactionRecord,
-  seq: number,
-  mayBeOdd = true,
-  stored?: Plain,
-): ChangingParts {
-  const text = mayBeOdd ? JSON.stringify(record) : '';
+export function changingParts(record: TransactionRecord, seq: number, stored?: Plain): ChangingParts {
+  const text = stored === undefined ? JSON.stringify(record) : '';
   const odd = isOdd(text);
   const shown = odd ? (readable(text) as TransactionRecord) : record;
   const { value, machine, version } = shown.snapshot;

@@ -60,15 +60,19 @@ export function refusalDocument(
   return { _id, account, name, key, transaction, seq: toBson(seq) as number };
 }
 
-/** A record's snapshot as the batch's document has it; undefined where an entry behind its first one changed it. */
+/**
+ * A record's snapshot as the batch's document has it, where one entry of the batch has made the record: it says nothing
+ * that the batch doesn't. Undefined for any other, and where the batch has something odd.
+ */
 function storedSnapshot(
-  { entries }: JournalDocument,
+  made: JournalDocument | null,
   batch: Batch,
   position: number,
-  { snapshot }: TransactionRecord,
+  { seqs, snapshot }: TransactionRecord,
 ): Plain | undefined {
-  const isEntrys = batch.entries[position]?.snapshot === snapshot;
-  return isEntrys ? (entries[position]?.snapshot as Plain | undefined) : undefined;
+  const isEntrys = seqs.length === 1 && batch.entries[position]?.snapshot === snapshot;
+  if (made === null || made.exact !== undefined || !isEntrys) return undefined;
+  return made.entries[position]?.snapshot as Plain | undefined;
 }
 
 /** The writes of a batch. */
@@ -93,11 +97,7 @@ export function projectionOf(projecting: Projecting): Projection {
     const change = changes.get(record.id);
     if (change === undefined) continue;
     const isFirst = record.seqs[0] === batch.seq;
-    // What this batch alone has made says nothing that the batch doesn't.
-    const isOfBatch = isFirst && record.seqs.length === 1 && made !== null && made.exact === undefined;
-    const parts = isOfBatch
-      ? changingParts(record, batch.seq, false, storedSnapshot(made, batch, change.position, record))
-      : changingParts(record, batch.seq);
+    const parts = changingParts(record, batch.seq, storedSnapshot(made, batch, change.position, record));
     if (isFirst) projection.inserts.push(insertOf(record, parts, change, lease));
     else {
       const ended = ends.filter(({ due }) => due.transaction === record.id);
