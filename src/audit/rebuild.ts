@@ -40,7 +40,7 @@ export interface RebuildOptions {
 }
 
 export interface RebuildReport {
-  /** False where a stored record can't be read and belongs to no journal: those behind it were not looked at. */
+  /** False where a stored record can't be read and belongs to no journal. */
   ok: boolean;
   accounts: number;
   entries: number;

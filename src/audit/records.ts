@@ -1,6 +1,7 @@
 /** The walk over all stored records: those that no journal explains are found. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TransactionRecord } from '../engine/journal.ts';
+import { RecordUnreadable } from '../engine/store.ts';
 import { faultOf } from './compare.ts';
 import type { AuditReads } from './patience.ts';
 
@@ -24,8 +25,8 @@ export interface Walked {
 /** What the walk finds. */
 export interface RecordFaults {
   unexplained(account: string, what: string): void;
-  /** Of which account it is isn't known. */
-  unreadable(what: string): void;
+  /** `account`: null where it isn't known. */
+  unreadable(account: string | null, what: string): void;
 }
 
 /** Whether the journal tells of the record's beginning. */
@@ -42,16 +43,20 @@ export async function isExplained(
   }
 }
 
-/** Visits every record in the order of the ids; false where one can't be read, and the walk ended there. */
+/**
+ * Visits every record in the order of the ids; false where one can't be read. The walk ends at one of which the store
+ * can't even say which it is.
+ */
 export async function eachRecord(
   journal: Pick<AuditReads, 'records'>,
   visit: (record: TransactionRecord) => void | Promise<void>,
-  unreadable: (what: string) => void,
+  unreadable: RecordFaults['unreadable'],
 ): Promise<boolean> {
   let last = '';
   let limit = PAGE;
+  let isWhole = true;
   const ends = (what: string): false => {
-    unreadable(`the record after "${last}" ${what}`);
+    unreadable(null, `the record after "${last}" ${what}`);
     return false;
   };
   for (;;) {
@@ -60,9 +65,16 @@ export async function eachRecord(
       records = await journal.records(last, limit);
     } catch (error) {
       const fault = faultOf(error);
-      if (limit === 1) return ends(`can't be read: ${fault}`);
-      // Smaller pages come as near as the port allows to the record that can't be read.
-      limit = Math.ceil(limit / 10);
+      if (limit > 1) {
+        // Smaller pages come as near as the port allows to the record that can't be read.
+        limit = Math.ceil(limit / 10);
+        continue;
+      }
+      if (!(error instanceof RecordUnreadable) || error.id <= last) return ends(`can't be read: ${fault}`);
+      unreadable(error.account, `the record ${error.id} can't be read: ${fault}`);
+      isWhole = false;
+      last = error.id;
+      limit = PAGE;
       continue;
     }
     for (const record of records) {
@@ -71,7 +83,7 @@ export async function eachRecord(
       last = record.id;
       await visit(record);
     }
-    if (records.length < limit) return true;
+    if (records.length < limit) return isWhole;
     await nextTurn();
   }
 }
@@ -101,14 +113,17 @@ export async function checkRecords(
     // A server may have created it while others were replayed.
     else return explain(record);
   };
-  const isWhole = await eachRecord(journal, count, unreadable);
+  await eachRecord(journal, count, (account, what) => {
+    if (account !== null && replayed.has(account)) counts.set(account, (counts.get(account) ?? 0) + 1);
+    unreadable(account, what);
+  });
   const full = new Set(
     [...counts].flatMap(([account, found]) =>
       found > (replayed.get(account)?.recorded ?? 0) ? [account] : [],
     ),
   );
-  if (full.size === 0 || !isWhole) return;
+  if (full.size === 0) return;
   const look = (record: TransactionRecord): void | Promise<void> =>
     full.has(record.account) && isCounted(record) ? explain(record) : undefined;
-  await eachRecord(journal, look, unreadable);
+  await eachRecord(journal, look, () => {});
 }

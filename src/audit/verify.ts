@@ -100,8 +100,9 @@ export async function auditAccounts(
       (from === null || account > from) && (to === null || account <= to) && share.isOurs(account);
     const walked: Walked = { replayed, isOurs: (account) => isAll && isMine(`${account}`) };
     const unexplained = (account: string, what: string): void => onDifference({ account, seq: 0, what });
-    const unreadable = (what: string): void => {
-      if (share.isFirst) unexplained('', what);
+    const unreadable = (account: string | null, what: string): void => {
+      const isOurs = account === null ? share.isFirst : replayed.has(account) || walked.isOurs(account);
+      if (isOurs) unexplained(account ?? '', what);
     };
     if (!isExplained) await checkRecords(journal, walked, { unexplained, unreadable });
     replayed = new Map();

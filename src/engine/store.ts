@@ -28,6 +28,18 @@ import type { Restoration } from './store/restoration.ts';
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
 
+/** The stored record of a transaction can't be read; `account` is null where whose it is can't be told. */
+export class RecordUnreadable extends Error {
+  readonly id: string;
+  readonly account: string | null;
+
+  constructor(fault: string, id: string, account: string | null) {
+    super(fault);
+    this.id = id;
+    this.account = account;
+  }
+}
+
 export interface AttentionItem extends AttentionNote {
   code: string | null;
   data: object | null;

@@ -140,6 +140,56 @@ test('a record that is kept as the row of another batch is found', async () => {
   });
 });
 
+test('a record that is kept as other rows than its own is found', async () => {
+  let id = '';
+  let account = '';
+  await withCopy(
+    ({ records }) => {
+      id = records.rows('').find(({ value }) => /^@\d+,\d+$/.test(value))?.key ?? '';
+    },
+    async ({ store }) => {
+      account = (await store.journal.transaction(id))?.account ?? '';
+    },
+  );
+  const rows = (change: (own: string[]) => string[]) => {
+    return ({ records }: StoredTables): void =>
+      records.put([id], `@${change((records.get(id) ?? '').slice(1).split(','))}`);
+  };
+  const faults = [
+    rows((own) => own.slice(0, 1)),
+    rows((own) => own.slice(1)),
+    rows((own) => [...own, ...own.slice(-1)]),
+    rows((own) => [...own].reverse()),
+    rows((own) => [...own, 'x']),
+    rows(() => []),
+  ];
+  for (const fault of faults)
+    await withCopy(fault, async (core) => {
+      for (const bounds of [{}, { mostHeld: 2, entriesAPage: 1 }])
+        assert.equal((await screened(core, bounds)).others, [account]);
+      assert.ok((await differencesOf(core)).some(({ what }) => what.includes(id)));
+    });
+});
+
+test('a record that can not be read keeps no record behind it from being looked at', async () => {
+  const [{ account, charge, open }] = lives as [Life];
+  const stranger = 'ffffffff-ffff-4fff-8fff-ffffffffffff';
+  const rotten = ({ records }: StoredTables): void => {
+    const record = JSON.parse(records.get(charge) ?? '');
+    records.put([stranger], JSON.stringify({ ...record, id: stranger }));
+    records.put([open], `${records.get(open)},1000000`);
+  };
+  await withCopy(rotten, async (core) => {
+    const told = await differencesOf(core);
+    assert.ok(told.every((difference) => difference.account === account));
+    for (const what of [
+      `no journal tells of the record ${stranger}`,
+      `the record ${open} can't be read: row 1000000 of the log has no batch`,
+    ])
+      assert.ok(told.map((difference) => difference.what).includes(what), what);
+  });
+});
+
 test('a record that one batch made and that is kept whole is in order, and in hand to the end', async () => {
   const [{ account, open }] = lives as [Life];
   let record: TransactionRecord | null = null;

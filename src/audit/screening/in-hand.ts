@@ -10,10 +10,13 @@ import type { StoredRecord } from './stored-record.ts';
 export interface Held {
   account: string;
   open: Open;
-  /** Null where it wasn't read: its first entry alone was met, in this row. */
+  /** The rows of its entries, in order; null where some weren't met: it was taken up from its history. */
+  rows: number[] | null;
+  /** Null where it wasn't read. */
   stored: StoredRecord | null;
-  row: number;
 }
+
+type Aside = Pick<Held, 'open' | 'rows'>;
 
 /** Above the bound so many of it are kept: else a few would go after each page. */
 const KEPT = 0.9;
@@ -58,16 +61,16 @@ export class InHand {
     if (this.#held.size <= this.#most) return;
     const left = Math.floor(KEPT * this.#most);
     const rows: ScratchRow[] = [];
-    for (const [id, { account, open }] of this.#held) {
+    for (const [id, { account, open, rows: met }] of this.#held) {
       if (this.#held.size <= left) break;
       this.#held.delete(id);
-      rows.push({ key: keyOf(account, id), value: JSON.stringify(open) });
+      rows.push({ key: keyOf(account, id), value: JSON.stringify({ open, rows: met } satisfies Aside) });
     }
     this.#scratch?.put(rows);
   }
 
   /** The transaction as it was put aside; null where it wasn't. */
-  putAside(account: string, id: string): Open | null {
+  putAside(account: string, id: string): Aside | null {
     const text = this.#scratch?.get(keyOf(account, id)) ?? null;
     return text === null ? null : JSON.parse(text);
   }

@@ -5,8 +5,8 @@
  * 1. Of an account it holds where it stands and a few counts; of transactions at most `mostHeld` between two pages,
  *    however many are open. One that was let go is made again from its history when its next entry comes.
  * 2. A transaction is compared with its record once: with the last batch that the record names. An account's records
- *    are in order where each entry's batch is named, and as many were compared as were begun. Of one that a single batch
- *    has made nothing is read but which one that is.
+ *    are in order where each entry's batch is named, and as many were compared as were begun. Of one that is kept as the
+ *    batches that have made it nothing is read but which ones those are.
  * 3. A stored lookup is counted once: with the entry that first gave it to the transaction that has it. An account's
  *    are in order where as many were counted as are stored.
  */
@@ -67,8 +67,6 @@ interface Ground {
   standing: Standing;
   row: number;
   batch: Batch;
-  /** Stored records of its transactions that were begun before and weren't read yet. */
-  records: ReadonlyMap<string, StoredRecord>;
   lookups: BatchLookups;
 }
 
@@ -188,18 +186,10 @@ export class Screening {
   async #ground(standing: Standing, logged: LoggedBatch, rows: readonly LookupRow[]): Promise<Ground> {
     const { number: row, batch } = logged;
     const { journal } = this.#options;
-    const records = new Map<string, StoredRecord>();
-    for (const { transaction: id, from } of batch.entries) {
-      if (id === null || records.has(id)) continue;
-      const held = this.#inHand.get(id);
-      if (held === undefined ? from === null : held.stored !== null) continue;
-      const stored = this.#storedOf(id);
-      if (stored !== null) records.set(id, stored);
-    }
     const { account, seq } = batch;
     const { lookups } = await journal.read(account, { transactions: [], lookups: rows });
     const lookedUp = new BatchLookups({ journal, account, seq }, rows, lookups);
-    return { standing, row, batch, records, lookups: lookedUp };
+    return { standing, row, batch, lookups: lookedUp };
   }
 
   #storedOf(id: string): StoredRecord | null {
@@ -220,11 +210,10 @@ export class Screening {
     }
     await ground.lookups.count(rows, before?.open ?? null, standing.lookups);
     if (id === null) return null;
-    const stored = before?.stored ?? ground.records.get(id) ?? null;
     const open = after(before?.open ?? null, account, seq, entry, rows);
-    if (stored === null) expect(before === null);
     if (before === null) standing.begun += 1;
-    const held: Held = Object.assign(before ?? { account }, { open, stored, row });
+    const held: Held = Object.assign(before ?? { account, rows: [], stored: null }, { open });
+    if (held.rows !== null && held.rows.at(-1) !== row) held.rows.push(row);
     this.#inHand.put(id, held);
     return held;
   }
@@ -238,13 +227,13 @@ export class Screening {
       return held;
     }
     if (from === null) return null;
-    const stored = ground.records.get(id);
-    expect(stored !== undefined);
-    const open =
-      this.#inHand.putAside(account, id) ??
-      (await takeUp(this.#options.journal, account, stored.record, seq));
+    const aside = this.#inHand.putAside(account, id);
+    if (aside !== null) return { account, ...aside, stored: null };
+    const stored = this.#storedOf(id);
+    expect(stored !== null);
+    const open = await takeUp(this.#options.journal, account, stored.record, seq);
     expect(open !== null);
-    return { account, open, stored, row: 0 };
+    return { account, open, rows: null, stored };
   }
 
   async #decide(ground: Ground, entry: Entry, held: Held | null): Promise<void> {
@@ -257,17 +246,32 @@ export class Screening {
     expect((await decideAgain(before, entry, this.#options.everyDoorSpeaks)) === null);
   }
 
-  /** Compares a transaction with its record once all that the record names was read. */
-  async #compare({ account, open, stored, row }: Held): Promise<void> {
-    const { record, deliveries, refused } = open;
-    if (stored === null) {
+  /** Whether it is what its record says; else it must be on its way there. */
+  #isAsStored(held: Held): boolean {
+    const { open, rows } = held;
+    const { record } = open;
+    if (held.stored === null && rows !== null) {
       const madeBy = this.#options.log.madeBy(record.id);
-      if (madeBy === 'whole') return;
-      expect(madeBy === row);
-    } else if (!stored.is(record)) {
-      expect(stored.isAheadOf(record));
-      return;
+      if (madeBy !== 'whole') {
+        expect(madeBy !== null && rows.every((row, place) => madeBy[place] === row));
+        return rows.length === madeBy.length;
+      }
+      // What is kept whole was mostly changed since its first batch: it is read when that comes.
+      if (rows.length === 1) return false;
     }
+    const stored = held.stored ?? this.#storedOf(record.id);
+    expect(stored !== null);
+    held.stored = stored;
+    if (stored.is(record)) return true;
+    expect(stored.isAheadOf(record));
+    return false;
+  }
+
+  /** Compares a transaction with its record once all that the record names was read. */
+  async #compare(held: Held): Promise<void> {
+    if (!this.#isAsStored(held)) return;
+    const { account, open } = held;
+    const { record, deliveries, refused } = open;
     const beside: Stored = { journal: this.#options.journal, account, report: () => expect(false) };
     await compareDeliveries(beside, record, deliveries);
     await compareRefusals(beside, record, refused);

@@ -44,13 +44,13 @@ export interface LogReads {
   /** The number of the last row that `pages` gives. */
   lastRow(): number;
   /**
-   * The row of the batch that alone has made a transaction's record, where that is what is kept of it: read, it is what
-   * that batch says. `whole` where the record itself is kept; null where there is none.
+   * The rows of the batches that have made a transaction's record, in order, where those are what is kept of it: read, it
+   * is what these batches say. `whole` where the record itself is kept; null where there is none.
    */
-  madeBy(id: string): number | 'whole' | null;
+  madeBy(id: string): readonly number[] | 'whole' | null;
   /**
    * The JSON of a transaction's stored record, or what lies in its place; null where there is none.
-   * @throws Error where the batch that alone has made it can't be read
+   * @throws Error where a batch that has made it can't be read
    */
   recordText(id: string): string | null;
   /** How many records are stored, of all accounts; whether they can be read isn't looked at. */

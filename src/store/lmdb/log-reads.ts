@@ -110,7 +110,7 @@ export class LmdbLogReads implements LogReads {
     return page;
   }
 
-  madeBy(id: string): number | 'whole' | null {
+  madeBy(id: string): readonly number[] | 'whole' | null {
     return this.#environment.opened.projections.records.madeBy(id);
   }
 

@@ -70,9 +70,11 @@ function putRecord(
   const { records } = projections;
   // A record of a single batch has none before it.
   const before = record.seqs.length > 1 ? records.get(record.id) : null;
-  moveWait(projections, before === null ? null : bankKey(before), bankKey(record));
+  const key = bankKey(record);
+  moveWait(projections, before === null ? null : bankKey(before), key);
   moveWait(projections, before === null ? null : protestKey(before), protestKey(record));
-  records.put(record, number, isAwaited);
+  // What waits for the bank is asked for when it answers.
+  records.put(record, number, isAwaited || key !== null);
 }
 
 export function putLookup(projections: Projections, account: string, lookup: LookupRow): void {

@@ -1,38 +1,48 @@
 /**
- * Records as they are kept: one that a single batch has made is the number of that batch's row in the log, from which it
- * is made again; one that has changed is whole.
+ * Records as they are kept: the numbers of the rows of the log whose batches have made them, from which they are made
+ * again; one that many batches have changed, or that has refused messages, is whole.
  */
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import { project } from '../../../engine/project.ts';
+import { RecordUnreadable } from '../../../engine/store.ts';
+import { textOf } from '../../../errors.ts';
 import type { Log } from '../log/log.ts';
 import { ALL } from './keys.ts';
 import { type Coding, Overlay } from './overlay.ts';
 import type { Table } from './table.ts';
 
 /** Begins no JSON. */
-const ROW = '@';
+const ROWS = '@';
+/** A record that more batches have made is kept whole: it takes as long to read then as to make again. */
+const MOST_ROWS = 8;
 
 /** @throws Error where the log doesn't have it */
-function madeByOne(log: Log, number: number, id: string): TransactionRecord {
-  const batch = log.batch(number);
-  if (batch === null) throw new Error(`row ${number} of the log has no batch`);
-  const { account, seq } = batch.number;
+function made(log: Log, rows: readonly number[], id: string): TransactionRecord {
   let record: TransactionRecord | null = null;
-  for (const entry of batch.entriesOf(id)) record = project(record, account, seq, entry);
-  if (record === null) throw new Error(`row ${number} of the log tells nothing of ${id}`);
+  for (const number of rows) {
+    const batch = log.batch(number);
+    if (batch === null) throw new Error(`row ${number} of the log has no batch`);
+    const entries = batch.entriesOf(id);
+    if (entries.length === 0) throw new Error(`row ${number} of the log tells nothing of ${id}`);
+    const { account, seq } = batch.number;
+    for (const entry of entries) record = project(record, account, seq, entry);
+  }
+  if (record === null) throw new Error(`no row of the log has made ${id}`);
   return record;
 }
 
 /** A record as it is kept. */
 interface Kept {
-  /** The row of the batch that alone has made it. */
-  readonly madeBy: number | 'whole';
+  /** The rows of the batches that have made it, in order. */
+  readonly madeBy: readonly number[] | 'whole';
   /** @throws Error where it can't be read */
   read(): TransactionRecord;
+  /** Whose one is that can't be read; null where that can't be told. */
+  account(): string | null;
   text(): string;
 }
 
-/** One that has changed since its first batch; one that was read stays a text until somebody asks for it. */
+/** One that is kept as it is; one that was read stays a text until somebody asks for it. */
 class Whole implements Kept {
   readonly madeBy = 'whole';
   #kept: TransactionRecord | string;
@@ -46,36 +56,51 @@ class Whole implements Kept {
     return this.#kept;
   }
 
+  account(): null {
+    return null;
+  }
+
   text(): string {
     return typeof this.#kept === 'string' ? this.#kept : JSON.stringify(this.#kept);
   }
 }
 
 /**
- * One that a single batch has made: the row of that batch, until somebody asks, and the record itself where somebody will
- * soon. Most are asked for again much later, or never, and what lives until it is written costs more to keep than to make
- * again.
+ * One that its batches make again: their rows, until somebody asks, and the record itself where somebody will soon. Most
+ * are asked for again much later, or never, and what lives until it is written costs more to keep than to make again.
  */
-class MadeByOne implements Kept {
-  readonly madeBy: number;
+class Made implements Kept {
+  readonly madeBy: readonly number[];
   readonly #log: Log;
   readonly #id: string;
   #record: TransactionRecord | null;
 
-  constructor(log: Log, number: number, id: string, record: TransactionRecord | null = null) {
-    this.madeBy = number;
+  constructor(log: Log, rows: readonly number[], id: string, record: TransactionRecord | null = null) {
+    this.madeBy = rows;
     this.#log = log;
     this.#id = id;
     this.#record = record;
   }
 
   read(): TransactionRecord {
-    this.#record ??= madeByOne(this.#log, this.madeBy, this.#id);
+    this.#record ??= made(this.#log, this.madeBy, this.#id);
     return this.#record;
   }
 
+  /** As the first of its batches says that can be read. */
+  account(): string | null {
+    for (const number of this.madeBy)
+      try {
+        const batch = this.#log.batch(number);
+        if (batch !== null) return batch.number.account;
+      } catch {
+        // Another of its batches may tell.
+      }
+    return null;
+  }
+
   text(): string {
-    return ROW + this.madeBy;
+    return ROWS + this.madeBy.join();
   }
 }
 
@@ -83,7 +108,9 @@ function codingOn(log: Log): Coding<Kept> {
   return {
     encode: (kept) => kept.text(),
     decode: (text, id) =>
-      text.startsWith(ROW) ? new MadeByOne(log, Number(text.slice(ROW.length)), id) : new Whole(text),
+      text.startsWith(ROWS)
+        ? new Made(log, text.slice(ROWS.length).split(',').map(Number), id)
+        : new Whole(text),
     shared: (kept) => kept,
   };
 }
@@ -102,23 +129,33 @@ export class Records {
     return this.#overlay.waiting;
   }
 
+  /** @throws RecordUnreadable */
   get(id: string): TransactionRecord | null {
-    return this.#overlay.get(id)?.read() ?? null;
+    const kept = this.#overlay.get(id);
+    return kept === null ? null : this.#read(id, kept);
+  }
+
+  #read(id: string, kept: Kept): TransactionRecord {
+    try {
+      return kept.read();
+    } catch (error) {
+      throw new RecordUnreadable(textOf(error), id, kept.account());
+    }
   }
 
   /**
-   * The row of the batch that alone has made a record; `whole` where it is kept as it is, be it one that can't be read; null
-   * where there is none.
+   * The rows of the batches that have made a record, in order; `whole` where it is kept as it is, be it one that can't be
+   * read; null where there is none.
    */
-  madeBy(id: string): number | 'whole' | null {
+  madeBy(id: string): readonly number[] | 'whole' | null {
     return this.#overlay.get(id)?.madeBy ?? null;
   }
 
-  /** The JSON of a record, or what lies in its place; null where there is none. @throws as `madeByOne` */
+  /** The JSON of a record, or what lies in its place; null where there is none. @throws RecordUnreadable */
   textOf(id: string): string | null {
     const kept = this.#overlay.get(id);
     if (kept === null) return null;
-    return kept.madeBy === 'whole' ? kept.text() : JSON.stringify(kept.read());
+    return kept.madeBy === 'whole' ? kept.text() : JSON.stringify(this.#read(id, kept));
   }
 
   /** Whether there is a record, be it one that can't be read. */
@@ -126,8 +163,9 @@ export class Records {
     return this.#overlay.has(id);
   }
 
+  /** @throws RecordUnreadable */
   *behind(after: string): Generator<TransactionRecord> {
-    for (const [id, kept] of this.#overlay.range(after, ALL[1])) if (id !== after) yield kept.read();
+    for (const [id, kept] of this.#overlay.range(after, ALL[1])) if (id !== after) yield this.#read(id, kept);
   }
 
   /** How many records there are, be they such that can't be read. */
@@ -137,13 +175,20 @@ export class Records {
 
   /** `number` is the row of the batch that changed it last; `isAwaited`: somebody asks for it soon. */
   put(record: TransactionRecord, number: number, isAwaited: boolean): void {
-    const isMadeByOne = record.seqs.length === 1 && record.refusals === undefined;
+    const { id } = record;
+    const rows = this.#rowsOf(record, number);
     this.#overlay.put(
-      record.id,
-      isMadeByOne
-        ? new MadeByOne(this.#log, number, record.id, isAwaited ? record : null)
-        : new Whole(record),
+      id,
+      rows === null ? new Whole(record) : new Made(this.#log, rows, id, isAwaited ? record : null),
     );
+  }
+
+  /** The rows that a record which was just changed is made by; null where it is to be kept whole. */
+  #rowsOf({ id, seqs, refusals }: TransactionRecord, number: number): readonly number[] | null {
+    if (refusals !== undefined || seqs.length > MOST_ROWS) return null;
+    if (seqs.length === 1) return [number];
+    const before = this.#overlay.get(id)?.madeBy ?? 'whole';
+    return before === 'whole' || before.length !== seqs.length - 1 ? null : [...before, number];
   }
 
   /** As `put`, of a record whose row isn't known. */
