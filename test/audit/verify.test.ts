@@ -273,11 +273,11 @@ test('progress of a delivery that no entry names', async () => {
     (parts: object): ((tables: StoredTables) => unknown) =>
     (tables) => {
       const record = { ...progress, nextAttemptAt: null, deliveredAt: null, ...parts };
-      tables.deliveries.put([charge], JSON.stringify([record]));
+      tables.deliveries.put([charge, record.id], JSON.stringify(record));
     };
   await finds(/no entry names the delivery dlv_x/, put({}));
   await finds(/another's/, put({ id: `dlv_${charge.replaceAll('-', '')}000`, account: 'nobody' }));
-  await finds(/can't be read/, (tables) => tables.deliveries.put([charge], 'rotten'));
+  await finds(/can't be read/, (tables) => tables.deliveries.put([charge, 'dlv_x'], 'rotten'));
 });
 
 test('a forged history that is sound in itself is found by deciding again', async () => {

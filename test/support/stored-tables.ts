@@ -95,6 +95,7 @@ export interface StoredTables {
   refusals: StoredTable;
   waits: StoredTable;
   deliveries: StoredTable;
+  failed: StoredTable;
   places: StoredTable;
   marks: StoredTable;
 }
@@ -123,6 +124,7 @@ export async function withStoredTables<Result>(
     refusals: stored('refusals'),
     waits: stored('waits'),
     deliveries: stored('deliveries'),
+    failed: stored('failed'),
     places: stored('places'),
     marks: stored('marks'),
   };

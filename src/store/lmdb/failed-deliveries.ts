@@ -23,8 +23,8 @@ export function failedBehind(
     page.next = place;
     if (filter.status !== undefined && status !== filter.status) continue;
     if (filter.url !== undefined && url !== null && url !== filter.url) continue;
-    const record = deliveries.get(transaction)?.find((each) => each.id === id);
-    if (record !== undefined && hasFailed(record) && fitsFailed({ record, url }, filter))
+    const record = deliveries.get(transaction, id);
+    if (record !== null && hasFailed(record) && fitsFailed({ record, url }, filter))
       page.found.push({ record, url });
   }
   return { ...page, next: null };

@@ -265,7 +265,7 @@ export class LmdbJournal implements Journal {
   }
 
   async deliveries(transaction: string): Promise<readonly DeliveryRecord[]> {
-    return this.#environment.opened.projections.deliveries.get(transaction) ?? [];
+    return this.#environment.opened.projections.deliveries.of(transaction);
   }
 
   async waiting(

@@ -22,9 +22,10 @@ export interface Settling {
 function progressOf(record: DeliveryRecord, thing: Thing | null): Fact {
   const due = thing?.due;
   const url = due?.kind === 'delivery' && due.delivery === record.id ? due.url : undefined;
+  const text = JSON.stringify(record);
   return url !== undefined && hasFailed(record)
-    ? { kind: 'delivery', record, url }
-    : { kind: 'delivery', record };
+    ? { kind: 'delivery', record, text, url }
+    : { kind: 'delivery', record, text };
 }
 
 function factsOf(settlement: Settlement, thing: Thing | null, made: number): Fact[] {

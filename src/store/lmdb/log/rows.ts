@@ -13,8 +13,11 @@ export type KeptItem = Pick<AttentionItem, 'kind' | 'id' | 'what' | 'next' | 'si
 
 /** What the store was told, outside the journals. */
 export type Fact =
-  /** A delivery's progress; `url`: where one that has failed was to go, if that was at hand. */
-  | { kind: 'delivery'; record: DeliveryRecord; url?: string }
+  /**
+   * A delivery's progress; `url`: where one that has failed was to go, if that was at hand. `text` is the record as JSON,
+   * where it was made already; it is no part of the row.
+   */
+  | { kind: 'delivery'; record: DeliveryRecord; url?: string; text?: string }
   /** Due from now on; `made` is the clock by which it was reckoned, ms. */
   | { kind: 'due'; due: Due; made: number }
   /** An order to the bank, due at a time (ms) under an id, was carried out. */
@@ -40,8 +43,15 @@ export type LogRow =
 const FACTS = 'F';
 const AHEAD = 'A';
 
+function textOf(fact: Fact): string {
+  if (fact.kind !== 'delivery' || fact.text === undefined) return JSON.stringify(fact);
+  const { text, url } = fact;
+  const where = url === undefined ? '' : `,"url":${JSON.stringify(url)}`;
+  return `{"kind":"delivery","record":${text}${where}}`;
+}
+
 export function factsRow(facts: readonly Fact[]): string {
-  return FACTS + JSON.stringify(facts);
+  return `${FACTS}[${facts.map(textOf).join(',')}]`;
 }
 
 /** `value` is the batch as `batch-value.ts` has it. */

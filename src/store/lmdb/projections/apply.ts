@@ -161,12 +161,16 @@ export function applyAgain(projections: Projections, batch: Projected, isDue: bo
   if (isDue) makeDue(projections, batch, Number.NEGATIVE_INFINITY);
 }
 
-function putDelivery({ deliveries, failed }: Projections, record: DeliveryRecord, url?: string): void {
-  const known = deliveries.get(record.transaction) ?? [];
-  failed.moved(known.find(({ id }) => id === record.id) ?? null, record, url);
-  const others = known.filter(({ id }) => id !== record.id);
-  const sorted = [...others, record].sort((a, b) => (a.id < b.id ? -1 : 1));
-  deliveries.put(record.transaction, sorted);
+/** Whether its first attempt has delivered it: it has never failed then, or whoever revived it has said that it waits. */
+function isDeliveredAtOnce({ status, attempts }: DeliveryRecord): boolean {
+  return status === 'delivered' && attempts.length === 1;
+}
+
+function putDelivery({ deliveries, failed }: Projections, fact: Fact & { kind: 'delivery' }): void {
+  const { record, url, text = JSON.stringify(record) } = fact;
+  const { id, transaction } = record;
+  if (!isDeliveredAtOnce(record)) failed.moved(deliveries.get(transaction, id), record, url);
+  deliveries.put(transaction, id, text);
 }
 
 function putAccount({ accounts, clients }: Projections, account: Account): void {
@@ -180,7 +184,7 @@ function putAccount({ accounts, clients }: Projections, account: Account): void 
 export function applyFact(projections: Projections, fact: Fact, number: number, index: number): void {
   switch (fact.kind) {
     case 'delivery':
-      putDelivery(projections, fact.record, fact.url);
+      putDelivery(projections, fact);
       break;
     case 'due':
       projections.schedule.add(dueId(number, index), fact.due, fact.made);

@@ -28,11 +28,6 @@ export function json<Value>(): Coding<Value> {
   return { encode: (value) => JSON.stringify(value), decode: (text) => JSON.parse(text), shared: frozen };
 }
 
-/** Values that change thousands of times a second, and whose types are for reading alone, to their depth. */
-export function readOnlyJson<Value>(): Coding<Value> {
-  return { ...json(), shared: (value) => value };
-}
-
 /** Null: taken out. */
 type Change<Value> = Value | null;
 

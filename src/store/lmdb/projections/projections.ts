@@ -4,15 +4,15 @@
  * up the log from the mark on.
  */
 import type { Account } from '../../../domain/account.ts';
-import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { DoneBy } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { Schedule } from '../due/schedule.ts';
 import type { Log } from '../log/log.ts';
 import type { KeptItem } from '../log/rows.ts';
+import { Deliveries } from './deliveries.ts';
 import { FailedDeliveries } from './failed-deliveries.ts';
 import type { ProjectionsFile, TableName } from './file.ts';
-import { json, Overlay, readOnlyJson, TEXT } from './overlay.ts';
+import { json, Overlay, TEXT } from './overlay.ts';
 import { Places } from './places.ts';
 import { Records } from './records.ts';
 
@@ -63,8 +63,7 @@ export class Projections {
   /** [transaction, seq] of batches that hold refused messages to it. */
   readonly refusals: Overlay<string>;
   readonly places: Places;
-  /** By transaction: the progress of its deliveries. */
-  readonly deliveries: Overlay<readonly DeliveryRecord[]>;
+  readonly deliveries: Deliveries;
   /** Those that are dead or rejected. */
   readonly failed: FailedDeliveries;
   /** [kind, id] of items for ops that are known, on the list or done with. */
@@ -114,10 +113,7 @@ export class Projections {
     this.names = new Overlay({ table: file.table('names'), coding: TEXT, recent: keptFor(ACCOUNTS) });
     this.refusals = texts('refusals');
     this.places = new Places(file.table('places'));
-    this.deliveries = new Overlay({
-      table: file.table('deliveries'),
-      coding: readOnlyJson<readonly DeliveryRecord[]>(),
-    });
+    this.deliveries = new Deliveries(file.table('deliveries'));
     this.failed = new FailedDeliveries(file.table('failed'), this, log);
     this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
     this.listed = texts('listed');

@@ -36,8 +36,8 @@ function isToCome({ records, deliveries }: Projections, due: Due): boolean {
   if (due.kind === 'bank') return due.order.kind !== 'payout' || records.get(due.transaction)?.final !== true;
   if (due.kind === 'timer')
     return records.get(due.transaction)?.timers.some(({ name }) => name === due.name) === true;
-  const record = deliveries.get(due.transaction)?.find(({ id }) => id === due.delivery);
-  if (record === undefined || record.status === 'pending') return true;
+  const record = deliveries.get(due.transaction, due.delivery);
+  if (record === null || record.status === 'pending') return true;
   // What comes after a failed attempt is due by itself.
   return record.status === 'retrying' && (due.tries > 0 || record.failures === 0);
 }
