@@ -66,6 +66,12 @@ class StoredJournal {
     return null;
   }
 
+  /** The number of the log's last row. */
+  last(): number {
+    const [last = 0] = [...this.#rows.getKeys({ reverse: true, limit: 1 })];
+    return last;
+  }
+
   get([account, seq]: [string, number]): string | undefined {
     const number = this.#number(account, seq);
     return number === null ? undefined : this.#rows.get(number);
@@ -98,6 +104,7 @@ export interface StoredTables {
   failed: StoredTable;
   places: StoredTable;
   marks: StoredTable;
+  state: StoredTable;
 }
 
 const OPTIONS = { noSubdir: true, maxDbs: 32, overlappingSync: false };
@@ -127,6 +134,7 @@ export async function withStoredTables<Result>(
     failed: stored('failed'),
     places: stored('places'),
     marks: stored('marks'),
+    state: stored('state'),
   };
   try {
     return log.transactionSync(() => projections.transactionSync(() => work(tables)));

@@ -4,7 +4,7 @@ import type { Claim, Due } from '../../../engine/store/due.ts';
 import type { Append, Settlement } from '../../../engine/store.ts';
 import type { FactsPlace, LogGroup } from '../log/group.ts';
 import type { Fact } from '../log/rows.ts';
-import { applyFacts } from '../projections/apply.ts';
+import { applyFact } from '../projections/apply.ts';
 import type { Projections } from '../projections/projections.ts';
 import type { Thing } from './rows.ts';
 
@@ -63,7 +63,9 @@ export function settlingIn(
 export function settled(projections: Projections, { thing, next, made, facts, place }: Settling): void {
   const { schedule } = projections;
   if (thing !== null) schedule.end(thing);
-  applyFacts(projections, facts, place);
+  // An order that has ended mostly never lay in a row of its own, and its end has been seen to.
+  for (const [index, fact] of facts.entries())
+    if (fact.kind !== 'ended') applyFact(projections, fact, place.number, place.from + index);
   if (next !== null) schedule.add(schedule.newId(), next, made);
 }
 

@@ -185,14 +185,14 @@ export class ProjectionsFile {
     return tableOf(database, { pinned: this.#pinned, room: this.#room });
   }
 
-  /** Writes what `issue` puts, and the mark, in one transaction. */
-  async write(mark: number, issue: () => void): Promise<void> {
+  /** Writes what `issue` puts, and the mark, in one transaction; null: the mark stays where it is. */
+  async write(mark: number | null, issue: () => void): Promise<void> {
     const room = this.#room;
     if (room === null) throw new Error('the projections are only read');
     await inOneTransaction(this.#root, room, () => {
       room.take(Math.min(room.used, MOST_COPIED));
       issue();
-      return [this.#keep(mark)];
+      return mark === null ? [] : [this.#keep(mark)];
     });
   }
 

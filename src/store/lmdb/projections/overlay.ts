@@ -36,6 +36,8 @@ export interface OverlayOptions<Value> {
   coding: Coding<Value>;
   /** How many values that were written or read are kept in memory: the process that has the folder alone writes. */
   recent?: number;
+  /** What is put under a key of which nothing waits lies not in the table yet: taken out again, it is as if never put. */
+  areNew?: boolean;
 }
 
 const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
@@ -44,15 +46,19 @@ export class Overlay<Value> {
   readonly #table: Table;
   readonly #coding: Coding<Value>;
   readonly #mostRecent: number;
+  readonly #areNew: boolean;
+  /** Keys in `#fresh` that the table doesn't have. */
+  #new = new Set<string>();
   #fresh = new Map<string, Change<Value>>();
   #underWay: ReadonlyMap<string, Change<Value>> = NOTHING;
   /** The longest kept first. */
   readonly #recent = new Map<string, Value>();
 
-  constructor({ table, coding, recent = 0 }: OverlayOptions<Value>) {
+  constructor({ table, coding, recent = 0, areNew = false }: OverlayOptions<Value>) {
     this.#table = table;
     this.#coding = coding;
     this.#mostRecent = recent;
+    this.#areNew = areNew;
   }
 
   /** How many changes wait to be written. */
@@ -94,11 +100,13 @@ export class Overlay<Value> {
   }
 
   put(key: string, value: Value): void {
+    if (this.#areNew && !this.#fresh.has(key) && !this.#underWay.has(key)) this.#new.add(key);
     this.#fresh.set(key, this.#coding.shared(value));
   }
 
   remove(key: string): void {
-    this.#fresh.set(key, null);
+    if (this.#new.delete(key)) this.#fresh.delete(key);
+    else this.#fresh.set(key, null);
   }
 
   /** What lies between two keys, the second one left out, in their order. */
@@ -138,6 +146,7 @@ export class Overlay<Value> {
     const changes = this.#fresh;
     this.#underWay = changes;
     this.#fresh = new Map();
+    this.#new.clear();
     for (const key of [...changes.keys()].sort()) {
       const value = changes.get(key) ?? null;
       if (value === null) this.#table.remove(key);

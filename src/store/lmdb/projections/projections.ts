@@ -2,6 +2,11 @@
  * All that follows from the log: records, what they are found by, progress of deliveries, items for ops, settings, what
  * is due. It is served from memory until it is written, in larger transactions behind a mark; who opens the store takes
  * up the log from the mark on.
+ *
+ * 1. What lies in the tables is as it was at the mark, so that a row of the log is never applied twice.
+ * 2. But lookups and deliveries may lie there earlier: to put them again, in the log's order, leads to the same. Hardly any
+ *    of them changes once it is put, where records and what is due change several times in the life of a transaction, and
+ *    are written less often for that.
  */
 import type { Account } from '../../../domain/account.ts';
 import type { DoneBy } from '../../../engine/store.ts';
@@ -43,13 +48,27 @@ export interface ProjectionsOptions {
   onFatal(error: Error): void;
 }
 
-/** So many changes are written together at the least, unless they have waited for `WAIT_MS`. */
-const TOGETHER = 4_000;
+/** All is written once so much of it waits that lies in the tables as it was at the mark, or has waited for `WAIT_MS`; */
+const TOGETHER = 6_000;
 const WAIT_MS = 500;
+/** and what may lie there earlier, once there is so much of it: with all the rest it would hold up the thread. */
+const EARLY_TOGETHER = 2_000;
 /** Records that were written and are kept in memory: most are asked for again soon, or never. */
 const RECORDS = 2_000;
 /** Settings that are kept in memory: those of accounts in use are asked for several times a second. */
 const ACCOUNTS = 4_000;
+
+/** What is kept in tables. */
+interface Written {
+  /** How many changes wait to be written. */
+  readonly waiting: number;
+  issue(): void;
+  written(): void;
+}
+
+function waitingIn(tables: readonly Written[]): number {
+  return tables.reduce((sum, { waiting }) => sum + waiting, 0);
+}
 
 export class Projections {
   /** By id. */
@@ -92,10 +111,14 @@ export class Projections {
   readonly counts: Overlay<number>;
   readonly #file: ProjectionsFile;
   readonly #onFatal: (error: Error) => void;
-  readonly #all: { readonly waiting: number; issue(): void; written(): void }[];
+  /** What may lie in the tables before the mark says so. */
+  readonly #early: readonly Written[];
+  readonly #rest: readonly Written[];
   /** The last row of the log that is in here. */
   #mark: number;
   #writing: Promise<void> | null = null;
+  /** All is written next, however little waits. */
+  #isTime = false;
   #timer: NodeJS.Timeout | undefined;
   #hasEnded = false;
 
@@ -118,7 +141,8 @@ export class Projections {
     this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
     this.listed = texts('listed');
     this.about = texts('about');
-    this.waits = texts('waits');
+    // Most waits have an end before they are written.
+    this.waits = new Overlay({ table: file.table('waits'), coding: TEXT, areNew: true });
     this.accounts = new Overlay({
       table: file.table('accounts'),
       coding: json<Account>(),
@@ -131,15 +155,13 @@ export class Projections {
     this.counts = new Overlay({ table: file.table('counts'), coding: json<number>() });
     this.#storedTargets = new Overlay({ table: file.table('targets'), coding: json<TargetRow>() });
     this.schedule = new Schedule(file.table('due'), incarnation, now);
-    this.#all = [
+    this.#early = [this.lookups, this.deliveries, this.failed];
+    this.#rest = [
       this.records,
-      this.lookups,
       this.quoters,
       this.names,
       this.refusals,
       this.places,
-      this.deliveries,
-      this.failed,
       this.attention,
       this.listed,
       this.about,
@@ -179,7 +201,7 @@ export class Projections {
 
   /** How many changes wait to be written. */
   get waiting(): number {
-    return this.#all.reduce((sum, { waiting }) => sum + waiting, 0);
+    return waitingIn(this.#early) + waitingIn(this.#rest);
   }
 
   /** Whether what is changed is ever written. */
@@ -190,22 +212,31 @@ export class Projections {
   /** Something was changed: it is written soon. */
   changed(): void {
     if (this.#writing !== null || this.#hasEnded || !this.isWritable) return;
-    if (this.waiting >= TOGETHER) void this.#write();
-    else this.#timer ??= setTimeout(() => void this.#write(), WAIT_MS);
+    this.#timer ??= setTimeout(() => {
+      this.#isTime = true;
+      this.changed();
+    }, WAIT_MS);
+    if (this.#isTime || waitingIn(this.#rest) >= TOGETHER) void this.#write();
+    else if (waitingIn(this.#early) >= EARLY_TOGETHER) void this.#issue(this.#early, null);
   }
 
+  /** Writes all, unless something is being written: then `#isTime` says whether all is. */
   #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing ??= this.#written(this.#file.write(this.#mark, () => this.#issue()));
+    this.#isTime = false;
+    return this.#writing ?? this.#issue([...this.#early, ...this.#rest], this.#mark);
+  }
+
+  #issue(tables: readonly Written[], mark: number | null): Promise<void> {
+    const writing = this.#file.write(mark, () => {
+      for (const table of tables) table.issue();
+    });
+    this.#writing = this.#written(tables, writing);
     return this.#writing;
   }
 
-  #issue(): void {
-    for (const table of this.#all) table.issue();
-  }
-
-  async #written(writing: Promise<void>): Promise<void> {
+  async #written(tables: readonly Written[], writing: Promise<void>): Promise<void> {
     try {
       await writing;
     } catch (error) {
@@ -214,14 +245,18 @@ export class Projections {
       this.#onFatal(asError(error));
       return;
     }
-    for (const table of this.#all) table.written();
+    for (const table of tables) table.written();
     this.#writing = null;
     if (this.waiting > 0) this.changed();
   }
 
   /** Writes all that has changed until now. */
   async write(): Promise<void> {
-    if (this.#writing !== null) await this.#writing;
+    if (this.#writing !== null) {
+      // What is written next is all of it, whoever begins it.
+      this.#isTime = true;
+      await this.#writing;
+    }
     if (!this.#hasEnded) await this.#write();
   }
 
