@@ -220,12 +220,13 @@ export class Projections {
     else if (waitingIn(this.#early) >= EARLY_TOGETHER) void this.#issue(this.#early, null);
   }
 
-  /** Writes all, unless something is being written: then `#isTime` says whether all is. */
+  /** Writes all, unless something is being written. */
   #write(): Promise<void> {
+    if (this.#writing !== null) return this.#writing;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isTime = false;
-    return this.#writing ?? this.#issue([...this.#early, ...this.#rest], this.#mark);
+    return this.#issue([...this.#early, ...this.#rest], this.#mark);
   }
 
   #issue(tables: readonly Written[], mark: number | null): Promise<void> {
