@@ -40,6 +40,25 @@ test('whoever asks first, again or for what is not there gets the entries of tha
   assert.equal(kept.of(1, () => value)?.number, { account: append.batch.account, seq: append.batch.seq });
 });
 
+test('of a short batch and of a long one the same is told, and whose it is', async () => {
+  for (const count of [1, 2, 3, 12]) {
+    const charges = Array.from({ length: count }, () =>
+      chargeCreated(START, { description: 'é"transaction":' }),
+    );
+    const { append } = await grow(store(), randomUUID(), charges);
+    const value = Buffer.from(batchValue(append));
+    const kept = new KeptBatches().of(1, () => value);
+    for (const { transaction } of charges)
+      assert.equal(kept?.entriesOf(transaction), parseEntriesOf(transaction, value));
+    assert.equal(kept?.number, { account: append.batch.account, seq: append.batch.seq });
+    assert.is(value.length > 4_096, count === 12);
+  }
+  const spoilt = new KeptBatches().of(1, () =>
+    Buffer.from(`${'0'.repeat(64)}{"account":"a","at":"","entries":[]}`),
+  );
+  assert.throws(() => spoilt?.entriesOf('t'), /the batch has no number/);
+});
+
 test('what one caller does to an entry is not seen by the next', async () => {
   const charge = chargeCreated(START);
   const { append } = await grow(store(), randomUUID(), [charge]);

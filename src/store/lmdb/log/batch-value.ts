@@ -108,6 +108,21 @@ function storedAt(value: Buffer, [start, end]: Place): StoredEntry {
   return JSON.parse(value.toString('utf8', start, end));
 }
 
+/**
+ * The entries of one transaction, and whose batch it is, of one that is read whole.
+ * @throws Error where the value is no batch.
+ */
+export function parseEntriesIn(
+  transaction: string,
+  value: Buffer,
+): { number: Pick<Batch, 'account' | 'seq'>; entries: Entry[] } {
+  const content: BatchContent = JSON.parse(value.toString('utf8', HASH_LENGTH));
+  const { account, seq, at } = content;
+  if (!Number.isSafeInteger(seq)) throw new Error('the batch has no number');
+  const own = content.entries.filter((entry) => entry.transaction === transaction);
+  return { number: { account, seq }, entries: own.map((entry) => entryFrom(entry, at)) };
+}
+
 /** Reads entries of a batch of which many are asked for: where each lies is looked for once. */
 export class EntriesIn {
   readonly #value: Buffer;

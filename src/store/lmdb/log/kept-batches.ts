@@ -4,10 +4,12 @@
  * row of the log never changes.
  */
 import type { Batch, Entry } from '../../../engine/journal.ts';
-import { EntriesIn, parseEntriesOf, parseNumber } from './batch-value.ts';
+import { EntriesIn, parseEntriesIn, parseEntriesOf, parseNumber } from './batch-value.ts';
 
 const MOST_BATCHES = 64;
 const MOST_BYTES = 4_000_000;
+/** A batch of so many bytes is read whole: that takes less than to look for its parts. */
+const SHORT_BYTES = 4_096;
 
 export class KeptBatch {
   readonly value: Buffer;
@@ -27,6 +29,11 @@ export class KeptBatch {
 
   /** The entries of one transaction. @throws Error where the value is no batch */
   entriesOf(transaction: string): Entry[] {
+    if (this.value.length <= SHORT_BYTES) {
+      const { number, entries } = parseEntriesIn(transaction, this.value);
+      this.#number = number;
+      return entries;
+    }
     if (this.#wasAsked) {
       this.#entries ??= new EntriesIn(this.value);
       return this.#entries.of(transaction);
