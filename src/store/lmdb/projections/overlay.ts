@@ -36,7 +36,7 @@ export interface OverlayOptions<Value> {
   coding: Coding<Value>;
   /** How many values that were written or read are kept in memory: the process that has the folder alone writes. */
   recent?: number;
-  /** What is put under a key of which nothing waits lies not in the table yet: taken out again, it is as if never put. */
+  /** The table has no key under which something is put, unless a change of it waits: taken out again, it was never there. */
   areNew?: boolean;
 }
 

@@ -48,10 +48,10 @@ export interface ProjectionsOptions {
   onFatal(error: Error): void;
 }
 
-/** All is written once so much of it waits that lies in the tables as it was at the mark, or has waited for `WAIT_MS`; */
+/** All is written once so many changes wait of what lies in the tables as it was at the mark, or one has for `WAIT_MS`. */
 const TOGETHER = 6_000;
 const WAIT_MS = 500;
-/** and what may lie there earlier, once there is so much of it: with all the rest it would hold up the thread. */
+/** So many changes of what may lie there earlier are written by themselves: with all else they would hold up the thread. */
 const EARLY_TOGETHER = 2_000;
 /** Records that were written and are kept in memory: most are asked for again soon, or never. */
 const RECORDS = 2_000;
