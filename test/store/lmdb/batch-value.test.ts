@@ -5,9 +5,9 @@ import * as assert from 'uvu/assert';
 import { deliveryList } from '../../../src/engine/history.ts';
 import type { TransactionRecord } from '../../../src/engine/journal.ts';
 import type { Store } from '../../../src/engine/store.ts';
-import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { chargeCreated, chargePaid, grow } from '../contract/builders.ts';
+import { storeOptions, withStore } from './opened.ts';
 
 const test = suite('a batch as it is stored');
 
@@ -45,21 +45,19 @@ async function hotAccount(store: Store): Promise<{ record: TransactionRecord; by
 
 test('a list of webhooks parses what it shows, and a head no entry', async () => {
   await withFolder(async (folder) => {
-    const onFatal = (error: Error): void => {
-      throw error;
-    };
-    const options = { folder, incarnation: 'a', now: () => AT, onFatal };
-    const store = await openLmdbStore(options);
-    try {
-      const { record, bytes } = await hotAccount(store);
-      assert.ok(bytes > 500_000, `${bytes} characters in two batches`);
-      const list = await parsed(async () => assert.is((await deliveryList(store.journal, record)).length, 1));
-      assert.ok(list < 10_000, `${list} characters were parsed for a list`);
-      const head = await parsed(async () => store.journal.head(record.account));
-      assert.ok(head < 1_000, `${head} characters were parsed for a head`);
-    } finally {
-      await store.close();
-    }
+    await withStore(
+      storeOptions(folder, () => AT),
+      async (store) => {
+        const { record, bytes } = await hotAccount(store);
+        assert.ok(bytes > 500_000, `${bytes} characters in two batches`);
+        const list = await parsed(async () =>
+          assert.is((await deliveryList(store.journal, record)).length, 1),
+        );
+        assert.ok(list < 10_000, `${list} characters were parsed for a list`);
+        const head = await parsed(async () => store.journal.head(record.account));
+        assert.ok(head < 1_000, `${head} characters were parsed for a head`);
+      },
+    );
   });
 });
 

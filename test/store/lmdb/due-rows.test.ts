@@ -4,9 +4,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { intoRows, readRow, rowText, type Thing } from '../../../src/store/lmdb/due/rows.ts';
 
-import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { chargeCreated, grow, iso } from '../contract/builders.ts';
+import { storeOptions, withStore } from './opened.ts';
 
 const test = suite('rows of the due index');
 
@@ -47,21 +47,18 @@ test('a second in which very much is due takes many rows, each about a page, and
 test('what became due while things were being brought back is let be', async () => {
   await withFolder(async (folder) => {
     let now = AT;
-    const onFatal = (error: Error): void => {
-      throw error;
-    };
-    const store = await openLmdbStore({ folder, incarnation: 'a', now: () => now, onFatal });
-    try {
-      const asked = now;
-      now += 5_000;
-      const due = now + 600_000;
-      await grow(store, randomUUID(), [chargeCreated(now, { timers: [{ name: 'EXPIRE', at: iso(due) }] })]);
-      assert.is(await store.due.rewind(asked), 0);
-      assert.equal(await store.due.claim('timer', due - 1, 10), []);
-      assert.is((await store.due.claim('timer', due, 10)).length, 1);
-    } finally {
-      await store.close();
-    }
+    await withStore(
+      storeOptions(folder, () => now),
+      async (store) => {
+        const asked = now;
+        now += 5_000;
+        const due = now + 600_000;
+        await grow(store, randomUUID(), [chargeCreated(now, { timers: [{ name: 'EXPIRE', at: iso(due) }] })]);
+        assert.is(await store.due.rewind(asked), 0);
+        assert.equal(await store.due.claim('timer', due - 1, 10), []);
+        assert.is((await store.due.claim('timer', due, 10)).length, 1);
+      },
+    );
   });
 });
 

@@ -10,7 +10,6 @@ import type { Entry, TransactionRecord } from '../../../src/engine/journal.ts';
 import type { DeliveryRecord } from '../../../src/engine/store/deliveries.ts';
 import { question } from '../../../src/engine/store/due.ts';
 import { RecordUnreadable, type Store } from '../../../src/engine/store.ts';
-import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { type StoredTables, withStoredTables } from '../../support/stored-tables.ts';
 import { sleep } from '../../support/wait.ts';
@@ -24,6 +23,7 @@ import {
   iso,
   refused,
 } from '../contract/builders.ts';
+import { storeOptions, withStore } from './opened.ts';
 
 const test = suite('what is kept of records and deliveries');
 
@@ -31,16 +31,11 @@ const AT = Date.UTC(2026, 0, 5, 12);
 /** Longer than the store waits before it writes what has changed. */
 const WRITTEN_MS = 900;
 
-async function withStore<Result>(folder: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const onFatal = (error: Error): void => {
-    throw error;
-  };
-  const store = await openLmdbStore({ folder, incarnation: randomUUID(), now: () => AT, onFatal });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
+function within<Result>(folder: string, work: (store: Store) => Promise<Result>): Promise<Result> {
+  return withStore(
+    storeOptions(folder, () => AT),
+    work,
+  );
 }
 
 /** Appends each entry in a batch of its own; the record after the last. */
@@ -70,7 +65,7 @@ test('a record that up to eight batches have made is kept as their rows, any oth
       );
       return [first, ...moves];
     };
-    const records = await withStore(folder, async (store) => [
+    const records = await within(folder, async (store) => [
       await inBatches(store, account, [charge, chargePaid(AT, charge.transaction, randomUUID())]),
       await inBatches(store, account, bouncing(8)),
       await inBatches(store, account, bouncing(9)),
@@ -83,7 +78,7 @@ test('a record that up to eight batches have made is kept as their rows, any oth
       assert.match(tables.records.get(nine) ?? '', /^\{/);
       assert.match(tables.records.get(withRefusal) ?? '', /^\{/);
     });
-    await withStore(folder, async (store) => {
+    await within(folder, async (store) => {
       for (const record of records) await isStored(store, record);
       // What is made again goes on as the same record, in whichever part it was written.
       const entry = cashoutMoved(AT, eight, 'processing', 'completed');
@@ -98,7 +93,7 @@ test('a record that up to eight batches have made is kept as their rows, any oth
 test('a record changes while its rows are on their way to the table, or there', async () => {
   await withFolder(async (folder) => {
     const account = randomUUID();
-    const record = await withStore(folder, async (store) => {
+    const record = await within(folder, async (store) => {
       const first = cashoutCreated(AT);
       let known = (await grow(store, account, [first])).append.records;
       for (const [from, to, waitMs] of [
@@ -114,7 +109,7 @@ test('a record changes while its rows are on their way to the table, or there', 
       return known[0] as TransactionRecord;
     });
     await withStoredTables(folder, ({ records }) => assert.is(records.get(record.id), '@1,2,3,4'));
-    await withStore(folder, (store) => isStored(store, record));
+    await within(folder, (store) => isStored(store, record));
   });
 });
 
@@ -122,12 +117,12 @@ test('a record whose batch is gone is told by its id and its account, and those 
   await withFolder(async (folder) => {
     const account = randomUUID();
     const ids = [randomUUID(), randomUUID(), randomUUID()].sort() as [string, string, string];
-    await withStore(folder, async (store) => {
+    await within(folder, async (store) => {
       for (const id of ids)
         await inBatches(store, account, [chargeCreated(AT, { id }), chargePaid(AT, id, randomUUID())]);
     });
     await withStoredTables(folder, ({ journal }) => journal.remove([account, 4]));
-    await withStore(folder, async ({ journal }) => {
+    await within(folder, async ({ journal }) => {
       const told = await journal.transaction(ids[1]).catch((error: unknown) => error);
       assert.instance(told, RecordUnreadable);
       const { id, account: whose, message } = told as RecordUnreadable;
@@ -157,7 +152,7 @@ test('each delivery is a row, and all of a transaction are read by id, wherever 
     const make = (id: string): DeliveryRecord => deliveryRecord(account, transaction, AT, id);
     const [a, b, c] = [make('dlv_a'), make('dlv_b'), make('dlv_c')];
     const delivered = delivery(b, { status: 'delivered', deliveredAt: iso(AT) });
-    await withStore(folder, async (store) => {
+    await within(folder, async (store) => {
       await tell(store, b);
       await sleep(WRITTEN_MS);
       // A transaction of a longer id, and one of a shorter, are others.
@@ -179,7 +174,7 @@ test('each delivery is a row, and all of a transaction are read by id, wherever 
         [a, b, c].map(({ id }) => `${transaction} ${id}`),
       );
     });
-    await withStore(folder, async ({ journal }) =>
+    await within(folder, async ({ journal }) =>
       assert.equal(await journal.deliveries(transaction), [a, delivered, c]),
     );
   });
@@ -192,7 +187,7 @@ test('what ops revive and the next attempt delivers is failed no more, not even 
     const tried = deliveryRecord(account, transaction, AT, 'dlv_tried');
     const untried = { ...tried, id: 'dlv_untried', attempts: [] };
     const ok = { at: iso(AT + 5), statusCode: 200, error: null, durationMs: 3 };
-    await withStore(folder, async (store) => {
+    await within(folder, async (store) => {
       const failed = [tried, untried].map((record) => delivery(record, { status: 'dead' }));
       await tell(store, ...failed);
       assert.is((await store.journal.failedDeliveries({}, null, 10)).found.length, 2);

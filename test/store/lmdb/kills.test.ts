@@ -26,6 +26,7 @@ import {
   settings,
 } from '../contract/builders.ts';
 import { drain, lookupsOf } from '../contract/harness.ts';
+import { storeOptions } from './opened.ts';
 
 const test = suite('kills between log and projections');
 
@@ -238,10 +239,7 @@ async function remainsOf(folder: string, remains: string): Promise<void> {
 }
 
 function opened(folder: string, work: Work): Promise<Store> {
-  const onFatal = (error: Error): void => {
-    throw error;
-  };
-  return openLmdbStore({ folder, incarnation: randomUUID().slice(0, 8), now: () => work.now, onFatal });
+  return openLmdbStore(storeOptions(folder, () => work.now));
 }
 
 /** Goes on in one folder after the other, each what a kill left of the one before. */

@@ -29,6 +29,7 @@ import {
   settings,
 } from '../contract/builders.ts';
 import { drain, first, lookupsOf } from '../contract/harness.ts';
+import { storeOptions, withStore } from './opened.ts';
 
 const test = suite('projections');
 
@@ -38,10 +39,7 @@ const URLS = ['https://a.example/hook', 'https://b.example/hook'];
 const WRITTEN_MS = 900;
 
 function optionsFor(folder: string, more: Partial<LmdbStoreOptions> = {}): LmdbStoreOptions {
-  const onFatal = (error: Error): void => {
-    throw error;
-  };
-  return { folder, incarnation: randomUUID().slice(0, 8), now: () => AT, onFatal, ...more };
+  return storeOptions(folder, () => AT, more);
 }
 
 /** Some of everything that a store keeps. */
@@ -188,13 +186,8 @@ async function withRemains(folder: string, body: (remains: string) => Promise<vo
   });
 }
 
-async function saidBy(options: LmdbStoreOptions, accounts: readonly string[]): Promise<string> {
-  const store = await openLmdbStore(options);
-  try {
-    return await said(store, accounts);
-  } finally {
-    await store.close();
-  }
+function saidBy(options: LmdbStoreOptions, accounts: readonly string[]): Promise<string> {
+  return withStore(options, (store) => said(store, accounts));
 }
 
 /** A store with two parts of work, of which the first is written to the projections, and the second isn't. */
@@ -203,16 +196,13 @@ async function withWork(
   inHandMs = 0,
 ): Promise<void> {
   await withFolder(async (folder) => {
-    const store = await openLmdbStore(optionsFor(folder));
-    try {
+    await withStore(optionsFor(folder), async (store) => {
       const accounts = Array.from({ length: 6 }, () => randomUUID());
       await work(store, accounts.slice(0, 4));
       await sleep(WRITTEN_MS);
       await work(store, accounts.slice(2), inHandMs);
       await body(folder, accounts, store);
-    } finally {
-      await store.close();
-    }
+    });
   });
 }
 

@@ -5,12 +5,11 @@ import { open } from 'lmdb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { verifyStore } from '../../../src/audit/verify.ts';
-import type { Store } from '../../../src/engine/store.ts';
 import { OperatorError } from '../../../src/errors.ts';
 import { isFormer, takeOver } from '../../../src/store/lmdb/former/takeover.ts';
-import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
 import { copyFolder } from '../../support/older-build.ts';
 import { same, sameSet } from '../contract/harness.ts';
+import { storeOptions, withStore } from './opened.ts';
 
 const test = suite('takeover of a former folder');
 
@@ -34,21 +33,9 @@ function taken(folder: string): Promise<void> {
   return takeOver({ folder, now: Date.now(), onProgress: () => {} });
 }
 
-async function withStore(folder: string, body: (store: Store) => Promise<void>): Promise<void> {
-  const onFatal = (error: Error): void => {
-    throw error;
-  };
-  const store = await openLmdbStore({ folder, incarnation: 'a', now: Date.now, onFatal });
-  try {
-    await body(store);
-  } finally {
-    await store.close();
-  }
-}
-
 /** The store says what the former build said of it. */
 async function expectKept({ kept }: Kept, folder: string): Promise<void> {
-  await withStore(folder, async (store) => {
+  await withStore(storeOptions(folder, Date.now), async (store) => {
     const { heads, differences, ok } = await verifyStore(store.journal, VERIFIED);
     same(differences, []);
     assert.is(ok, true);
@@ -90,7 +77,7 @@ test('keeps heads, records, deliveries and settings; the former file is gone the
 test('what is due is what was due, and nothing that was done comes again', async () => {
   await withFormer(async ({ kept }, folder) => {
     await taken(folder);
-    await withStore(folder, async (store) => {
+    await withStore(storeOptions(folder, Date.now), async (store) => {
       const due = new Set<string>();
       for (const kind of ['bank', 'timer', 'delivery'] as const)
         for (let claims = await store.due.claim(kind, FAR, 500); claims.length > 0; ) {
@@ -141,7 +128,7 @@ test('beside a log that was not made of it, it stays', async () => {
     await copyFile(`${folder}/pixstate.lmdb`, former);
     await taken(folder);
     // The log is in use: it has more than the former store by now.
-    await withStore(folder, async () => {});
+    await withStore(storeOptions(folder, Date.now), async () => {});
     await withFormerBack(folder, former);
     await refused(folder, /two stores/);
   });
