@@ -109,10 +109,10 @@ function storedAt(value: Buffer, [start, end]: Place): StoredEntry {
 }
 
 /**
- * The entries of one transaction, and whose batch it is, of one that is read whole.
+ * The entries of one transaction, and whose batch they are of and its number, where all of it is parsed.
  * @throws Error where the value is no batch.
  */
-export function parseEntriesIn(
+export function parseWhole(
   transaction: string,
   value: Buffer,
 ): { number: Pick<Batch, 'account' | 'seq'>; entries: Entry[] } {

@@ -4,7 +4,7 @@
  * row of the log never changes.
  */
 import type { Batch, Entry } from '../../../engine/journal.ts';
-import { EntriesIn, parseEntriesIn, parseEntriesOf, parseNumber } from './batch-value.ts';
+import { EntriesIn, parseEntriesOf, parseNumber, parseWhole } from './batch-value.ts';
 
 const MOST_BATCHES = 64;
 const MOST_BYTES = 4_000_000;
@@ -30,7 +30,7 @@ export class KeptBatch {
   /** The entries of one transaction. @throws Error where the value is no batch */
   entriesOf(transaction: string): Entry[] {
     if (this.value.length <= SHORT_BYTES) {
-      const { number, entries } = parseEntriesIn(transaction, this.value);
+      const { number, entries } = parseWhole(transaction, this.value);
       this.#number = number;
       return entries;
     }

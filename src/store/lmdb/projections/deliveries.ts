@@ -1,6 +1,7 @@
 /**
  * Progress of deliveries, a row for each: [transaction, delivery] to its text, as the log has it. What was put is found at
- * once, and is written later with all else that changed meanwhile. Nothing is read for a delivery that makes progress.
+ * once, and is written later. Nothing is read for a delivery that is delivered at once. An overlay would look for a
+ * transaction's among all that waits, of every other one; here it has its own.
  */
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import { endOf, keyOf } from './keys.ts';

@@ -13,7 +13,7 @@ import type { Table } from './table.ts';
 
 /** Begins no JSON. */
 const ROWS = '@';
-/** A record that more batches have made is kept whole: it takes as long to read then as to make again. */
+/** A record that more batches have made is kept whole: each row that it is made again from takes longer to read than that. */
 const MOST_ROWS = 8;
 
 /** @throws Error where the log doesn't have it */
