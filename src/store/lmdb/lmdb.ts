@@ -21,6 +21,9 @@ export function openRoot(file: EnvironmentFile): RootDatabase {
     // load is milliseconds away.
     eventTurnBatching: false,
     ...({ txnStartThreshold: 1 } as object),
+    // What lmdb keeps of a list of free pages from one transaction to the next, it fails to save once it finds, beside a
+    // reader who stays, that no older ones can be had (lmdb-js 3.5.6, `mdb_page_alloc`, `mdb_freelist_save`).
+    ...({ maxFreeSpaceToRetain: 0 } as object),
   });
 }
 
