@@ -31,13 +31,17 @@ interface Filled {
   balance: number;
 }
 
+/** One of a charge's dead deliveries, once another is dead as well. */
 async function deadDelivery(client: Client, id: string): Promise<string> {
-  const found = await until(
-    async () => (await deliveries(client, id)).find((delivery) => text(delivery, 'status') === 'dead'),
+  const [found] = await until(
+    async () => {
+      const dead = (await deliveries(client, id)).filter((delivery) => text(delivery, 'status') === 'dead');
+      return dead.length > 1 ? dead : null;
+    },
     DEAD_MS,
-    'a dead delivery',
+    'two dead deliveries',
   );
-  return text(found, 'id');
+  return text(found ?? null, 'id');
 }
 
 /** Everything that a merchant does; one of its two receivers takes nothing. */
