@@ -23,6 +23,8 @@ export class TemporaryTable {
       noSubdir: true,
       noSync: true,
       encoding: 'string',
+      // As for the embedded store (`lmdb/lmdb.ts`): the list of free pages is read anew in each transaction.
+      ...({ maxFreeSpaceToRetain: 0 } as object),
     });
   }
 
