@@ -68,8 +68,9 @@ function putRecord(
   isAwaited: boolean,
 ): void {
   const { records } = projections;
-  // A record of a single batch has none before it.
-  const before = record.seqs.length > 1 ? records.get(record.id) : null;
+  // A record of a single batch has none before it, unless a refused message has changed it since.
+  const isFirst = record.seqs.length === 1 && record.refusals === undefined;
+  const before = isFirst ? null : records.get(record.id);
   const key = bankKey(record);
   moveWait(projections, before === null ? null : bankKey(before), key);
   moveWait(projections, before === null ? null : protestKey(before), protestKey(record));
