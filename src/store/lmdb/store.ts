@@ -96,6 +96,8 @@ async function openOn(
     const onFailure = (error: Error): void => environment.fatal(error);
     projections = new Projections({ file, log, incarnation, now, onFatal: onFailure });
     const environment = new Environment({ log, file, projections, onFatal, onFlush });
+    // What lies in the file ahead of the mark is in the log, as it is by now.
+    log.renew();
     const upTo = await agree(Math.max(log.end(), projections.mark));
     // It may be a row that wasn't there yet.
     log.renew();
