@@ -7,7 +7,7 @@ import type { Database, RootDatabase, Transaction } from 'lmdb';
 import { flushToDisk, inOneTransaction, openRoot, sizeOf } from '../lmdb.ts';
 import type { Log, LogState } from '../log/log.ts';
 import { Room } from '../room.ts';
-import { type Table, tableOf } from './table.ts';
+import { Rows, type Table, tableOf } from './table.ts';
 
 /** What the environment says of itself. */
 interface FileState {
@@ -20,7 +20,7 @@ interface FileState {
 }
 
 /** Another version's tables are made again from the log. A build that knows no versions leaves none. */
-const VERSION = 7;
+const VERSION = 8;
 
 /** All tables, by what lies in them. */
 const TABLES = [
@@ -67,6 +67,7 @@ export class ProjectionsFile {
   readonly #pinned: Transaction | null;
   /** Null where nothing is written. */
   readonly #room: Room | null;
+  readonly #rows: Rows | null;
   /** The log that is told of a clean end. */
   #log: Log | null = null;
 
@@ -88,6 +89,7 @@ export class ProjectionsFile {
         : former.#databases;
     this.#pinned = readOnly ? root.useReadTransaction() : null;
     this.#room = readOnly ? null : new Room(root, path);
+    this.#rows = this.#room && new Rows(this.#room);
   }
 
   get isWritable(): boolean {
@@ -182,16 +184,16 @@ export class ProjectionsFile {
   table(name: TableName): Table {
     const database = this.#databases.get(name);
     if (database === undefined) throw new Error(`there is no table ${name}`);
-    return tableOf(database, { pinned: this.#pinned, room: this.#room });
+    return tableOf(database, { pinned: this.#pinned, rows: this.#rows });
   }
 
-  /** Writes what `issue` puts, and the mark, in one transaction; null: the mark stays where it is. */
+  /** Writes all that `issue` puts, and the mark, in one transaction, or nothing; null: the mark stays where it is. */
   async write(mark: number | null, issue: () => void): Promise<void> {
-    const room = this.#room;
-    if (room === null) throw new Error('the projections are only read');
+    const [room, rows] = [this.#room, this.#rows];
+    if (room === null || rows === null) throw new Error('the projections are only read');
     await inOneTransaction(this.#root, room, () => {
       room.take(Math.min(room.used, MOST_COPIED));
-      issue();
+      rows.issue(issue);
       return mark === null ? [] : [this.#keep(mark)];
     });
   }

@@ -21,16 +21,52 @@ export interface Table {
   remove(key: string): void;
 }
 
+interface Row {
+  database: Database<string, string>;
+  key: string;
+  /** Null: it is removed. */
+  value: string | null;
+}
+
+/** What is put into tables and removed: lmdb writes what was issued before a failure, so each has its room before any is. */
+export class Rows {
+  readonly #room: Pick<Room, 'take'>;
+  #rows: Row[] = [];
+
+  constructor(room: Pick<Room, 'take'>) {
+    this.#room = room;
+  }
+
+  put(database: Database<string, string>, key: string, value: string): void {
+    this.#room.take(roomFor(value) + key.length);
+    this.#rows.push({ database, key, value });
+  }
+
+  remove(database: Database<string, string>, key: string): void {
+    this.#rows.push({ database, key, value: null });
+  }
+
+  /** Issues what `fill` puts and removes, within a transaction; nothing of it where that throws. */
+  issue(fill: () => void): void {
+    this.#rows = [];
+    fill();
+    const rows = this.#rows;
+    this.#rows = [];
+    for (const { database, key, value } of rows)
+      void (value === null ? database.remove(key) : database.put(key, value));
+  }
+}
+
 export interface TableOptions {
   /** The table is as it was when that transaction began, whatever is written meanwhile. */
   pinned?: Transaction | null;
-  /** Room is taken there for what is put. */
-  room?: Room | null;
+  /** Where what is put and removed goes, to be issued with other tables'; without it, it is issued at once. */
+  rows?: Rows | null;
 }
 
 export function tableOf(
   database: Database<string, string>,
-  { pinned = null, room = null }: TableOptions,
+  { pinned = null, rows = null }: TableOptions,
 ): Table {
   const options: { transaction?: Transaction } = pinned === null ? {} : { transaction: pinned };
   const within = (range: Range): RangeOptions => ({ ...range, ...options });
@@ -39,10 +75,10 @@ export function tableOf(
     has: (key) => database.get(key, options) !== undefined,
     rows: (range) => database.getRange(within(range)),
     keys: (range) => database.getKeys(within(range)),
-    put: (key, value) => {
-      room?.take(roomFor(value) + key.length);
-      void database.put(key, value);
-    },
-    remove: (key) => void database.remove(key),
+    put:
+      rows === null
+        ? (key, value) => void database.put(key, value)
+        : (key, value) => rows.put(database, key, value),
+    remove: rows === null ? (key) => void database.remove(key) : (key) => rows.remove(database, key),
   };
 }
