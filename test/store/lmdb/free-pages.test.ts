@@ -4,6 +4,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openRoot } from '../../../src/store/lmdb/lmdb.ts';
+import { Room } from '../../../src/store/lmdb/room.ts';
 import { withFolder } from '../../faults/scene.ts';
 
 const test = suite('free pages of an environment');
@@ -55,14 +56,15 @@ test('who writes on beside a reader loses nothing, and takes free pages before n
     const path = join(folder, 'file');
     await makeHoles(path);
     await withTable(path, async (root, table) => {
-      const { env } = root as unknown as { env: { info(): { lastPageNumber: number } } };
-      const pages = env.info().lastPageNumber;
+      const room = new Room(root, path);
+      const { used } = room;
       const pinned = root.useReadTransaction();
       assert.is(table.get(keyOf(1), { transaction: pinned }), 'changed');
       for (let i = 0; i < WRITES; i += 1) await table.put(keyOf(1), `write ${i}`);
       assert.is(table.get(keyOf(1), { transaction: pinned }), 'changed');
       pinned.done();
-      assert.is(env.info().lastPageNumber, pages);
+      assert.is(room.used, used);
+      room.close();
     });
     await withTable(path, async (_, table) => {
       assert.is(table.get(keyOf(1)), `write ${WRITES - 1}`);

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import { Random } from '../../../scripts/simulation/random.ts';
 import { openRoot } from '../../../src/store/lmdb/lmdb.ts';
 import { Places } from '../../../src/store/lmdb/projections/places.ts';
-import { tableOf } from '../../../src/store/lmdb/projections/table.ts';
+import { Rows, tableOf } from '../../../src/store/lmdb/projections/table.ts';
+import { Room } from '../../../src/store/lmdb/room.ts';
 import { withFolder } from '../../faults/scene.ts';
 
 const test = suite('places');
@@ -15,15 +16,18 @@ async function withPlaces(
   body: (places: Places, write: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   await withFolder(async (folder) => {
-    const root = openRoot({ path: `${folder}/places`, readOnly: false, noSync: true, maxDbs: 2 });
-    const places = new Places(tableOf(root.openDB({ name: 'places', encoding: 'string' }), {}));
+    const path = `${folder}/places`;
+    const root = openRoot({ path, readOnly: false, noSync: true, maxDbs: 2 });
+    const rows = new Rows(new Room(root, path));
+    const places = new Places(tableOf(root.openDB({ name: 'places', encoding: 'string' }), { rows }));
     try {
       await body(places, async () => {
-        await root.batch(() => places.issue());
+        await root.batch(() => rows.issue(() => places.issue()));
         places.written();
       });
     } finally {
       await root.close();
+      rows.room.close();
     }
   });
 }

@@ -66,7 +66,6 @@ export class ProjectionsFile {
   /** Where nothing is written: the tables are as they were when this was opened. */
   readonly #pinned: Transaction | null;
   /** Null where nothing is written. */
-  readonly #room: Room | null;
   readonly #rows: Rows | null;
   /** The log that is told of a clean end. */
   #log: Log | null = null;
@@ -88,8 +87,7 @@ export class ProjectionsFile {
         ? new Map(TABLES.map((name) => [name, root.openDB({ name, encoding: 'string' })]))
         : former.#databases;
     this.#pinned = readOnly ? root.useReadTransaction() : null;
-    this.#room = readOnly ? null : new Room(root, path);
-    this.#rows = this.#room && new Rows(this.#room);
+    this.#rows = readOnly ? null : new Rows(new Room(root, path));
   }
 
   get isWritable(): boolean {
@@ -165,7 +163,7 @@ export class ProjectionsFile {
     if (state?.generation === known.generation && state.version === VERSION) return file;
     file.#pinned?.done();
     await root.close();
-    file.#room?.close();
+    file.#rows?.room.close();
     return null;
   }
 
@@ -189,8 +187,9 @@ export class ProjectionsFile {
 
   /** Writes all that `issue` puts, and the mark, in one transaction, or nothing; null: the mark stays where it is. */
   async write(mark: number | null, issue: () => void): Promise<void> {
-    const [room, rows] = [this.#room, this.#rows];
-    if (room === null || rows === null) throw new Error('the projections are only read');
+    const rows = this.#rows;
+    if (rows === null) throw new Error('the projections are only read');
+    const { room } = rows;
     await inOneTransaction(this.#root, room, () => {
       room.take(Math.min(room.used, MOST_COPIED));
       rows.issue(issue);
@@ -212,7 +211,7 @@ export class ProjectionsFile {
   async close(): Promise<void> {
     this.#pinned?.done();
     await this.#root.close();
-    this.#room?.close();
+    this.#rows?.room.close();
     if (this.#log === null) return;
     flushToDisk(this.#path);
     const state = this.#log.state();

@@ -30,15 +30,15 @@ interface Row {
 
 /** What is put into tables and removed: lmdb writes what was issued before a failure, so each has its room before any is. */
 export class Rows {
-  readonly #room: Pick<Room, 'take'>;
+  readonly room: Room;
   #rows: Row[] = [];
 
-  constructor(room: Pick<Room, 'take'>) {
-    this.#room = room;
+  constructor(room: Room) {
+    this.room = room;
   }
 
   put(database: Database<string, string>, key: string, value: string): void {
-    this.#room.take(roomFor(value) + key.length);
+    this.room.take(roomFor(value) + key.length);
     this.#rows.push({ database, key, value });
   }
 
@@ -60,7 +60,7 @@ export class Rows {
 export interface TableOptions {
   /** The table is as it was when that transaction began, whatever is written meanwhile. */
   pinned?: Transaction | null;
-  /** Where what is put and removed goes, to be issued with other tables'; without it, it is issued at once. */
+  /** Where what is put and removed goes, to be issued with other tables'; without it, the table is only read. */
   rows?: Rows | null;
 }
 
@@ -70,15 +70,16 @@ export function tableOf(
 ): Table {
   const options: { transaction?: Transaction } = pinned === null ? {} : { transaction: pinned };
   const within = (range: Range): RangeOptions => ({ ...range, ...options });
+  const written = (): Rows => {
+    if (rows === null) throw new Error('the table is only read');
+    return rows;
+  };
   return {
     get: pinned === null ? (key) => database.get(key) : (key) => database.get(key, options),
     has: (key) => database.get(key, options) !== undefined,
     rows: (range) => database.getRange(within(range)),
     keys: (range) => database.getKeys(within(range)),
-    put:
-      rows === null
-        ? (key, value) => void database.put(key, value)
-        : (key, value) => rows.put(database, key, value),
-    remove: rows === null ? (key) => void database.remove(key) : (key) => rows.remove(database, key),
+    put: (key, value) => written().put(database, key, value),
+    remove: (key) => written().remove(database, key),
   };
 }
