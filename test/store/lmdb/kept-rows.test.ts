@@ -23,13 +23,11 @@ import {
   iso,
   refused,
 } from '../contract/builders.ts';
-import { storeOptions, withStore } from './opened.ts';
+import { storeOptions, WRITTEN_MS, withStore } from './opened.ts';
 
 const test = suite('what is kept of records and deliveries');
 
 const AT = Date.UTC(2026, 0, 5, 12);
-/** Longer than the store waits before it writes what has changed. */
-const WRITTEN_MS = 900;
 
 function within<Result>(folder: string, work: (store: Store) => Promise<Result>): Promise<Result> {
   return withStore(

@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { Store } from '../../../src/engine/store.ts';
 import { type LmdbStoreOptions, openLmdbStore } from '../../../src/store/lmdb/store.ts';
 
+/** Longer than the store waits before it writes what has changed. */
+export const WRITTEN_MS = 900;
+
 /** Each opening is by another process, as far as the store can tell. */
 export function storeOptions(
   folder: string,

@@ -29,14 +29,12 @@ import {
   settings,
 } from '../contract/builders.ts';
 import { drain, first, lookupsOf } from '../contract/harness.ts';
-import { storeOptions, withStore } from './opened.ts';
+import { storeOptions, WRITTEN_MS, withStore } from './opened.ts';
 
 const test = suite('projections');
 
 const AT = Date.UTC(2026, 0, 5, 12);
 const URLS = ['https://a.example/hook', 'https://b.example/hook'];
-/** Longer than the store waits before it writes what has changed. */
-const WRITTEN_MS = 900;
 
 function optionsFor(folder: string, more: Partial<LmdbStoreOptions> = {}): LmdbStoreOptions {
   return storeOptions(folder, () => AT, more);

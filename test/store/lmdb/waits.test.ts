@@ -8,17 +8,23 @@ import type { Store } from '../../../src/engine/store.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { sleep } from '../../support/wait.ts';
 import { cashoutCreated, cashoutMoved, grow, iso, refused } from '../contract/builders.ts';
-import { storeOptions, withStore } from './opened.ts';
+import { storeOptions, WRITTEN_MS, withStore } from './opened.ts';
 
 const test = suite('waits');
 
 const AT = Date.UTC(2026, 0, 5, 12);
-/** Longer than the store waits before it writes what has changed. */
-const WRITTEN_MS = 900;
 
 async function waitingIn(store: Store): Promise<string[]> {
   const records = await store.journal.waiting('cashout', null, iso(AT + 10_000), 10);
   return records.map(({ id }) => id);
+}
+
+/** What is found to wait by whoever opens the folder next. */
+function waitingAt(folder: string): Promise<string[]> {
+  return withStore(
+    storeOptions(folder, () => AT),
+    waitingIn,
+  );
 }
 
 interface Scene {
@@ -66,13 +72,7 @@ test('a message was refused to it, and it has ended before that was written', as
     assert.equal(await waitingIn(store), []);
     await withFolder(async (remains) => {
       await cp(folder, remains, { recursive: true });
-      assert.equal(
-        await withStore(
-          storeOptions(remains, () => AT),
-          waitingIn,
-        ),
-        [],
-      );
+      assert.equal(await waitingAt(remains), []);
     });
   });
 });
@@ -86,13 +86,7 @@ test('a message was refused to it, and both are taken up from the log at once', 
       await add(completed(id));
       assert.equal(await waitingIn(store), []);
       await cp(`${folder}/pixstate.log`, `${remains}/pixstate.log`);
-      assert.equal(
-        await withStore(
-          storeOptions(remains, () => AT),
-          waitingIn,
-        ),
-        [],
-      );
+      assert.equal(await waitingAt(remains), []);
     });
   });
 });

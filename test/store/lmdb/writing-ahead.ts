@@ -11,21 +11,22 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
 import { sleep } from '../../support/wait.ts';
 import { chargeCreated, grow } from '../contract/builders.ts';
-import { storeOptions } from './opened.ts';
+import { storeOptions, WRITTEN_MS } from './opened.ts';
 
 const AT = Date.UTC(2026, 0, 5, 12);
 const CHARGES = 2_100;
-const WRITTEN_MS = 150;
+/** What goes ahead is written by then; all else isn't yet. */
+const AHEAD_MS = 150;
 
 const folder = process.argv[2] ?? '';
 const store = await openLmdbStore(storeOptions(folder, () => AT));
 const account = randomUUID();
 const charge = (): ReturnType<typeof chargeCreated> => chargeCreated(AT, { externalRef: randomUUID() });
 await grow(store, account, [charge()]);
-await sleep(1_000);
+await sleep(WRITTEN_MS);
 process.stdout.write('ready\n');
 while (!existsSync(`${folder}/go`)) await sleep(5);
 await grow(store, account, Array.from({ length: CHARGES }, charge));
-await sleep(WRITTEN_MS);
+await sleep(AHEAD_MS);
 writeFileSync(`${folder}/gone`, '');
 setInterval(() => {}, 1_000);
