@@ -2,7 +2,7 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
-COPY scripts/build.js scripts/charts.ts scripts/assets.ts scripts/
+COPY scripts/build.js scripts/bundle.ts scripts/charts.ts scripts/assets.ts scripts/
 COPY machines machines
 COPY src src
 # npm ci builds; dist is a link to the newest build, and what is copied below must be a folder.

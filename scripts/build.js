@@ -32,7 +32,7 @@ const CONSOLE_SOURCES = [
 ];
 const SOURCES = [
   ...['machines', 'src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
-  ...['scripts/charts.ts', 'scripts/assets.ts'],
+  ...['scripts/bundle.ts', 'scripts/charts.ts', 'scripts/assets.ts'],
 ];
 const KEPT_BUILDS = 3;
 
@@ -104,6 +104,7 @@ function build() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   try {
     run([tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', folder]);
+    run(['--import', 'tsx', join(root, 'scripts', 'bundle.ts'), folder]);
     buildConsole(folder);
   } catch (error) {
     rmSync(folder, { recursive: true });
