@@ -112,6 +112,12 @@ function reportCoverage() {
     '--merge-async',
     '--reporter',
     'text-summary',
+    // What is built has packages in it, too: which file a line is of is known once it is mapped.
+    '--exclude-after-remap',
+    '--exclude',
+    'node_modules/**',
+    '--exclude',
+    '.build/**',
     '--exclude',
     'test/**',
     '--exclude',
