@@ -23,7 +23,10 @@ const ENTRIES = [
   'src/webhooks/sender/worker',
 ];
 
-/** Packages that stay where npm put them: they load files of their own by path, native ones or threads. */
+/**
+ * Packages that stay where npm put them: they load native files, threads or optional packages by themselves, and undici
+ * is loaded where it is needed, by its path.
+ */
 const LEFT_ALONE = ['fs-native-extensions', 'lmdb', 'mongodb', 'pino', 'undici'];
 
 /** Packages with `require` find what they ask of Node. */
