@@ -1,6 +1,6 @@
 /**
- * Builds what runs: a file for each entry, and files that they share. A start opens 400 files in place of 1,500,
- * those of its threads counted each time.
+ * Builds what runs, below `src/` of a folder: a file for each entry, and files that they share. A start opens 400
+ * files in place of 1,500, those of its threads counted each time.
  *
  *   node --import tsx scripts/bundle.ts FOLDER
  */
@@ -39,35 +39,28 @@ const addresses: Plugin = {
   setup(bundle) {
     bundle.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8');
-      const own = JSON.stringify(relative(root, path).replace(/^src/, '/src').replace(/\.ts$/, '.js'));
+      const own = JSON.stringify(`/${relative(root, path).replace(/\.ts$/, '.js')}`);
       const address = `import.meta.url.replace(/\\/src\\/(?!.*\\/src\\/).*$/, ${own})`;
       return { contents: text.replaceAll('import.meta.url', address), loader: 'ts' };
     });
   },
 };
 
-/** Builds into a folder, below `src/` there. */
-export async function bundle(folder: string): Promise<void> {
-  await build({
-    entryPoints: Object.fromEntries(ENTRIES.map((entry) => [entry, join(root, `${entry}.ts`)])),
-    outdir: folder,
-    chunkNames: 'src/shared/[name]-[hash]',
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    external: LEFT_ALONE,
-    banner: { js: REQUIRE },
-    sourcemap: true,
-    sourcesContent: false,
-    logLevel: 'warning',
-    plugins: [addresses],
-  });
-}
-
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  const [folder] = argv.slice(2);
-  if (folder === undefined) throw new Error('usage: node --import tsx scripts/bundle.ts FOLDER');
-  await bundle(folder);
-}
+const [folder] = argv.slice(2);
+if (folder === undefined) throw new Error('usage: node --import tsx scripts/bundle.ts FOLDER');
+await build({
+  entryPoints: Object.fromEntries(ENTRIES.map((entry) => [entry, join(root, `${entry}.ts`)])),
+  outdir: folder,
+  chunkNames: 'src/shared/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  external: LEFT_ALONE,
+  banner: { js: REQUIRE },
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: 'warning',
+  plugins: [addresses],
+});
