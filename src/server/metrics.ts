@@ -1,5 +1,12 @@
 /** Metrics for ops, in Prometheus' text form, on a port of their own. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type HistogramConfiguration,
+  Registry,
+} from 'prom-client';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
 import { DUE_KINDS, type DueKind } from '../engine/store/due.ts';
 import { listen, type RunningServer } from './http.ts';
@@ -24,21 +31,46 @@ export interface Gauges {
   deliveriesBehind(): Promise<number>;
 }
 
-/** A histogram's series by the values of its labels: to find one there costs more than an observation. */
+/** Observations that are handed to a histogram together, unless somebody asks before. */
+const TOGETHER = 1_000;
+
+/** A series of a histogram. One at a time, in the midst of other work, an observation takes several times as long. */
+class Series {
+  readonly #series: { observe(value: number): void };
+  #values: number[] = [];
+
+  constructor(series: { observe(value: number): void }) {
+    this.#series = series;
+  }
+
+  observe(value: number): void {
+    this.#values.push(value);
+    if (this.#values.length >= TOGETHER) this.handOver();
+  }
+
+  handOver(): void {
+    for (const value of this.#values.splice(0)) this.#series.observe(value);
+  }
+}
+
+/** A histogram, and its series by the values of its labels: to find one there costs more than an observation. */
 class SeriesOf {
   readonly #histogram: Histogram;
-  readonly #known = new Map<string, { observe(seconds: number): void }>();
+  readonly #known = new Map<string, Series>();
 
-  constructor(histogram: Histogram) {
-    this.#histogram = histogram;
+  constructor(settings: HistogramConfiguration<string>) {
+    const collect = (): void => {
+      for (const series of this.#known.values()) series.handOver();
+    };
+    this.#histogram = new Histogram({ ...settings, collect });
   }
 
   /** In the order of its labels. */
-  with(...values: string[]): { observe(seconds: number): void } {
+  with(...values: string[]): Series {
     const key = values.join(' ');
     let series = this.#known.get(key);
     if (series === undefined) {
-      series = this.#histogram.labels(...values);
+      series = new Series(values.length === 0 ? this.#histogram : this.#histogram.labels(...values));
       this.#known.set(key, series);
     }
     return series;
@@ -53,10 +85,10 @@ export class Metrics {
   readonly #deliveries: SeriesOf;
   readonly #alarms: Counter;
   readonly #unrecorded: Counter;
-  readonly #commits: Histogram;
-  readonly #batches: Histogram;
-  readonly #flushes: Histogram;
-  readonly #groups: Histogram;
+  readonly #commits: Series;
+  readonly #batches: Series;
+  readonly #flushes: Series;
+  readonly #groups: Series;
   #deliveriesInHand = (): number => 0;
   /** Up to when the journal was read again, ms since 1970; null: nobody does. */
   #followedTo: number | null = null;
@@ -67,22 +99,20 @@ export class Metrics {
     const registers = [this.registry];
     this.#gauges = gauges;
     collectDefaultMetrics({ register: this.registry });
-    const requests = new Histogram({
+    this.#requests = new SeriesOf({
       name: 'pixstate_http_request_seconds',
       help: 'Time to answer, by method, route and status.',
       labelNames: ['method', 'route', 'status'],
       buckets: REQUEST_BUCKETS,
       registers,
     });
-    this.#requests = new SeriesOf(requests);
-    const deliveries = new Histogram({
+    this.#deliveries = new SeriesOf({
       name: 'pixstate_webhook_attempt_seconds',
       help: 'Time of webhook attempts, by what became of the delivery.',
       labelNames: ['status'],
       buckets: DELIVERY_BUCKETS,
       registers,
     });
-    this.#deliveries = new SeriesOf(deliveries);
     this.#alarms = new Counter({
       name: 'pixstate_alarms_total',
       help: 'What ops must look at, by kind.',
@@ -94,30 +124,30 @@ export class Metrics {
       help: 'Refused messages that were answered and not recorded, since their transactions have so many.',
       registers,
     });
-    this.#commits = new Histogram({
+    this.#commits = new SeriesOf({
       name: 'pixstate_commit_seconds',
       help: "Time of an account's batch from the store's hands until it is durable.",
       buckets: COMMIT_BUCKETS,
       registers,
-    });
-    this.#batches = new Histogram({
+    }).with();
+    this.#batches = new SeriesOf({
       name: 'pixstate_batch_entries',
       help: 'Entries in a batch.',
       buckets: SIZE_BUCKETS,
       registers,
-    });
-    this.#flushes = new Histogram({
+    }).with();
+    this.#flushes = new SeriesOf({
       name: 'pixstate_flush_seconds',
       help: 'Time of a group of writes until it is on the disk (embedded store).',
       buckets: COMMIT_BUCKETS,
       registers,
-    });
-    this.#groups = new Histogram({
+    }).with();
+    this.#groups = new SeriesOf({
       name: 'pixstate_group_writes',
       help: 'Writes in a group (embedded store).',
       buckets: SIZE_BUCKETS,
       registers,
-    });
+    }).with();
     this.#openGauges(gauges);
   }
 
