@@ -178,6 +178,11 @@ test('Accept decides by its best match', async ({ client }) => {
     ['text/csv;q=0.5, application/json', /^application\/json/],
     ['application/json;q=0.5, text/csv', /^text\/csv/],
     ['text/csv;q=0', /^application\/json/],
+    ['text/csv; charset=utf-8', /^text\/csv/],
+    ['text/csv;charset=UTF-8;q=0.9, */*;q=0.1', /^text\/csv/],
+    ['text/csv; header=present', /^text\/csv/],
+    ['text/csv; charset=iso-8859-1', /^application\/json/],
+    ['application/json; charset=utf-8, text/csv;q=0.5', /^application\/json/],
   ];
   for (const [accept, type] of types) {
     const reply = await client.get('/statement', { accept });

@@ -7,6 +7,10 @@ import { COLUMNS, csvOf } from './csv.ts';
 import { cursorText } from './cursor.ts';
 import { parseQuery } from './query.ts';
 
+/** What is offered, with each parameter that it may be asked for by (RFC 4180: with a header row). */
+const AS_JSON = 'application/json; charset=utf-8';
+const AS_CSV = 'text/csv; charset=utf-8; header=present';
+
 function shown(row: StatementRow): object {
   return Object.fromEntries(COLUMNS.map((name) => [name, row[name]]));
 }
@@ -52,7 +56,7 @@ export function readStatement({ statement, now }: ApiServices) {
     if (page === null) throw validationError([{ field: 'cursor', message: 'is beyond the journal' }]);
     const { from, to } = wish;
     const next = page.next === null ? null : cursorText(account, { from, to, place: page.next });
-    const answer = ctx.accepts('application/json', 'text/csv') === 'text/csv' ? answerCsv : answerJson;
+    const answer = ctx.accepts(AS_JSON, AS_CSV) === AS_CSV ? answerCsv : answerJson;
     answer(ctx, wish, page, next);
   };
 }
