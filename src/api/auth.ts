@@ -1,6 +1,6 @@
 /** The six checks, in the contract's order and words ("Order of checks and results"). */
 import type { IncomingMessage } from 'node:http';
-import { isIPv4 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { isDigest, secretDigest } from '../accounts/credentials.ts';
 import type { Directory } from '../accounts/directory.ts';
 import type { Account } from '../domain/account.ts';
@@ -8,7 +8,9 @@ import { ApiError } from './errors.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="payments", charset="UTF-8"' };
 const BASIC = /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i;
+/** An IPv4-mapped address as sockets write it; and any as the URL parser does, which undoes every notation. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const PARSED = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
 function invalidCredentials(message: string): ApiError {
   return new ApiError('INVALID_CREDENTIALS', message, {}, CHALLENGE);
@@ -41,7 +43,16 @@ export function sourceAddress(req: IncomingMessage, hops: number): string | null
     address = (entries[entries.length - hops] ?? '').trim();
   }
   const plain = MAPPED.exec(address)?.[1] ?? address;
-  return isIPv4(plain) ? plain : null;
+  return isIPv4(plain) ? plain : mappedIn(plain);
+}
+
+/** The IPv4 address that an IPv6 address stands for; null where it stands for none. */
+function mappedIn(address: string): string | null {
+  const url = `http://[${address}]`;
+  if (!isIPv6(address) || !URL.canParse(url)) return null;
+  const [, high, low] = PARSED.exec(new URL(url).hostname) ?? [];
+  if (high === undefined || low === undefined) return null;
+  return [high, low].flatMap((part) => [parseInt(part, 16) >> 8, parseInt(part, 16) & 255]).join('.');
 }
 
 /** The account that a request is from. @throws ApiError 401 or 403 */

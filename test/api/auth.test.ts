@@ -172,7 +172,15 @@ test('behind one proxy the last entry of X-Forwarded-For counts', async ({ proxi
   assert.is(await forwarded(client, '10.0.0.1, 203.0.113.7'), 'ok');
   assert.is(await forwarded(client, '10.0.0.1,203.0.113.7'), 'ok');
   // An IPv4-mapped IPv6 address counts as its IPv4 address.
-  assert.is(await forwarded(client, '::ffff:203.0.113.7'), 'ok');
+  for (const mapped of [
+    '::ffff:203.0.113.7',
+    '::FFFF:cb00:7107',
+    '0:0:0:0:0:ffff:203.0.113.7',
+    '0:0::ffff:cb00:7107',
+  ])
+    assert.is(await forwarded(client, mapped), 'ok', mapped);
+  for (const other of ['::203.0.113.7', '::ffff:0:cb00:7107', '64:ff9b::203.0.113.7', '::ffff:cb00:7108'])
+    assert.is(await forwarded(client, other), 'IP_NOT_ALLOWED', other);
   assert.is(await forwarded(client, '203.0.113.7, 10.0.0.1'), 'IP_NOT_ALLOWED');
   assert.is(await forwarded(client, '203.0.113.8'), 'IP_NOT_ALLOWED');
   // An unknown address: only * lets it in.
