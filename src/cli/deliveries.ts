@@ -10,6 +10,8 @@ import type { Shell, Work } from './running/shell.ts';
 
 const MAX_TEXT = 2_048;
 const MAX_PLACE = 400;
+/** Whatever else a store says of a place, it names the delivery that is there. */
+const PLACE = /(?:^| )dlv_[^ ]+(?: |$)/;
 /** Ids that are told to a person; a program gets more. */
 const MOST_TOLD = 100;
 const DEFAULT_LIMIT = 50;
@@ -58,6 +60,7 @@ function list(options: ListOptions): Work {
   const limit =
     options.limit === undefined ? DEFAULT_LIMIT : values.whole('--limit', options.limit, 1, MAX_LIMIT);
   const given = options.after === undefined ? null : values.text('--after', options.after, MAX_PLACE);
+  if (given !== null && !PLACE.test(given)) values.wrong('--after', 'must be what the page before gave');
   values.check();
   return async ({ store }) => {
     const { failed, next: after } = await failedPage(store, filter, given, limit);

@@ -170,6 +170,7 @@ test('many deliveries are tried again at once: by ids, account, URL or time', as
     ['--status', 'delivered'],
     ['--since', 'now'],
     ['--after', ''],
+    ['--after', 'junk'],
   ])
     await folder.fails(['deliveries', 'list', ...wrong], 2, 'VALIDATION_ERROR');
   await folder.fails(['deliveries', 'retry', a1, charges[1] ?? '', `${b1}z`], 1, 'DELIVERY_NOT_FOUND');
