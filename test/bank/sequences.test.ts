@@ -111,7 +111,7 @@ class World {
       now,
       notes: {
         ...{ unread: async () => {}, unknownThere: async () => {}, heard: async () => {} },
-        ...{ keyTaken: () => {}, keyRefused: () => {} },
+        ...{ keyTaken: () => {}, keyRefused: () => {}, difference: async () => {} },
       },
     });
     const process = openProcess({ state: this.#state, clock: this.#clock, bank, fresh: true });

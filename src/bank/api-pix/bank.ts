@@ -27,8 +27,9 @@ import type { BankCharge } from './charges.ts';
 import type { BankConnection } from './connection.ts';
 import { knownCharge, WAITING } from './known-charge.ts';
 import { LastWords } from './last-words.ts';
-import { chargeMessages, sendingMessages, shows, withPayment } from './messages.ts';
+import { chargeMessages, sendingMessages, withPayment } from './messages.ts';
 import type { Notes } from './notes.ts';
+import { bare, type Sending } from './profile.ts';
 import { outcomeOf, Returns } from './returns.ts';
 import type { BankSettings } from './settings.ts';
 import { CallFailed } from './wire/outcome.ts';
@@ -51,8 +52,8 @@ export interface ApiPixOptions {
   now(): number;
   /** The settings of an account. */
   account(id: string): Soon<Account | null>;
-  /** Hear of charges that the bank doesn't know, and of payments that can't be read. */
-  notes: Pick<Notes, 'unread' | 'unknownThere' | 'heard' | 'keyTaken' | 'keyRefused'>;
+  /** Hear of charges that the bank doesn't know, of payments that can't be read, and of other amounts. */
+  notes: Pick<Notes, 'unread' | 'unknownThere' | 'heard' | 'keyTaken' | 'keyRefused' | 'difference'>;
 }
 
 /** Nothing is created after any failure. */
@@ -146,8 +147,7 @@ export class ApiPixBank implements Bank {
     const { amount, pixKey: to, description } = payout.snapshot.context;
     try {
       const sending = await sendings.order({ id: payout.id, amount, from: pixKey, to, description });
-      this.#words.heard(payout.id, sending.told);
-      const messages = sendingMessages(payout.id, sending, hasStarted(payout));
+      const messages = await this.#heardOf(payout, sending);
       return { wakeInMs: null, messages, bankId: sending.bankId };
     } catch (error) {
       // A refused repeat is no end, and its reason is what a person needs.
@@ -163,12 +163,13 @@ export class ApiPixBank implements Bank {
       : this.#askSending(transaction, bankId ?? null);
   }
 
-  /** A charge needn't show its payments, or not all of them: one that the bank has hinted at is asked for by itself. */
+  /** A charge needn't show its payments, or what became of them: one that the bank has hinted at is asked for by itself. */
   async #askCharge(record: ChargeRecord, payment: string | null): Promise<BankMessage[] | null> {
     const { charges, payments } = this.#options.connection;
     const charge = await charges.ask(record.id);
-    const isShown = payment === null || (charge !== null && shows(charge, payment));
-    const alone = isShown ? null : await payments.ask(payment);
+    // The charge may show a payment and not what became of it since.
+    const isUnread = charge?.unread.some(({ endToEndId }) => endToEndId === payment) === true;
+    const alone = payment === null || isUnread ? null : await payments.ask(payment);
     const answer = alone === null ? charge : withPayment(charge, alone, knownCharge(record));
     // Read after the answer: an order of ours that the answer shows was in the journal before it was at the bank.
     const current = await this.#current(record);
@@ -203,8 +204,27 @@ export class ApiPixBank implements Bank {
       this.#words.forget(record.id);
       return null;
     }
-    this.#words.heard(record.id, sending.told);
-    return sendingMessages(record.id, sending, hasStarted(record));
+    return this.#heardOf(record, sending);
+  }
+
+  /** What was sent is another amount than was ordered: not every bank has a list that would tell. */
+  async #heardOf(record: TransferRecord, sending: Sending): Promise<BankMessage[]> {
+    const { id, account, type, snapshot } = record;
+    this.#words.heard(id, sending.told);
+    const booked = snapshot.context.amount;
+    const { state, endToEndId, amount: listed } = sending;
+    if (state === 'settled' && listed !== null && listed !== booked) {
+      const data = { type, listed, booked };
+      const about = { account, transaction: id };
+      await this.#options.notes.difference(
+        'AMOUNT_BOOKED_DIFFERS',
+        `differs_${endToEndId ?? bare(id)}`,
+        data,
+        about,
+        listed,
+      );
+    }
+    return sendingMessages(id, sending, hasStarted(record));
   }
 
   /** Whatever happened to the request, what the bank shows afterwards counts. */
@@ -236,6 +256,7 @@ export class ApiPixBank implements Bank {
       await this.#askLater(id);
       throw error instanceof BankOutcomeUnknown ? new BankRefused(error.message) : refusalOf(error);
     }
+    if (failure.kind === 'unknown') await this.#askLater(id);
     throw refusalOf(failure);
   }
 

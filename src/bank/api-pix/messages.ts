@@ -98,19 +98,16 @@ export function paymentMessages(payment: Payment, charge: KnownCharge): BankMess
   return [payMessage(payment), ...news];
 }
 
-/** Whether the bank's answer about a charge has a payment. */
-export function shows({ payments, unread }: BankCharge, endToEndId: string): boolean {
-  return [...payments, ...unread].some((each) => each.endToEndId === endToEndId);
-}
-
-/** The charge with a payment of it that it doesn't show; as it is where the payment is another one's. */
+/** The charge with a payment of it as that one's own answer tells; as it is where the payment is another one's. */
 export function withPayment(
   charge: BankCharge | null,
   payment: Payment | UnreadPayment,
   known: KnownCharge,
 ): BankCharge | null {
   const nothing = { txid: null, status: null, amount: null, pixKey: null, location: null, code: null };
-  const before = charge ?? { ...nothing, payments: [], unread: [] };
+  const isOther = (each: Payment | UnreadPayment): boolean => each.endToEndId !== payment.endToEndId;
+  const given = charge ?? { ...nothing, payments: [], unread: [] };
+  const before = { ...given, payments: given.payments.filter(isOther), unread: given.unread.filter(isOther) };
   if ('unread' in payment)
     return payment.txid === known.txid ? { ...before, unread: [...before.unread, payment] } : charge;
   return isPaymentOf(payment, known) ? { ...before, payments: [...before.payments, payment] } : charge;

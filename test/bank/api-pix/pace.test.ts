@@ -21,7 +21,10 @@ test('questions begin after 2 s, and are never further apart than 10 minutes', (
   const { pace } = new ApiPixBank({
     ...{ connection: scene.us, settings: scene.settings(), transaction: never, account: never },
     ...{ due: { settle: never }, now: () => 0 },
-    notes: { unread: never, unknownThere: never, heard: never, keyTaken: () => {}, keyRefused: () => {} },
+    notes: {
+      ...{ unread: never, unknownThere: never, heard: never, difference: never },
+      ...{ keyTaken: () => {}, keyRefused: () => {} },
+    },
   });
   const waits = Array.from({ length: 12 }, (_, tries) => backoffMs(pace, tries));
   assert.equal(waits.slice(0, 4), [2_000, 4_000, 8_000, 16_000]);

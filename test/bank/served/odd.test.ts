@@ -35,6 +35,86 @@ test('payments that the charge doesn’t show are booked by their own GET, and g
   });
 });
 
+test('a return that the charge doesn’t show is booked by its payment’s own GET', async () => {
+  await withServed({}, async (served) => {
+    const { bank, server, client } = served;
+    const withoutReturns = (cob: Fields): Fields => ({
+      ...cob,
+      pix: ((cob.pix ?? []) as Fields[]).map(({ devolucoes: _devolucoes, ...payment }) => payment),
+    });
+    bank.fault('GET cob', { kind: 'changed', change: withoutReturns }, ALWAYS);
+    const created = await charge(client, 5_000);
+    const payment = payAt(served, created);
+    await hintPayment(served, payment);
+    await reaches(client, 'pix-in', text(created, 'id'), 'paid');
+    payment.returns.push({
+      ...{ id: 'med1', rtrId: bank.state.id('D', Date.now()), valor: '50.00', natureza: 'MED_FRAUDE' },
+      ...{ status: 'DEVOLVIDO' as const, at: Date.now() },
+    });
+    await hintPayment(served, payment);
+    await reaches(client, 'pix-in', text(created, 'id'), 'chargedback', 20_000);
+    await expectVerified(server);
+  });
+});
+
+/** A bank that takes an order and says that it didn't: the order's repeat is refused, since there is one. */
+test('a return that was taken and answered 429 or 401 is neither failed nor paid twice', async () => {
+  for (const status of [429, 401])
+    await withServed({}, async (served) => {
+      const { bank, server, client } = served;
+      const created = await charge(client, 5_000);
+      const id = text(created, 'id');
+      const payment = payAt(served, created);
+      await hintPayment(served, payment);
+      await reaches(client, 'pix-in', id, 'paid');
+      const body = '{"type":"x/y","title":"t","detail":"d"}';
+      const taken = { kind: 'answer', status, body, isDone: true } as const;
+      bank.fault('PUT devolucao', taken);
+      const ordered = await client.post(`/pix-in/${id}/refunds`, { amount: 1_000 });
+      assert.is(ordered.status, 201, ordered.text);
+      await until(() => bank.calls('PUT devolucao').length > 1, 20_000, 'the order’s repeat');
+      // Another payment of the charge goes back whole.
+      bank.fault('PUT devolucao', taken);
+      const second = payAt(served, created);
+      await hintPayment(served, second);
+      await until(() => second.returns.length === 1, 20_000, 'the second payment’s return');
+      for (const each of [...payment.returns, ...second.returns]) each.status = 'DEVOLVIDO';
+      const refunds = async (): Promise<string[]> =>
+        list((await client.get(`/pix-in/${id}/refunds`)).body, 'data').map((each) => text(each, 'status'));
+      await until(async () => (await refunds())[0] !== 'pending', 20_000, 'the refund’s end');
+      assert.equal(await refunds(), ['completed'], String(status));
+      assert.is(payment.returns.length, 1);
+      assert.is(second.returns.length, 1);
+      const told = (await attention(server, 'return')).map((item) => text(item, 'code'));
+      assert.equal(told, ['PAYMENT_GIVEN_BACK'], 'the return itself has worked');
+      await expectVerified(server);
+    });
+});
+
+test('a transfer that was settled with another amount is a difference where the bank lists none', async () => {
+  await withServed({ profile: 'inter', balance: 100_000 }, async ({ bank, server, client }) => {
+    const id = text(await transfer(client, 5_000), 'id');
+    await until(() => bank.state.sendings.size === 1, 20_000, 'the order');
+    for (const sending of bank.state.sendings.values())
+      Object.assign(sending, { valor: '999.00', status: 'PAGO', settledAt: Date.now() });
+    await reaches(client, 'cashout', id, 'completed', 20_000);
+    const [item] = await attention(server, 'difference');
+    assert.is(text(item ?? null, 'code'), 'AMOUNT_BOOKED_DIFFERS');
+    assert.equal(at(item ?? null, 'data'), { type: 'cashout', listed: 99_900, booked: 5_000 });
+  });
+});
+
+test('a cancel that the bank carries out late cancels the charge', async () => {
+  await withServed({}, async ({ bank, client }) => {
+    const id = text(await charge(client, 5_000), 'id');
+    bank.fault('PATCH cob', { kind: 'held' });
+    const refused = await client.post(`/pix-in/${id}/cancel`, {});
+    assert.is(refused.status, 502, refused.text);
+    bank.release();
+    await reaches(client, 'pix-in', id, 'canceled', 20_000);
+  });
+});
+
 test('a return of a nature that nobody knows is a difference, and names itself', async () => {
   await withServed({}, async (served) => {
     const { bank, server, client } = served;

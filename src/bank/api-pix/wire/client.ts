@@ -90,11 +90,18 @@ export class BankClient {
   }
 
   /**
-   * The answer's object, where not finding is a failure as any other.
+   * The answer's object, where not finding is a failure as any other. That a repeat is refused says nothing: `unknown`.
    * @throws CallFailed
    */
   async order(call: Call): Promise<Answer> {
-    return this.#told(call, async () => this.#read(call, await this.#exchange(call)));
+    return this.#told(call, async () => {
+      const sent = { times: 0 };
+      const raw = await this.#exchange(call, sent);
+      const isRefused = !isSuccess(raw) && this.#failure(call, raw).kind === 'refused';
+      if (!isRefused || sent.times === 1) return this.#read(call, raw);
+      // A bank that answered 429 or 401 may have let the order through all the same: then its repeat is refused.
+      throw new CallFailed('unknown', this.#failure(call, raw).message, { status: raw.status });
+    });
   }
 
   /**
@@ -160,7 +167,7 @@ export class BankClient {
     this.breaker.failed();
   }
 
-  async #exchange(call: Call): Promise<RawAnswer> {
+  async #exchange(call: Call, sent = { times: 0 }): Promise<RawAnswer> {
     const { elapsed } = this.#options;
     if (!this.breaker.admits()) throw new CallFailed('not-done', 'the bank is known to be away');
     const until = elapsed() + call.deadlineMs;
@@ -168,6 +175,7 @@ export class BankClient {
     for (;;) {
       await this.#quiet(call, until - elapsed());
       const token = await this.#token(until - elapsed());
+      sent.times += 1;
       const raw = await this.#once(call, token, until - elapsed());
       if (raw.status === 401 && dropped === 0) {
         dropped += 1;
