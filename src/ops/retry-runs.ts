@@ -184,7 +184,8 @@ class Run {
     const at = await this.#enter(account, {});
     const record = await this.#present(transaction, id);
     if (record === undefined || !hasFailed(record) || failedAt(record) > at) return false;
-    await revive(store, [{ record, url }], now());
+    const started = await revive(store, [{ record, url }], now());
+    if (started.length === 0) return false;
     const since = performance.now();
     this.#underWay.set(id, { id, transaction, before: record.attempts.length, since });
     this.state.retried += 1;

@@ -11,6 +11,7 @@ import {
   hasFailed,
 } from '../engine/store/deliveries.ts';
 import type { AttentionKey, Settlement, Store } from '../engine/store.ts';
+import { inTurn } from '../waiting.ts';
 import { revived } from '../webhooks/delivery.ts';
 import { rejectedKey } from '../webhooks/rejected.ts';
 import { type Acting, isRecorded, type OpsParts, type Recorded, recordAll, tell } from './acting.ts';
@@ -32,12 +33,31 @@ export type Retried =
 
 type Sources = FailedSources & Pick<Store, 'due' | 'attention'>;
 
-/** The deliveries start a new round, due now: the server's next sweep takes them up. */
-export async function revive(
-  { due, attention }: Sources,
-  failed: readonly Failed[],
-  now: number,
-): Promise<void> {
+/**
+ * The deliveries start a new round, due now: the server's next sweep takes them up. Those that have come further since
+ * they were read are left alone. Gives those that were started.
+ */
+export function revive(store: Sources, failed: readonly Failed[], now: number): Promise<Failed[]> {
+  // One after the other: of two that start the same delivery the second one finds it started.
+  return inTurn('revive', async () => {
+    const asRead = await unchanged(store, failed);
+    await start(store, asRead, now);
+    return asRead;
+  });
+}
+
+/** Those that still stand where they stood when they were read. */
+async function unchanged({ journal }: Sources, failed: readonly Failed[]): Promise<Failed[]> {
+  const present = new Map<string, DeliveryRecord>();
+  for (const transaction of new Set(failed.map(({ record }) => record.transaction)))
+    for (const record of await journal.deliveries(transaction)) present.set(record.id, record);
+  return failed.filter(({ record: { id, status, attempts } }) => {
+    const now = present.get(id);
+    return now?.status === status && now.attempts.length === attempts.length;
+  });
+}
+
+async function start({ due, attention }: Sources, failed: readonly Failed[], now: number): Promise<void> {
   const records = failed.map(({ record }) => record);
   const settlements = failed.flatMap(({ record, url }): Settlement[] => {
     const next = revived(record, now);
@@ -47,9 +67,9 @@ export async function revive(
     const item = { kind: 'delivery' as const, at: now, ...named, tries: 0 };
     return [{ claim: null, next: item, record: next }];
   });
-  // What is rejected again from now on is counted anew.
-  for (const { key, count } of rejectedIn(failed)) await attention.discount(key, count);
+  // Whoever is killed in between leaves items that count too many, and none that is missing.
   await due.settle(settlements);
+  for (const { key, count } of rejectedIn(failed)) await attention.discount(key, count);
   await attention.withdraw(records.map(({ id }) => ({ kind: 'dead', id })));
 }
 
@@ -140,10 +160,10 @@ export async function retry(
       const entry = recorded.get(record.account);
       return entry !== undefined && isOwed(record, entry) && touched.take(record.account, record.id);
     });
-    await revive(store, owed, now());
-    count += owed.length;
-    const room = ids.length > 0 ? owed.length : MOST_ANSWERED - retried.length;
-    retried.push(...owed.slice(0, room).map(({ record }) => record.id));
+    const started = await revive(store, owed, now());
+    count += started.length;
+    const room = ids.length > 0 ? started.length : MOST_ANSWERED - retried.length;
+    retried.push(...started.slice(0, room).map(({ record }) => record.id));
   }
   if (touched.accounts.size > 0) tell(parts, 'retry', touched.accounts.keys(), acting);
   return { kind: 'retried', count, deliveries: retried };
