@@ -152,8 +152,8 @@ export class Answering {
   take({ calls, foreign, left, observed, answered, failed }: FromThread): void {
     if (calls !== undefined) this.#calls.push(...(JSON.parse(calls) as Call[]));
     if (foreign !== undefined) this.#calls.push(...foreign);
+    if (left !== undefined) this.#leave(left);
     if (!this.#isTaking && this.#calls.length > 0) this.#takeSome();
-    for (const n of left ?? []) this.#drop(n);
     for (const each of observed ?? []) this.#ports.onObserved(each);
     for (const answer of answered ?? []) this.#ports.onAnswered(answer);
     for (const { error, requestId, path } of failed ?? [])
@@ -171,7 +171,14 @@ export class Answering {
   end(): void {
     this.#ended = true;
     clearTimeout(this.#timer);
+    this.#calls = [];
     for (const n of this.#open.keys()) this.#drop(n);
+  }
+
+  /** Those who made these calls have left: what hasn't begun never does. */
+  #leave(left: readonly number[]): void {
+    this.#calls = this.#calls.filter(({ n }) => !left.includes(n));
+    for (const n of left) this.#drop(n);
   }
 
   #drop(n: number): void {
