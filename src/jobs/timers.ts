@@ -55,7 +55,7 @@ export class Timers {
     const { engine, bank, now, onTrouble } = this.#options;
     try {
       const record = await this.#options.journal.transaction(due.transaction);
-      const graceMs = record === null ? 0 : this.#graceMs(record);
+      const graceMs = record === null ? 0 : this.#graceMs(record, due);
       if (graceMs > 0) return { next: { ...due, at: now() + graceMs } };
       if (record !== null) await this.#askBank(record);
       const { transaction, name, at, ahead = 0 } = due;
@@ -77,11 +77,11 @@ export class Timers {
       await payments.tell(record, message, 'bank');
   }
 
-  /** How long a charge that has expired waits for payments that are on their way, ms. */
-  #graceMs(record: TransactionRecord): number {
+  /** How long a charge that has expired waits for payments that are on their way, ms; by the clock, whatever its own was. */
+  #graceMs(record: TransactionRecord, { ahead = 0 }: Pick<Due, 'ahead'>): number {
     const { expiryGraceMs } = this.#options.bank.pace;
     if (expiryGraceMs === 0 || record.type !== 'pix-in' || record.final) return 0;
     const { expiresAt } = record.snapshot.context;
-    return Math.max(0, Date.parse(expiresAt) + expiryGraceMs - this.#options.now());
+    return Math.max(0, Date.parse(expiresAt) - ahead + expiryGraceMs - this.#options.now());
   }
 }
