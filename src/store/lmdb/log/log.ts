@@ -72,6 +72,11 @@ export class Log {
     return end;
   }
 
+  /** Rows that come get higher numbers than this: it was somebody's. */
+  goBehind(number: number): void {
+    this.#last = Math.max(this.#last, number);
+  }
+
   state(): LogState | null {
     const text = this.#state.get(STATE);
     return text === undefined ? null : JSON.parse(text);

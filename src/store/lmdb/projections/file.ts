@@ -103,6 +103,8 @@ export class ProjectionsFile {
     const file =
       (await ProjectionsFile.#trusted(path, known, boot, false)) ??
       (await ProjectionsFile.fresh(path, generation));
+    // A log that was put back from a copy, or has lost its end, ends before that. What is gone stays to be found.
+    log.goBehind(file.mark);
     file.#log = log;
     const { dueFrom = 0 } = known ?? {};
     await log.keepState({ format: 1, generation: file.#generation, boot, clean: false, dueFrom });
@@ -161,10 +163,15 @@ export class ProjectionsFile {
     const file = new ProjectionsFile(path, root, known.generation, readOnly);
     const state = file.#read();
     if (state?.generation === known.generation && state.version === VERSION) return file;
-    file.#pinned?.done();
-    await root.close();
-    file.#rows?.room.close();
+    await file.#closeFile();
     return null;
+  }
+
+  /** Closes the file, and says nothing to the log. */
+  async #closeFile(): Promise<void> {
+    this.#pinned?.done();
+    await this.#root.close();
+    this.#rows?.room.close();
   }
 
   #read(): FileState | null {
@@ -209,9 +216,7 @@ export class ProjectionsFile {
 
   /** Closes the projections; those of a log, in which all of it is, are on the disk then, and the log says so. */
   async close(): Promise<void> {
-    this.#pinned?.done();
-    await this.#root.close();
-    this.#rows?.room.close();
+    await this.#closeFile();
     if (this.#log === null) return;
     flushToDisk(this.#path);
     const state = this.#log.state();
