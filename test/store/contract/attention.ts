@@ -143,12 +143,15 @@ export function attentionContract(context: ContractContext): void {
       await b.attention.discount(first, 1_400);
       same(await a.attention.page({}, null, 100), [withCount(first, 100), others]);
       // Who is done with it hears no more of it, though it goes on counting.
-      await a.attention.dismiss([first]);
+      const by = { at: iso(now()), name: 'Ana', reason: 'the shop is closed', role: 'operator' } as const;
+      await a.attention.dismiss([first], by);
       await settled(b, many);
       same(await a.attention.page({}, null, 100), [others]);
+      same(await a.attention.doneBy('x'), by);
       await a.attention.discount(first, 599);
       await settled(a, [first]);
       same(await b.attention.page({}, null, 100), [others]);
+      same(await b.attention.doneBy('x'), by);
       // None is left: the next one is news.
       await a.attention.discount(first, 3);
       await a.attention.discount(first, 1);

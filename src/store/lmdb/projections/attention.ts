@@ -73,8 +73,9 @@ export function discount(kept: Kept, key: AttentionKey, by: number): void {
   else withdraw(kept, key);
 }
 
-function recount(kept: Kept, { item, done }: Noted, now: number): void {
-  kept.attention.put(keyOf(item.kind, item.id), { item: withCount(item, now), done });
+function recount(kept: Kept, noted: Noted, now: number): void {
+  const { kind, id } = noted.item;
+  kept.attention.put(keyOf(kind, id), { ...noted, item: withCount(noted.item, now) });
 }
 
 /** Takes an item off the list; it stays known. */
