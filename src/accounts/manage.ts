@@ -232,6 +232,8 @@ export class Accounts {
       const issued: Record<string, string> = {};
       const { webhooks, pixKey, ...rest } = changes;
       const account: Account = { ...before, ...rest };
+      // Whoever switches it on again takes it back: a folder that was kept as a backup, for one.
+      if (rest.status === 'active' || rest.userStatus === 'active') delete account.handedOver;
       if (pixKey !== undefined) {
         account.pixKey = pixKey ?? derivedPixKey(id);
         if (pixKey === null) delete account.ownPixKey;

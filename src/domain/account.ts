@@ -50,6 +50,8 @@ export interface Account {
   createdAt: string;
   /** Who of ops made it; absent in the demo account, and in what former builds stored. */
   createdBy?: By;
+  /** Another store has it: nothing is decided or done for it here any more. Absent where none has, and after former builds. */
+  handedOver?: true;
   /** Ids of ops' last changes, the newest last: one that comes again changes nothing. Absent where there were none. */
   lastChanges?: string[];
 }

@@ -3,7 +3,8 @@
  * dies; the next one goes on from there:
  *
  * 1. Its settings go to the target, with no address allowed: nobody gets in yet (`close`).
- * 2. It is switched off in the source: from here on the target has it (`switchOff`).
+ * 2. It is switched off in the source, and marked as handed over: from here on the target has it (`switchOff`), and no timer,
+ *    delivery or word of the bank's does anything there, even where what was due is made again from the log.
  * 3. What is due follows, then what needs a person.
  * 4. The target lets its addresses in (`open`).
  */
@@ -17,7 +18,7 @@ export type Reseal = (sealed: string) => string;
 
 const TRIES = 10;
 
-function resealed(account: Account, reseal: Reseal): Account {
+function resealed({ handedOver: _handedOver, ...account }: Account, reseal: Reseal): Account {
   const webhooks = account.webhooks.map((webhook) => ({
     ...webhook,
     secrets: webhook.secrets.map((secret) => ({ ...secret, sealed: reseal(secret.sealed) })),
@@ -55,7 +56,9 @@ export async function close({ source, target }: Stores, id: string, reseal: Rese
  */
 export async function switchOff({ source, target }: Stores, id: string): Promise<void> {
   await change(source, id, (account) =>
-    isOff(account) ? null : { ...account, status: 'inactive', userStatus: 'inactive' },
+    account.handedOver === true && isOff(account)
+      ? null
+      : { ...account, status: 'inactive', userStatus: 'inactive', handedOver: true },
   );
   const [here, there] = await Promise.all([source.journal.head(id), target.journal.head(id)]);
   if (here.seq <= there.seq) return;

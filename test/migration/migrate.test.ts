@@ -1,6 +1,9 @@
+import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Accounts } from '../../src/accounts/manage.ts';
 import { verifyStore } from '../../src/audit/verify.ts';
+import { HandedOver } from '../../src/engine/actors/host.ts';
 import type { Store } from '../../src/engine/store.ts';
 import { iso } from '../store/contract/builders.ts';
 import { same } from '../store/contract/harness.ts';
@@ -11,6 +14,7 @@ import {
   B,
   contentOfAccounts,
   drainDue,
+  dueNow,
   EMPTY,
   mortal,
   NOW,
@@ -18,6 +22,7 @@ import {
   oldKey,
   openFolderStore,
   openMemory,
+  Process,
   run,
   Scene,
 } from './support.ts';
@@ -38,6 +43,7 @@ async function expectOff(source: Store, accounts: readonly string[]): Promise<vo
     const account = await source.accounts.get(id);
     assert.is(account?.status, 'inactive', id);
     assert.is(account?.userStatus, 'inactive', id);
+    assert.is(account?.handedOver, true, id);
   }
 }
 
@@ -114,6 +120,34 @@ test('one account moves, and the others stay as they are', async () => {
   same([...new Set(there.map(({ kind }) => kind))].sort(), ['dead', 'quarantined', 'refused', 'return']);
   same(await drainDue(source, [B]), { due: [], parked: [] });
   for (const store of [source, before, target]) await store.close();
+});
+
+test('a folder does nothing more for what has moved, not even where all is made again from its log', async () => {
+  const folder = await scene.copy();
+  const source = await openFolderStore(folder);
+  await run({ source, target: openMemory(new MemoryState()), accounts: [B] });
+  const head = await source.journal.head(B);
+  await source.close();
+  await rm(`${folder}/pixstate.projections`);
+  const again = await openFolderStore(folder);
+  const due = await dueNow(again, ALL);
+  assert.ok(due.length > 20, `${due.length} due`);
+  same([...new Set(due.map(({ account }) => account))], [A]);
+  const { payments } = new Process(again, 'f');
+  const waiting = await again.journal.waiting('cashout', null, iso(NOW), 100);
+  const own = waiting.filter(({ account }) => account === B);
+  assert.ok(own.length > 0);
+  for (const record of own) {
+    const error = await payments
+      .tell(record, { id: 'm', type: 'CANCEL', data: {} }, 'ops')
+      .catch((each) => each);
+    assert.instance(error, HandedOver);
+  }
+  same(await again.journal.head(B), head);
+  // Whoever goes back to the folder says so.
+  await new Accounts(again.accounts, oldKey, () => NOW).set(B, { status: 'active' });
+  assert.is((await again.accounts.get(B))?.handedOver, undefined);
+  await again.close();
 });
 
 test('what is due of others stays due at its time, what is parked stays parked', async () => {

@@ -1,6 +1,7 @@
 /** When a migration must not go on, and what stays as it was then; and what went on in the target meanwhile. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Accounts } from '../../src/accounts/manage.ts';
 import { verifyStore } from '../../src/audit/verify.ts';
 import type { Append, Store } from '../../src/engine/store.ts';
 import { MigrationRefused, type RefusalCode } from '../../src/migration/refused.ts';
@@ -218,9 +219,8 @@ test('what went on here after the move is another journal, once the target went 
 test('an account that was taken up again here goes over again, on top of what was moved', async () => {
   const { source, target } = await pair();
   await run({ source, target });
-  const own = await source.accounts.get(A);
-  if (own === null) throw new Error('no account');
-  await source.accounts.put({ ...own, status: 'active', userStatus: 'active', version: own.version + 1 });
+  // As `account set` does it.
+  await new Accounts(source.accounts, oldKey, () => START).set(A, { status: 'active', userStatus: 'active' });
   const here = new Process(source, 'dd');
   const charge = await here.charge(A, 8_800);
   const moved = await run({ source, target, accounts: [A] });

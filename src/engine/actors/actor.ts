@@ -25,6 +25,7 @@ import {
   Abandoned,
   type ActorHost,
   type Committed,
+  HandedOver,
   Overloaded,
   type Quarantined,
   type Ticket,
@@ -236,6 +237,10 @@ export class AccountActor implements InTurn {
     const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
     const decided: Decided = { head, wants, clock, append: null, taken: [], answers: [], unrecorded: [] };
     const unread: Lookup[] = [];
+    if (settings?.handedOver === true) {
+      decided.answers = tickets.map(() => new HandedOver());
+      return decided;
+    }
     for (const { command } of tickets) {
       try {
         const { answer, taken, unrecorded } = decide(workspace, command, circumstances);

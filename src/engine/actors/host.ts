@@ -13,6 +13,13 @@ import type { Stalls } from './stalls.ts';
 /** The mailbox is full, or the store doesn't take writes: nothing was decided, or nobody knows. */
 export class Overloaded extends Error {}
 
+/** Another store has the account: nothing is decided here. */
+export class HandedOver extends Overloaded {
+  constructor() {
+    super('the account was moved to another store');
+  }
+}
+
 /** Whoever sent the command has left, or was told 504, before it was decided: it was dropped. */
 export class Abandoned extends Error {
   constructor() {

@@ -30,7 +30,9 @@ function applyRow(projections: Projections, number: number, text: string, dueFro
 }
 
 /** Whether what a row made due is still to come, as far as the records tell. */
-function isToCome({ records, deliveries }: Projections, due: Due): boolean {
+function isToCome({ accounts, records, deliveries }: Projections, due: Due): boolean {
+  // What was due of an account that another store has was moved there.
+  if (accounts.get(due.account)?.handedOver === true) return false;
   // An end names its order by id and time. The sandbox's payouts are due later than their orders say, which come again
   // here: such an end may miss them. Of a transfer that has ended there is nothing left to order.
   if (due.kind === 'bank') return due.order.kind !== 'payout' || records.get(due.transaction)?.final !== true;
