@@ -4,6 +4,9 @@ import type { FailureBody } from './errors.ts';
 /** What may be otherwise a moment later. */
 const PASSING = [429, 500, 502, 503, 504];
 
+/** What a call asks for. */
+export type Wanted = 'application/json' | 'text/csv';
+
 export interface Answer {
   headers: Headers;
   text: string;
@@ -54,12 +57,13 @@ function bodyOf(httpStatus: number, body: unknown): FailureBody {
   return { error: 'UNEXPECTED_ANSWER', message: `The answer ${httpStatus} is not the API's.` };
 }
 
-/** What a response says; where JSON is promised, a success without an object is none. */
-export async function outcomeOf(response: Response, promisesJson: boolean): Promise<Answer | Failure> {
+/** What a response says; a success that isn't what was asked for (JSON: an object) is none. */
+export async function outcomeOf(response: Response, wanted: Wanted): Promise<Answer | Failure> {
   const { headers, status: httpStatus } = response;
   const text = await response.text();
   const body = parsed(text);
-  if (response.ok && (isObject(body) || !promisesJson)) return { headers, text, body };
+  const isCsv = /^text\/csv(?:;|$)/i.test(headers.get('content-type') ?? '');
+  if (response.ok && (wanted === 'text/csv' ? isCsv : isObject(body))) return { headers, text, body };
   const requestId = headers.get('x-request-id');
   return { body: bodyOf(httpStatus, body), httpStatus, requestId, retryAfterMs: retryAfterMs(headers) };
 }

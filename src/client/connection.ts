@@ -10,6 +10,7 @@ import {
   leavesOpen,
   noAnswer,
   outcomeOf,
+  type Wanted,
 } from './answers.ts';
 import { PixstateError } from './errors.ts';
 
@@ -80,8 +81,8 @@ function backoffMs(attempts: number): number {
 
 /** @throws TypeError */
 function addressOf(baseUrl: string): string {
-  const { origin, pathname, protocol, search, hash, username } = new URL(baseUrl);
-  if (!/^https?:$/.test(protocol) || `${search}${hash}${username}` !== '')
+  const { origin, pathname, protocol, search, hash, username, password } = new URL(baseUrl);
+  if (!/^https?:$/.test(protocol) || `${search}${hash}${username}${password}` !== '')
     throw new TypeError('baseUrl must be an http or https address without credentials, query and fragment');
   return origin + pathname.replace(/\/+$/, '');
 }
@@ -96,7 +97,7 @@ function authorizationOf(clientId: string, clientSecret: string): string {
 
 /** @throws TypeError */
 function fromZero(name: string, value: number): number {
-  if (!(value >= 0)) throw new TypeError(`${name} must be a number from 0`);
+  if (typeof value !== 'number' || !(value >= 0)) throw new TypeError(`${name} must be a number from 0`);
   return value;
 }
 
@@ -117,6 +118,7 @@ export class Connection {
     this.#address = addressOf(options.baseUrl);
     this.#authorization = authorizationOf(options.clientId, options.clientSecret);
     this.#retries = fromZero('retries', options.retries ?? RETRIES);
+    if (this.#retries % 1 > 0) throw new TypeError('retries must be a whole number');
     this.#timeoutMs = fromZero('timeoutMs', options.timeoutMs ?? TIMEOUT_MS);
     this.#fetch = options.fetch ?? ((...args) => fetch(...args));
   }
@@ -136,7 +138,7 @@ export class Connection {
     return this.#send(call, 'text/csv', patience);
   }
 
-  async #send(call: Call, accept: string, patience: Patience): Promise<Answer> {
+  async #send(call: Call, accept: Wanted, patience: Patience): Promise<Answer> {
     const { signal, endsAt } = patience;
     let outcomeUnknown = false;
     for (let attempts = 1; ; attempts++) {
@@ -154,7 +156,7 @@ export class Connection {
     }
   }
 
-  async #attempt(call: Call, accept: string, { signal, endsAt }: Patience): Promise<Answer | Failure> {
+  async #attempt(call: Call, accept: Wanted, { signal, endsAt }: Patience): Promise<Answer | Failure> {
     const { method, path, query, body } = call;
     const ms = Math.max(0, Math.min(ATTEMPT_MS, endsAt - performance.now()));
     const inTime = AbortSignal.timeout(Math.ceil(ms));
@@ -168,7 +170,7 @@ export class Connection {
     request.signal = signal === undefined ? inTime : AbortSignal.any([signal, inTime]);
     try {
       const response = await this.#fetch(`${this.#address}${path}${queryOf(query)}`, request);
-      return await outcomeOf(response, accept === 'application/json');
+      return await outcomeOf(response, accept);
     } catch (error) {
       signal?.throwIfAborted();
       return noAnswer(error);

@@ -35,8 +35,12 @@ function textOf(body: string | Uint8Array): string {
   throw new TypeError("the body must be the request's own text or bytes, before any JSON parser");
 }
 
+/** Of 24 bytes or more: `String(undefined)` is base64, too, and everybody could sign with it. */
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/;
+
 function keyOf(secret: string): Webhook {
   try {
+    if (!SECRET.test(secret)) throw new Error('it is none');
     return new Webhook(secret);
   } catch (cause) {
     throw new TypeError("the secret must be the URL's own: whsec_ and base64", { cause });

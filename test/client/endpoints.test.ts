@@ -206,8 +206,12 @@ test('options and ids that can not be right are told at once', async ({ options,
     { clientId: '' },
     { clientId: 'a:b' },
     { clientSecret: '' },
+    { baseUrl: 'https://:b@pix.example/v1' },
     { retries: -1 },
+    { retries: 1.5 },
+    { retries: '3' as unknown as number },
     { timeoutMs: Number.NaN },
+    { timeoutMs: '5000' as unknown as number },
   ])
     assert.throws(
       () => new Pixstate({ ...options, ...wrong }),
@@ -276,7 +280,9 @@ test('a webhook that is not ours is rejected', async ({ receiver, secret }) => {
   const parsed = JSON.parse(text) as string;
   for (const call of [
     () => verifyWebhook(parsed, headers, secret),
-    () => verifyWebhook(text, headers, 'whsec_'),
+    ...['whsec_', 'undefined', 'null', 'whsec_undefined', 'whsec_AA==', secret.slice('whsec_'.length)].map(
+      (none) => () => verifyWebhook(text, headers, none),
+    ),
     () => verifyWebhook(text, headers, undefined as unknown as string),
   ])
     assert.throws(call, (error: unknown) => error instanceof TypeError);

@@ -45,6 +45,15 @@ test('a read is sent again until an answer comes', async ({ front, pixstate }) =
   assert.is(front.seen.length, 4);
 });
 
+test('a proxy’s page is no statement', async ({ front, pixstate }) => {
+  const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>a proxy</html>' };
+  for (const call of [() => pixstate.statement.csv(), () => pixstate.statement.page()]) {
+    front.next(page);
+    assert.is((await failure(call())).code, 'UNEXPECTED_ANSWER');
+  }
+  assert.match((await pixstate.statement.csv()).csv, /^at,/);
+});
+
 test('a transfer with a key whose answer is lost is made once, and is the result', async ({
   front,
   pixstate,
