@@ -29,13 +29,14 @@ interface FilterOptions {
   since?: string;
 }
 
-type DoneOptions = FilterOptions & ActingOptions;
-
 interface ListOptions extends FilterOptions {
   limit?: string;
   after?: string;
   lang?: string;
 }
+
+/** Those of the list are taken by the outer command. */
+type DoneOptions = ListOptions & ActingOptions;
 
 /** For programs: the sentences are English, whoever asks. */
 function listed(item: AttentionItem): Item {
@@ -138,6 +139,8 @@ function done(
   const filter = filterOf(options, values);
   const isFiltered = Object.keys(filter).length > 0;
   const acting = actingOf(options, user, values);
+  for (const name of ['limit', 'after', 'lang'] as const)
+    if (options[name] !== undefined) values.wrong(`--${name}`, 'is for the list: done takes all that fits');
   values.check();
   if (ids.length === 0 && !isFiltered) throw wrongUsage('name items by their ids, or by an option');
   return async (core) => {
@@ -170,8 +173,8 @@ export function addAttentionCommands(program: Command, shell: Shell): void {
     .option('--url <url>', 'all about this URL')
     .option('--since <time>', 'all of this time or later (RFC 3339)');
   addActing(finishing).action(async (ids: string[], options: DoneOptions, command: Command) => {
-    // Options that both commands have are taken by the outer one.
-    const all = { ...command.parent?.opts<FilterOptions>(), ...options };
+    // Options that both commands have are taken by the outer one, and those that only that one has as well.
+    const all = { ...command.parent?.opts<ListOptions>(), ...options };
     await shell.run('writes', done({ config: shell.config(), user: shell.user }, ids, all));
   });
 }

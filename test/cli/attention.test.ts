@@ -116,6 +116,12 @@ test('many items are done with at once: by ids, kind, account, URL or time', asy
   assert.equal(await folder.json(['attention', 'done', '--since', iso(11)]), { done: [] });
   await folder.fails(['attention', 'done'], 2, 'INVALID_REQUEST');
   await folder.fails(['attention', 'done', '--since', 'yesterday'], 2, 'VALIDATION_ERROR');
+  for (const ofTheList of [
+    ['--limit', '1'],
+    ['--after', 'm5'],
+    ['--lang', 'en'],
+  ])
+    await folder.fails(['attention', 'done', '--kind', 'unknown', ...ofTheList], 2, 'VALIDATION_ERROR');
 });
 
 /** Puts a dead delivery to each URL in the place of what was still to be sent. */
