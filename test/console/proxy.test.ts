@@ -28,7 +28,7 @@ const BEHIND: Env = {
     CONSOLE_PROXY: `10.9.0.0/16, ${PROXY}`,
     CONSOLE_USER_HEADER: 'X-Forwarded-Email',
   },
-  ...{ CONSOLE_GROUPS_HEADER: GROUPS, CONSOLE_OPERATORS: 'payments-ops, on call' },
+  ...{ CONSOLE_GROUPS_HEADER: GROUPS, CONSOLE_OPERATORS: 'payments-ops, on call, operações' },
 };
 
 interface Answer {
@@ -84,6 +84,16 @@ test('the proxy says who somebody is, and which groups make an operator', async 
     assert.is(status, 200);
     assert.is(text(body, 'role'), role, groups);
   }
+});
+
+test('names and groups are read as UTF-8, and as Latin-1 where they are none', async ({ server }) => {
+  const bytes = (value: string) => Buffer.from(value).toString('latin1');
+  const told = async (user: string, groups: string) => {
+    const { body } = await from(server, PROXY, ME, { [USER]: user, [GROUPS]: groups });
+    return [text(body, 'by'), text(body, 'role')];
+  };
+  assert.equal(await told(bytes('José@ops.example'), bytes('operações')), ['José@ops.example', 'operator']);
+  assert.equal(await told('José@ops.example', 'opera\xe7\xf5es'), ['José@ops.example', 'operator']);
 });
 
 test('a role holds: a viewer reveals nothing, an operator does, and the log says who', async ({ server }) => {
@@ -282,7 +292,7 @@ test('each value that is none is told by its name', () => {
     origin: ORIGIN,
     proxy: {
       ...{ peers: ['fd00::1/128', '10.0.0.0/8'], userHeader: USER, groupsHeader: GROUPS },
-      operators: ['payments-ops', 'on call'],
+      operators: ['payments-ops', 'on call', 'operações'],
     },
   });
   const wrong: [name: string, values: string[]][] = [

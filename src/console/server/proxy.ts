@@ -2,6 +2,7 @@
  * Who comes by a proxy that signs people in: it says by headers who they are. They count from the proxy's address alone,
  * which is the other end of the connection and nothing that a request could say.
  */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type BlockList, isIP } from 'node:net';
 import type { Context } from 'koa';
@@ -22,6 +23,12 @@ export interface ProxyOptions extends ProxySettings {
   /** Where people are sent to sign in. */
   origin: string;
   onForgery(forgery: Forgery): void;
+}
+
+/** Node reads a header's bytes as Latin-1, and proxies write names in UTF-8. */
+function textOf(header: string): string {
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : header;
 }
 
 function peerOf({ socket }: IncomingMessage): string {
@@ -84,6 +91,6 @@ export class SignInProxy {
         'INVALID_REQUEST',
         `${header} stands ${values.length} times: the proxy must replace it.`,
       );
-    return (values[0] ?? '').trim();
+    return textOf(values[0] ?? '').trim();
   }
 }
