@@ -146,7 +146,7 @@ test('documents and keys are masked in the bytes, for an operator too who does n
   const id = await charge(shop, {
     customer: { name: 'Maria', document: { type: 'CPF', number: CPF }, email: KEY, phone: '+5511987654321' },
     description: `for ${CPF} (529.982.247-25)`,
-    metadata: { note: CPF },
+    metadata: { note: CPF, 'of 529.982.247-25': 'a key', n: Number(CPF) },
   });
   await paid(shop, id);
   const transfer = await shop.post('/cashout', { amount: 1_000, pix: { pixKeyType: 'EMAIL', pixKey: KEY } });

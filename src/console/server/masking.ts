@@ -46,7 +46,10 @@ function gather(value: unknown, name: string, secrets: Set<string>): void {
 /** Shorter ones stand in other texts by chance. */
 const SHORTEST = 6;
 
-function hidden(value: unknown, name: string, secrets: readonly string[]): unknown {
+/** Whatever a merchant puts here is a free text: names and numbers, too. */
+const FREE = 'metadata';
+
+function hidden(value: unknown, name: string, secrets: readonly string[], isFree = false): unknown {
   if (typeof value === 'string') {
     if (MASKED.has(name.toLowerCase())) return masked(value);
     const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, masked(secret)), value);
@@ -55,10 +58,15 @@ function hidden(value: unknown, name: string, secrets: readonly string[]): unkno
   // A refund's `number` counts, and tells of nobody.
   if (typeof value === 'number' && name !== 'number' && MASKED.has(name.toLowerCase()))
     return masked(String(value));
+  if (typeof value === 'number' && isFree && isDocument(String(value))) return masked(String(value));
   if (Array.isArray(value)) return value.map((each) => hidden(each, name, secrets));
   if (typeof value !== 'object' || value === null) return value;
+  const areFree = name === FREE;
   return Object.fromEntries(
-    Object.entries(value).map(([member, each]) => [member, hidden(each, member, secrets)]),
+    Object.entries(value).map(([member, each]) => [
+      areFree ? withoutDocuments(member) : member,
+      hidden(each, member, secrets, areFree),
+    ]),
   );
 }
 
