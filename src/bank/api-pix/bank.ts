@@ -224,7 +224,10 @@ export class ApiPixBank implements Bank {
         listed,
       );
     }
-    return sendingMessages(id, sending, hasStarted(record));
+    // What was booked stays what was told first, whatever a bank says more of it.
+    return sendingMessages(id, sending, hasStarted(record)).filter(
+      ({ id: message }) => record.messages[message] === undefined,
+    );
   }
 
   /** Whatever happened to the request, what the bank shows afterwards counts. */
@@ -248,6 +251,8 @@ export class ApiPixBank implements Bank {
       const record = await this.#options.transaction(id);
       // One that was never made here has no payment to tell of.
       if (record?.type !== 'pix-in') return [];
+      // It came to its end meanwhile: nothing is left to cancel, as its state says.
+      if (record.snapshot.value !== WAITING) return [];
       const messages = await this.#heard(record, answer);
       const isOff = messages.some(({ type }) => type === 'CANCEL');
       const others = messages.filter(({ type }) => type !== 'CANCEL');

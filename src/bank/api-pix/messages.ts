@@ -93,9 +93,10 @@ export function paymentMessages(payment: Payment, charge: KnownCharge): BankMess
   if (!isPaymentOf(payment, charge)) return [];
   if (!isCredited(payment, charge)) return [payMessage(payment)];
   const later = payment.returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
-  // Banks say more of a return as time goes on, its time for one: what was booked of it stays what was told first.
-  const news = later.filter((message) => message !== null).filter(({ id }) => !charge.isApplied(id));
-  return [payMessage(payment), ...news];
+  // Banks say more as time goes on, or it otherwise, a time for one: what was booked stays what was told first.
+  return [payMessage(payment), ...later.filter((message) => message !== null)].filter(
+    ({ id }) => !charge.isApplied(id),
+  );
 }
 
 /** The charge with a payment of it as that one's own answer tells; as it is where the payment is another one's. */

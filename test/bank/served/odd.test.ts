@@ -8,7 +8,7 @@ import { cli, cliJson } from '../../support/cli.ts';
 import { charge, reaches, transfer } from '../../support/flows.ts';
 import { at, list, text } from '../../support/json.ts';
 import { until } from '../../support/wait.ts';
-import { attention, bare, hintPayment, payAt, withServed } from './scene.ts';
+import { attention, bare, hint, hintPayment, payAt, withServed } from './scene.ts';
 
 const test = suite('a real bank: odd answers');
 
@@ -89,6 +89,38 @@ test('a return that was taken and answered 429 or 401 is neither failed nor paid
       assert.equal(told, ['PAYMENT_GIVEN_BACK'], 'the return itself has worked');
       await expectVerified(server);
     });
+});
+
+test('what a bank says more of, or otherwise, of what is booked is no news', async () => {
+  await withServed({}, async (served) => {
+    const { bank, server, client } = served;
+    const created = await charge(client, 5_000);
+    const payment = payAt(served, created);
+    await hintPayment(served, payment);
+    await reaches(client, 'pix-in', text(created, 'id'), 'paid');
+    const before = bank.calls('GET pix').length;
+    payment.at -= 60_000;
+    await hintPayment(served, payment);
+    await until(() => bank.calls('GET pix').length > before, 20_000, 'the question');
+    await expectVerified(server);
+    assert.equal(await attention(server, 'refused'), []);
+  });
+  await withServed({ profile: 'efi', balance: 100_000 }, async (served) => {
+    const { bank, server, client } = served;
+    const id = text(await transfer(client, 5_000), 'id');
+    await reaches(client, 'cashout', id, 'processing');
+    const sending = bank.state.sendings.get(bare(id));
+    if (sending === undefined) throw new Error('the bank knows no such transfer');
+    // First without the time at which it was settled.
+    Object.assign(sending, { status: 'REALIZADO', settledAt: null });
+    await reaches(client, 'cashout', id, 'completed');
+    const before = bank.calls('GET envio').length;
+    Object.assign(sending, { settledAt: Date.now() + 3_000 });
+    await hint(served, [{ tipo: 'SOLICITACAO', status: 'REALIZADO', gnExtras: { idEnvio: bare(id) } }]);
+    await until(() => bank.calls('GET envio').length > before, 20_000, 'the question');
+    await expectVerified(server);
+    assert.equal(await attention(server, 'refused'), []);
+  });
 });
 
 test('a transfer that was settled with another amount is a difference where the bank lists none', async () => {
