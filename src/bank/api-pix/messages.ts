@@ -111,7 +111,12 @@ export function withPayment(
   const before = { ...given, payments: given.payments.filter(isOther), unread: given.unread.filter(isOther) };
   if ('unread' in payment)
     return payment.txid === known.txid ? { ...before, unread: [...before.unread, payment] } : charge;
-  return isPaymentOf(payment, known) ? { ...before, payments: [...before.payments, payment] } : charge;
+  if (!isPaymentOf(payment, known)) return charge;
+  // Each of both answers may know of returns that the other one doesn't.
+  const shown = given.payments.find((each) => !isOther(each))?.returns ?? [];
+  const others = shown.filter(({ id }) => !payment.returns.some((each) => each.id === id));
+  const whole = { ...payment, returns: [...payment.returns, ...others] };
+  return { ...before, payments: [...before.payments, whole] };
 }
 
 const REMOVED: Record<string, string> = {

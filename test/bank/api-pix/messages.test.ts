@@ -9,6 +9,7 @@ import {
   paymentMessages,
   type ReturnOwner,
   sendingMessages,
+  withPayment,
 } from '../../../src/bank/api-pix/messages.ts';
 import { reaisText } from '../../../src/bank/api-pix/money-text.ts';
 import { type Payment, readPayment } from '../../../src/bank/api-pix/payments.ts';
@@ -74,6 +75,33 @@ test('a payment gives the same bytes by its own GET, by the list, and within its
       assert.equal(ids[0], [`pix:${pix.endToEndId}`, 'PAY']);
     }),
   );
+});
+
+test('a payment’s own answer and its charge’s add to each other', () => {
+  const part = (id: string) => ({ ...{ id, rtrId: `D${id}`, valor: '0.10' }, status: 'DEVOLVIDO' });
+  const pix = { endToEndId: 'E'.repeat(32), valor: '1.00', horario: '2026-01-05T12:00:00Z' };
+  const [first, second] = [part('D1'), part('D2')];
+  const ours = known();
+  const told = (inCharge: object[], alone: object[]): string[] => {
+    const charge = readCharge({ txid: TXID, chave: OUR_KEY, pix: [{ ...pix, devolucoes: inCharge }] });
+    const payment = readPayment({ ...pix, txid: TXID, chave: OUR_KEY, devolucoes: alone });
+    const whole = withPayment(charge, payment, ours);
+    return whole === null
+      ? []
+      : chargeMessages(whole, ours).map(({ type, data }) => `${type} ${data.returnId ?? ''}`);
+  };
+  const both = ['PAY ', 'REFUND DD1', 'REFUND DD2'];
+  for (const [inCharge, alone] of [
+    [[], [first, second]],
+    [[first, second], []],
+    [[second], [first]],
+    [
+      [first, second],
+      [first, second],
+    ],
+    [[{ ...first, status: 'EM_PROCESSAMENTO' }, second], [first]],
+  ] as const)
+    assert.equal(told([...inCharge], [...alone]), both);
 });
 
 test('a message of a payment holds what was paid, when, and nothing else', () => {
