@@ -3,10 +3,10 @@
  * dies; the next one goes on from there:
  *
  * 1. Its settings go to the target, with no address allowed: nobody gets in yet (`close`).
- * 2. It is switched off in the source, and marked as handed over: from here on the target has it (`switchOff`), and no timer,
- *    delivery or word of the bank's does anything there, even where what was due is made again from the log.
+ * 2. It is switched off in the source: from here on the target has it (`switchOff`).
  * 3. What is due follows, then what needs a person.
- * 4. The target lets its addresses in (`open`).
+ * 4. It is marked in the source as handed over (`mark`). Not sooner: what is due of it there is dropped from then on.
+ * 5. The target lets its addresses in (`open`).
  */
 import type { Account } from '../domain/account.ts';
 import type { Store } from '../engine/store.ts';
@@ -56,15 +56,23 @@ export async function close({ source, target }: Stores, id: string, reseal: Rese
  */
 export async function switchOff({ source, target }: Stores, id: string): Promise<void> {
   await change(source, id, (account) =>
-    account.handedOver === true && isOff(account)
-      ? null
-      : { ...account, status: 'inactive', userStatus: 'inactive', handedOver: true },
+    isOff(account) ? null : { ...account, status: 'inactive', userStatus: 'inactive' },
   );
   const [here, there] = await Promise.all([source.journal.head(id), target.journal.head(id)]);
   if (here.seq <= there.seq) return;
   throw new MigrationRefused(
     'SOURCE_CHANGED',
     `somebody wrote to ${id} while it was moved: give the same command again, and it goes on`,
+  );
+}
+
+/**
+ * From here on the source does nothing for it, not even where what was due, and was moved, is made again from the log.
+ * One that was taken up again there meanwhile stays unmarked.
+ */
+export async function mark({ source }: Stores, id: string): Promise<void> {
+  await change(source, id, (account) =>
+    account.handedOver === true || !isOff(account) ? null : { ...account, handedOver: true },
   );
 }
 

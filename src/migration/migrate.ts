@@ -13,7 +13,7 @@ import { moveAttention } from './attention.ts';
 import { carryBank } from './bank.ts';
 import { copyJournal, copyProgress } from './copy.ts';
 import { moveDue } from './due.ts';
-import { close, open, type Reseal, switchOff } from './handover.ts';
+import { close, mark, open, type Reseal, switchOff } from './handover.ts';
 import { MigrationRefused, notVerified } from './refused.ts';
 import { type Stores, sideBySide } from './stores.ts';
 import { expectSameJournal, type Plan, planOf, verifyAccount, verifySource } from './survey.ts';
@@ -82,6 +82,7 @@ class Migration {
     const moved = new Set(ids);
     await moveDue(this.#stores, (account) => moved.has(account), now());
     await moveAttention(this.#stores, ids, accounts === null, now());
+    for (const id of ids) await mark(this.#stores, id);
     for (const { account } of pending) await open(this.#stores, account, reseal);
     return plans.map(({ account, batches, entries, seq, hash, done }) => ({
       accountId: account,
