@@ -151,7 +151,8 @@ function accountOf(id: string, parts: Partial<Account> = {}): Account {
 async function attempt(store: Store, account: string): Promise<void> {
   const claims = await store.due.claim('delivery', START, 1_000);
   let nth = 0;
-  for (const claim of claims) {
+  // What is due together comes in the order in which it was read or made, which changes where that took long.
+  for (const claim of claims.sort(byDelivery)) {
     const { due } = claim;
     if (due.kind !== 'delivery') throw new Error(due.kind);
     if (due.account === account) nth += 1;
@@ -182,11 +183,15 @@ function byDue({ due: a }: Claim, { due: b }: Claim): number {
   return a.at - b.at || a.transaction.localeCompare(b.transaction);
 }
 
+/** In the order of their ids, which is that of their events and URLs. */
+function byDelivery({ due: a }: Claim, { due: b }: Claim): number {
+  return 'delivery' in a && 'delivery' in b ? a.delivery.localeCompare(b.delivery) : 0;
+}
+
 /** The first timer and the first order of an account can't be carried out: they are parked. */
 async function parkSome(store: Store, account: string): Promise<void> {
   for (const kind of ['timer', 'bank'] as const) {
     const claims = await store.due.claim(kind, START + 10 * 86_400_000, 1_000);
-    // What is due together comes in the order in which it was read or made, which changes where that took long.
     const [parked] = claims.filter(({ due }) => due.account === account).sort(byDue);
     const rest = claims.filter((claim) => claim !== parked);
     await store.due.settle(rest.map((claim) => ({ claim, next: claim.due })));
