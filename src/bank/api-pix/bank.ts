@@ -27,9 +27,10 @@ import type { BankCharge } from './charges.ts';
 import type { BankConnection } from './connection.ts';
 import { knownCharge, WAITING } from './known-charge.ts';
 import { LastWords } from './last-words.ts';
-import { chargeMessages, sendingMessages, withPayment } from './messages.ts';
+import { chargeMessages, sendingNews, withPayment } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { bare, type Sending } from './profile.ts';
+import { settledOtherwise } from './reconciling/differing.ts';
 import { outcomeOf, Returns } from './returns.ts';
 import type { BankSettings } from './settings.ts';
 import { CallFailed } from './wire/outcome.ts';
@@ -207,27 +208,17 @@ export class ApiPixBank implements Bank {
     return this.#heardOf(record, sending);
   }
 
-  /** What was sent is another amount than was ordered: not every bank has a list that would tell. */
+  /** What was sent may be another amount than was ordered: not every bank has a list that would tell. */
   async #heardOf(record: TransferRecord, sending: Sending): Promise<BankMessage[]> {
-    const { id, account, type, snapshot } = record;
+    const { id, account } = record;
     this.#words.heard(id, sending.told);
-    const booked = snapshot.context.amount;
-    const { state, endToEndId, amount: listed } = sending;
-    if (state === 'settled' && listed !== null && listed !== booked) {
-      const data = { type, listed, booked };
-      const about = { account, transaction: id };
-      await this.#options.notes.difference(
-        'AMOUNT_BOOKED_DIFFERS',
-        `differs_${endToEndId ?? bare(id)}`,
-        data,
-        about,
-        listed,
-      );
+    const differing = settledOtherwise(record, sending);
+    if (differing !== null) {
+      const { code, data } = differing;
+      const item = `differs_${sending.endToEndId ?? bare(id)}`;
+      await this.#options.notes.difference(code, item, data, { account, transaction: id }, sending.amount);
     }
-    // What was booked stays what was told first, whatever a bank says more of it.
-    return sendingMessages(id, sending, hasStarted(record)).filter(
-      ({ id: message }) => record.messages[message] === undefined,
-    );
+    return sendingNews(record, sending);
   }
 
   /** Whatever happened to the request, what the bank shows afterwards counts. */
@@ -287,8 +278,4 @@ export class ApiPixBank implements Bank {
   #key({ pixKey, isOwn }: { pixKey: string; isOwn: boolean }): string | null {
     return isOwn ? pixKey : this.#options.settings.pixKey;
   }
-}
-
-function hasStarted({ snapshot }: TransactionRecord): boolean {
-  return snapshot.value !== 'pending';
 }

@@ -3,6 +3,7 @@
  * id made of what it tells, so that a hint, a list and a question give the same bytes: it is applied once.
  */
 import type { BankMessage } from '../../engine/bank.ts';
+import type { TransferRecord } from '../../engine/journal.ts';
 import type { BankCharge } from './charges.ts';
 import type { Payment, PaymentReturn, UnreadPayment } from './payments.ts';
 import type { Sending, SendingState } from './profile.ts';
@@ -91,8 +92,8 @@ export function isCredited({ endToEndId, amount }: Payment, charge: KnownCharge)
 /** A payment of a charge, and what became of it since; empty where it is none of this charge's. */
 export function paymentMessages(payment: Payment, charge: KnownCharge): BankMessage[] {
   if (!isPaymentOf(payment, charge)) return [];
-  if (!isCredited(payment, charge)) return [payMessage(payment)];
-  const later = payment.returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
+  const returns = isCredited(payment, charge) ? payment.returns : [];
+  const later = returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
   // Banks say more as time goes on, or it otherwise, a time for one: what was booked stays what was told first.
   return [payMessage(payment), ...later.filter((message) => message !== null)].filter(
     ({ id }) => !charge.isApplied(id),
@@ -148,6 +149,13 @@ const ENDINGS: Partial<Record<SendingState, { before: string; after: string }>> 
   rejected: { before: 'REJECT', after: 'FAIL' },
   canceled: { before: 'CANCEL', after: 'FAIL' },
 };
+
+/** As `sendingMessages`, of a transfer of ours: what was applied is no news, whatever a bank says more of it. */
+export function sendingNews({ id, snapshot, messages }: TransferRecord, sending: Sending): BankMessage[] {
+  return sendingMessages(id, sending, snapshot.value !== 'pending').filter(
+    ({ id: message }) => !Object.hasOwn(messages, message),
+  );
+}
 
 /**
  * What the bank's answer about a transfer says. `id` is the transfer's; `hasStarted`: whether START, or what implies

@@ -9,7 +9,7 @@ import { turn } from '../../../waiting.ts';
 import { askAbout, type News, recordAt } from '../callbacks/incoming.ts';
 import type { BankConnection } from '../connection.ts';
 import { knownCharge } from '../known-charge.ts';
-import { isPaymentOf, paymentMessages, sendingMessages } from '../messages.ts';
+import { isPaymentOf, paymentMessages, sendingNews } from '../messages.ts';
 import type { Notes } from '../notes.ts';
 import type { Payment, UnreadPayment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
@@ -144,7 +144,7 @@ export class BankLists {
       difference?.({ kind: 'payment', endToEndId, transactionId: null, amount, what });
       return false;
     }
-    const news = paymentMessages(payment, known).filter(({ id }) => record.messages[id] === undefined);
+    const news = paymentMessages(payment, known);
     if (news.length === 0 || (await this.#isGivenBack(record, payment))) return false;
     const { type } = news[0] ?? { type: '' };
     const what = `the journal hasn't booked what the bank shows (${type})`;
@@ -213,8 +213,7 @@ export class BankLists {
         watcher.difference?.({ kind: 'sending', endToEndId, transactionId: null, amount, what });
         continue;
       }
-      const messages = sendingMessages(record.id, item, record.snapshot.value !== 'pending');
-      const news = messages.filter(({ id, type }) => type !== 'START' && record.messages[id] === undefined);
+      const news = sendingNews(record, item).filter(({ type }) => type !== 'START');
       if (news.length === 0) {
         if (isOlder(record, askedAt))
           await this.#tellOfDiffering(sendingDiffers(record, item), item, record, watcher);

@@ -80,15 +80,22 @@ export function paymentDiffers(
   return unknown === undefined ? null : notBooked(type, unknown);
 }
 
+/** Another amount was settled than was ordered; null: it wasn't, or the bank doesn't say. */
+export function settledOtherwise({ type, snapshot }: TransferRecord, sending: Sending): Differing | null {
+  const { amount, state } = sending;
+  const ordered = snapshot.context.amount;
+  return state === 'settled' && amount !== null && amount !== ordered
+    ? otherAmount(type, amount, ordered)
+    : null;
+}
+
 /** A transfer that was settled; null: nothing differs, or it wasn't settled. */
-export function sendingDiffers(
-  { type, snapshot, messages }: TransferRecord,
-  sending: Sending,
-): Differing | null {
-  const { endToEndId, amount, returns, state } = sending;
+export function sendingDiffers(record: TransferRecord, sending: Sending): Differing | null {
+  const { type, snapshot, messages } = record;
+  const { endToEndId, returns, state } = sending;
   if (state !== 'settled' || endToEndId === null || snapshot.value !== 'completed') return null;
-  const { context } = snapshot;
-  if (amount !== null && amount !== context.amount) return otherAmount(type, amount, context.amount);
+  const other = settledOtherwise(record, sending);
+  if (other !== null) return other;
   const listed = new Set(returns.map(({ id }) => id));
   const missing = bookedReturns(messages, SENT_BACK, endToEndId).find((id) => !listed.has(id));
   return missing === undefined ? null : notListed(type, missing);

@@ -97,10 +97,11 @@ export class BankClient {
     return this.#told(call, async () => {
       const sent = { times: 0 };
       const raw = await this.#exchange(call, sent);
-      const isRefused = !isSuccess(raw) && this.#failure(call, raw).kind === 'refused';
-      if (!isRefused || sent.times === 1) return this.#read(call, raw);
+      if (isSuccess(raw)) return this.#read(call, raw);
+      const failure = this.#failure(call, raw);
+      if (failure.kind !== 'refused' || sent.times === 1) throw failure;
       // A bank that answered 429 or 401 may have let the order through all the same: then its repeat is refused.
-      throw new CallFailed('unknown', this.#failure(call, raw).message, { status: raw.status });
+      throw new CallFailed('unknown', failure.message, { status: raw.status });
     });
   }
 
