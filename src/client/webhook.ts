@@ -38,12 +38,14 @@ function textOf(body: string | Uint8Array): string {
 /** Of 24 bytes or more: `String(undefined)` is base64, too, and everybody could sign with it. */
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/;
 
+const NO_SECRET = "the secret must be the URL's own: whsec_ and base64";
+
 function keyOf(secret: string): Webhook {
+  if (!SECRET.test(secret)) throw new TypeError(NO_SECRET);
   try {
-    if (!SECRET.test(secret)) throw new Error('it is none');
     return new Webhook(secret);
   } catch (cause) {
-    throw new TypeError("the secret must be the URL's own: whsec_ and base64", { cause });
+    throw new TypeError(NO_SECRET, { cause });
   }
 }
 

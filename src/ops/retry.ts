@@ -52,8 +52,8 @@ async function unchanged({ journal }: Sources, failed: readonly Failed[]): Promi
   for (const transaction of new Set(failed.map(({ record }) => record.transaction)))
     for (const record of await journal.deliveries(transaction)) present.set(record.id, record);
   return failed.filter(({ record: { id, status, attempts } }) => {
-    const now = present.get(id);
-    return now?.status === status && now.attempts.length === attempts.length;
+    const stands = present.get(id);
+    return stands?.status === status && stands.attempts.length === attempts.length;
   });
 }
 

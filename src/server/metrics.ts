@@ -45,10 +45,10 @@ class Series {
 
   observe(value: number): void {
     this.#values.push(value);
-    if (this.#values.length >= TOGETHER) this.handOver();
+    if (this.#values.length >= TOGETHER) this.passOn();
   }
 
-  handOver(): void {
+  passOn(): void {
     for (const value of this.#values.splice(0)) this.#series.observe(value);
   }
 }
@@ -60,7 +60,7 @@ class SeriesOf {
 
   constructor(settings: HistogramConfiguration<string>) {
     const collect = (): void => {
-      for (const series of this.#known.values()) series.handOver();
+      for (const series of this.#known.values()) series.passOn();
     };
     this.#histogram = new Histogram({ ...settings, collect });
   }
@@ -70,7 +70,7 @@ class SeriesOf {
     const key = values.join(' ');
     let series = this.#known.get(key);
     if (series === undefined) {
-      series = new Series(values.length === 0 ? this.#histogram : this.#histogram.labels(...values));
+      series = new Series(this.#histogram.labels(...values));
       this.#known.set(key, series);
     }
     return series;
