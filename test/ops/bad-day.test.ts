@@ -11,6 +11,7 @@ import { retry } from '../../src/ops/retry.ts';
 import { RetryRuns } from '../../src/ops/retry-runs.ts';
 import { Folder } from '../cli/support.ts';
 import { chargeCreated, grow, iso, settings } from '../store/contract/builders.ts';
+import { but } from '../support/but.ts';
 
 const test = suite('a bad day');
 const URL = 'http://127.0.0.1:9/down';
@@ -57,17 +58,6 @@ interface Most {
   pages: number;
   rows: number;
   settled: number;
-}
-
-/** The same role, with some of its methods replaced. */
-function but<Role extends object>(role: Role, own: Partial<Role>): Role {
-  return new Proxy(role, {
-    get(target, name): unknown {
-      if (Object.hasOwn(own, name)) return Reflect.get(own, name);
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === 'function' ? member.bind(target) : member;
-    },
-  });
 }
 
 /** A store that counts what is asked of its failed deliveries. */

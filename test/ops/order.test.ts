@@ -10,6 +10,7 @@ import { finish } from '../../src/ops/attention.ts';
 import { retry } from '../../src/ops/retry.ts';
 import { changeSettings, rotateSecret } from '../../src/ops/settings.ts';
 import { Folder } from '../cli/support.ts';
+import { but } from '../support/but.ts';
 
 const test = suite('order of acts');
 const URL = 'http://127.0.0.1:9/hook';
@@ -76,16 +77,6 @@ function storeWith(store: Store, parts: Partial<Store>): { store: Store } {
   };
 }
 
-function bound<Role extends object>(role: Role, broken: Partial<Role>): Role {
-  return new Proxy(role, {
-    get(target, name): unknown {
-      if (Object.hasOwn(broken, name)) return Reflect.get(broken, name);
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === 'function' ? member.bind(target) : member;
-    },
-  });
-}
-
 /** A charge whose delivery has failed at a time. */
 async function failed(core: Core, transaction: string, at: string): Promise<string> {
   const record = await core.store.journal.transaction(transaction);
@@ -104,7 +95,7 @@ test('deliveries start anew after the entry, and what failed since waits for ano
     const [first = '', second = ''] = charges;
     const id = await failed(core, first, '2026-01-05T12:00:00.000Z');
     const status = async () => (await store.journal.deliveries(first)).map(({ status }) => status);
-    const due = bound(store.due, { settle: async () => dies() });
+    const due = but(store.due, { settle: async () => dies() });
     let used: Acting | null = null;
     const retried = await dyingThenDone(
       core,
@@ -133,7 +124,7 @@ test('items leave the list after the entry', async () => {
       account,
     });
     await store.attention.note([item]);
-    const attention = bound(store.attention, { dismiss: async () => dies() });
+    const attention = but(store.attention, { dismiss: async () => dies() });
     await dyingThenDone(
       core,
       storeWith(store, { attention }),
@@ -151,7 +142,7 @@ test('settings change, and secrets rotate, after the entry', async () => {
         changeSettings(parts, account, { maxAmount: 77 }, acting),
       (parts: Core, acting: Acting): Promise<unknown> => rotateSecret(parts, account, acting),
     ]) {
-      const accounts = bound(core.accounts, { set: dies, rotateSecret: dies });
+      const accounts = but(core.accounts, { set: dies, rotateSecret: dies });
       await dyingThenDone(core, { accounts }, act, settings);
     }
   });

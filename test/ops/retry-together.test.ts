@@ -9,6 +9,7 @@ import { retry, revive } from '../../src/ops/retry.ts';
 import { rejectedItem } from '../../src/webhooks/rejected.ts';
 import { Folder } from '../cli/support.ts';
 import { chargeCreated, grow, iso, settings } from '../store/contract/builders.ts';
+import { but } from '../support/but.ts';
 
 const test = suite('retries together');
 const URL = 'http://127.0.0.1:9/gone';
@@ -96,14 +97,6 @@ test('a retry that dies half way leaves nothing that failed off the list', async
       throw new Error('killed');
     };
     const { store: whole } = core;
-    const but = <Part extends object>(part: Part, own: Partial<Part>): Part =>
-      new Proxy(part, {
-        get(target, name): unknown {
-          if (Object.hasOwn(own, name)) return Reflect.get(own, name);
-          const member: unknown = Reflect.get(target, name);
-          return typeof member === 'function' ? member.bind(target) : member;
-        },
-      });
     const stores = [
       but<Store>(whole, { due: but(whole.due, { settle: broken }) }),
       but<Store>(whole, { attention: but(whole.attention, { discount: broken }) }),

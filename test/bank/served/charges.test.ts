@@ -7,7 +7,7 @@ import { expectStatus } from '../../support/expect.ts';
 import { charge, reaches, shown } from '../../support/flows.ts';
 import { at, list, text } from '../../support/json.ts';
 import { sleep, until } from '../../support/wait.ts';
-import { attention, bare, hint, hintPayment, payAt, withServed } from './scene.ts';
+import { attention, bare, hint, hintPayment, paidCharge, payAt, withServed } from './scene.ts';
 
 const test = suite('a real bank: charges');
 
@@ -145,11 +145,7 @@ test('what the bank takes back of a payment that was no credit debits nobody', a
 test('a callback that names a payment alone, or a refund, is asked about', async () => {
   await withServed({}, async (served) => {
     const { client, server } = served;
-    const created = await charge(client, 5_000);
-    const id = text(created, 'id');
-    const payment = payAt(served, created);
-    await hintPayment(served, payment);
-    await reaches(client, 'pix-in', id, 'paid');
+    const { id, payment } = await paidCharge(served);
     await sleep(500);
     const taken = { id: 'M1', rtrId: 'D1', valor: payment.valor, natureza: 'MED_FRAUDE', at: Date.now() };
     payment.returns.push({ ...taken, status: 'DEVOLVIDO' });

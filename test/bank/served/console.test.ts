@@ -7,7 +7,7 @@ import { expectVerified } from '../../faults/scene.ts';
 import { charge, reaches, transfer } from '../../support/flows.ts';
 import { at, type JsonObject, list, text } from '../../support/json.ts';
 import { until } from '../../support/wait.ts';
-import { bare, hintPayment, payAt, type Served, withServed } from './scene.ts';
+import { bare, paidCharge, payAt, type Served, withServed } from './scene.ts';
 
 const test = suite('a real bank: the console');
 const ON = { env: { CONSOLE: 'on' } };
@@ -101,11 +101,7 @@ test('a refund that an operator orders goes to the bank once, under its id', asy
   await withServed(ON, async (served) => {
     const { bank, client, server } = served;
     const eva = await operator(served);
-    const created = await charge(client, 5_000);
-    const id = text(created, 'id');
-    const payment = payAt(served, created);
-    await hintPayment(served, payment);
-    await reaches(client, 'pix-in', id, 'paid');
+    const { id, payment } = await paidCharge(served);
     const order = wish({ id: randomUUID(), amount: 2_000 });
     for (const applied of [true, false]) {
       const reply = await eva.act('POST', `/transactions/${id}/refunds`, order);

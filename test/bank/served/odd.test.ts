@@ -8,7 +8,7 @@ import { cli, cliJson } from '../../support/cli.ts';
 import { charge, reaches, transfer } from '../../support/flows.ts';
 import { at, list, text } from '../../support/json.ts';
 import { until } from '../../support/wait.ts';
-import { attention, bare, hint, hintPayment, payAt, withServed } from './scene.ts';
+import { attention, bare, hint, hintPayment, paidCharge, payAt, withServed } from './scene.ts';
 
 const test = suite('a real bank: odd answers');
 
@@ -43,16 +43,13 @@ test('a return that the charge doesn’t show is booked by its payment’s own G
       pix: ((cob.pix ?? []) as Fields[]).map(({ devolucoes: _devolucoes, ...payment }) => payment),
     });
     bank.fault('GET cob', { kind: 'changed', change: withoutReturns }, ALWAYS);
-    const created = await charge(client, 5_000);
-    const payment = payAt(served, created);
-    await hintPayment(served, payment);
-    await reaches(client, 'pix-in', text(created, 'id'), 'paid');
+    const { id, payment } = await paidCharge(served);
     payment.returns.push({
       ...{ id: 'med1', rtrId: bank.state.id('D', Date.now()), valor: '50.00', natureza: 'MED_FRAUDE' },
       ...{ status: 'DEVOLVIDO' as const, at: Date.now() },
     });
     await hintPayment(served, payment);
-    await reaches(client, 'pix-in', text(created, 'id'), 'chargedback', 20_000);
+    await reaches(client, 'pix-in', id, 'chargedback', 20_000);
     await expectVerified(server);
   });
 });
@@ -62,11 +59,7 @@ test('a return that was taken and answered 429 or 401 is neither failed nor paid
   for (const status of [429, 401])
     await withServed({}, async (served) => {
       const { bank, server, client } = served;
-      const created = await charge(client, 5_000);
-      const id = text(created, 'id');
-      const payment = payAt(served, created);
-      await hintPayment(served, payment);
-      await reaches(client, 'pix-in', id, 'paid');
+      const { id, created, payment } = await paidCharge(served);
       const body = '{"type":"x/y","title":"t","detail":"d"}';
       const taken = { kind: 'answer', status, body, isDone: true } as const;
       bank.fault('PUT devolucao', taken);
@@ -93,11 +86,8 @@ test('a return that was taken and answered 429 or 401 is neither failed nor paid
 
 test('what a bank says more of, or otherwise, of what is booked is no news', async () => {
   await withServed({}, async (served) => {
-    const { bank, server, client } = served;
-    const created = await charge(client, 5_000);
-    const payment = payAt(served, created);
-    await hintPayment(served, payment);
-    await reaches(client, 'pix-in', text(created, 'id'), 'paid');
+    const { bank, server } = served;
+    const { payment } = await paidCharge(served);
     const before = bank.calls('GET pix').length;
     payment.at -= 60_000;
     await hintPayment(served, payment);
@@ -149,11 +139,8 @@ test('a cancel that the bank carries out late cancels the charge', async () => {
 
 test('a return of a nature that nobody knows is a difference, and names itself', async () => {
   await withServed({}, async (served) => {
-    const { bank, server, client } = served;
-    const created = await charge(client, 5_000);
-    const payment = payAt(served, created);
-    await hintPayment(served, payment);
-    await reaches(client, 'pix-in', text(created, 'id'), 'paid');
+    const { bank, server } = served;
+    const { payment } = await paidCharge(served);
     payment.returns.push({
       ...{ id: 'bank1', rtrId: bank.state.id('D', Date.now()), valor: '50.00', natureza: 'NOVA_COISA' },
       ...{ status: 'DEVOLVIDO' as const, at: Date.now() },

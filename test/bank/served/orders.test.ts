@@ -12,7 +12,7 @@ import { list, text } from '../../support/json.ts';
 import { endWithin, spawnNode } from '../../support/process.ts';
 import { startServer } from '../../support/server.ts';
 import { sleep, until } from '../../support/wait.ts';
-import { attention, bare, hintPayment, payAt, serve, withServed } from './scene.ts';
+import { attention, bare, hintPayment, paidCharge, payAt, serve, withServed } from './scene.ts';
 
 const test = suite('a real bank: orders');
 const EFI = { profile: 'efi', balance: 100_000 } as const;
@@ -203,11 +203,7 @@ test('without a way to send, transfers are 502', async () => {
 test('a refund is ordered once under its id, and its outcome is the bank’s', async () => {
   await withServed({}, async (served) => {
     const { bank, server, client } = served;
-    const created = await charge(client, 5_000);
-    const id = text(created, 'id');
-    const payment = payAt(served, created);
-    await hintPayment(served, payment);
-    await reaches(client, 'pix-in', id, 'paid');
+    const { id, payment } = await paidCharge(served);
     bank.fault('PUT devolucao', { kind: 'cut-after' });
     expectStatus(await client.post(`/pix-in/${id}/refunds`, { amount: 1_000 }), 201);
     await until(() => payment.returns.length === 1, 10_000, 'the return at the bank');
@@ -239,11 +235,7 @@ test('a refund is ordered once under its id, and its outcome is the bank’s', a
 test('a question that the bank refuses says nothing about the return that it is about', async () => {
   await withServed({}, async (served) => {
     const { bank, server, client } = served;
-    const created = await charge(client, 5_000);
-    const id = text(created, 'id');
-    const payment = payAt(served, created);
-    await hintPayment(served, payment);
-    await reaches(client, 'pix-in', id, 'paid');
+    const { id, created, payment } = await paidCharge(served);
     const second = payAt(served, created);
     const refusal = '{"type":"https://x/PixDevolucaoInvalida","title":"x","status":400}';
     bank.fault('PUT devolucao', { kind: 'cut-after' }, 2);

@@ -7,6 +7,7 @@ import type { Fields } from '../../support/bank/requests.ts';
 import { type FakePayment, shownPayment } from '../../support/bank/state.ts';
 import { cliJson } from '../../support/cli.ts';
 import { type Merchant, merchant } from '../../support/client.ts';
+import { charge, reaches } from '../../support/flows.ts';
 import { at, type Json, list, text } from '../../support/json.ts';
 import type { Env } from '../../support/process.ts';
 import { type Server, type ServerOptions, startServer } from '../../support/server.ts';
@@ -90,6 +91,18 @@ export function hint(
 
 export function hintPayment(served: Pick<Served, 'bank' | 'server'>, payment: FakePayment): Promise<number> {
   return hint(served, [shownPayment(payment)]);
+}
+
+/** A charge of 50.00 that somebody has paid, as both sides know. */
+export async function paidCharge(
+  served: Served,
+): Promise<{ id: string; created: Json; payment: FakePayment }> {
+  const created = await charge(served.client, 5_000);
+  const id = text(created, 'id');
+  const payment = payAt(served, created);
+  await hintPayment(served, payment);
+  await reaches(served.client, 'pix-in', id, 'paid');
+  return { id, created, payment };
 }
 
 /** What needs a person, of one kind. */
