@@ -30,15 +30,18 @@ function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** An error that the operator can mend is told in a line; any other is thrown. */
-function cantStart(error: unknown): never {
-  if (!(error instanceof OperatorError)) throw error;
-  process.stderr.write(`pixstate can't start: ${error.message}\n`);
-  process.exit(1);
+/** Tells in a line why a server can't start. */
+export function tellCantStart({ message }: OperatorError): void {
+  process.stderr.write(`pixstate can't start: ${message}\n`);
 }
 
-/** Runs the server until SIGTERM or SIGINT; the process ends with it. */
-export async function serve(config: Config): Promise<void> {
+/** Runs the server until SIGTERM or SIGINT; the process ends with it. What the operator can mend is told by `tell`. */
+export async function serve(config: Config, tell: (error: OperatorError) => void): Promise<void> {
+  const cantStart = (error: unknown): never => {
+    if (!(error instanceof OperatorError)) throw error;
+    tell(error);
+    process.exit(1);
+  };
   // A thread's `resourceLimits` do nothing where the command line has this flag, and V8 reads it again for each new
   // thread, and no more for this one.
   setFlagsFromString(`--max-semi-space-size=${THREADS_SEMI_SPACE_MB}`);
@@ -58,7 +61,7 @@ export async function serve(config: Config): Promise<void> {
   try {
     running = await start(config, log, { onFatal, runOn });
   } catch (error) {
-    cantStart(error);
+    return cantStart(error);
   }
   const { port, core } = running;
   let stopping = false;
@@ -101,5 +104,5 @@ export function configOrExit(): Config {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   withoutPretenuring();
-  await serve(configOrExit());
+  await serve(configOrExit(), tellCantStart);
 }

@@ -25,8 +25,9 @@ function addOwn(program: Command, shell: ProcessShell): void {
     .command('serve')
     .description('the server')
     .action(async () => {
-      const { serve } = await import('../main.ts');
-      await serve(shell.config());
+      const { serve, tellCantStart } = await import('../main.ts');
+      const { output } = shell;
+      await serve(shell.config(), output.json ? (error) => void output.failure(error) : tellCantStart);
     });
   program
     .command('demo')

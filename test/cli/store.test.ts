@@ -65,6 +65,9 @@ async function refused(env: Record<string, string>): Promise<string> {
 test('a key that does not open what is stored stops the start', async () => {
   const SECRETS_KEY = randomBytes(32).toString('base64');
   assert.match(await refused({ SECRETS_KEY }), /SECRETS_KEY is not the key/);
+  const asJson = await folder.json(['serve'], 1, { ...EMBEDDED, SECRETS_KEY });
+  assert.is(text(asJson, 'error'), 'STORE_NOT_OPENED');
+  assert.match(text(asJson, 'message'), /SECRETS_KEY is not the key/);
   const told = await folder.json(['account', 'create'], 1, { ...EMBEDDED, SECRETS_KEY });
   assert.match(text(told, 'message'), /SECRETS_KEY is not the key/);
   assert.equal(keys(await folder.json(['account', 'list'], 0, { ...EMBEDDED, SECRETS_KEY })), ['accounts']);
