@@ -16,13 +16,14 @@ export async function nextReturn(
   if (payment === null) return { refusal: `the bank knows no payment ${endToEndId}` };
   if ('unread' in payment) return { refusal: `the payment can't be read: ${payment.unread}` };
   const statuses = new Map(payment.returns.map(({ id, status }) => [id, status]));
+  const taken = payment.returns.filter((each) => each.status !== 'NAO_REALIZADO');
+  const amount = payment.amount - taken.reduce((sum, each) => sum + each.amount, 0);
   for (let number = 1; ; number += 1) {
     const returnId = givenBackId(endToEndId, number);
     const status = statuses.get(returnId);
-    if (status === 'NAO_REALIZADO') continue;
+    // One that has ended with less than was ordered leaves the rest to the next.
+    if (status === 'NAO_REALIZADO' || (status === 'DEVOLVIDO' && amount > 0)) continue;
     if (status !== undefined) return { refusal: `return ${returnId} of pix-in ${record.id} is ${status}` };
-    const taken = payment.returns.filter((each) => each.status !== 'NAO_REALIZADO');
-    const amount = payment.amount - taken.reduce((sum, each) => sum + each.amount, 0);
     if (amount <= 0) return { refusal: 'nothing of the payment is left to be given back' };
     return { number, returnId, amount };
   }

@@ -16,6 +16,7 @@ import {
 import type { ChargeRecord } from '../../engine/journal.ts';
 import type { LastWords } from './last-words.ts';
 import { returnMessage } from './messages.ts';
+import { reaisText } from './money-text.ts';
 import type { PaymentReturn, Payments } from './payments.ts';
 import { bare } from './profile.ts';
 import { CallFailed } from './wire/outcome.ts';
@@ -88,8 +89,10 @@ export class Returns {
   ): Promise<ReturnTurn> {
     const payment = { endToEndId, id: givenBackId(endToEndId, number) };
     try {
-      const { status, reason: why } = await this.#returned(payment, amount, reason, attempt);
+      const { status, reason: why, amount: back } = await this.#returned(payment, amount, reason, attempt);
       this.#words.heard(endToEndId, status);
+      if (status === 'DEVOLVIDO' && back !== amount)
+        return { wakeInMs: null, failed: `the bank gave back ${reaisText(back)} of ${reaisText(amount)}` };
       if (status === 'DEVOLVIDO') return { wakeInMs: null };
       if (status === 'NAO_REALIZADO') return { wakeInMs: null, failed: why ?? 'the bank says NAO_REALIZADO' };
       return { wakeInMs: backoffMs(this.#pace, attempt.turn) };

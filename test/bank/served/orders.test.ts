@@ -260,6 +260,27 @@ test('a question that the bank refuses says nothing about the return that it is 
   });
 });
 
+test('a payment of which less goes back is a person’s, and the rest is ordered by hand', async () => {
+  await withServed({}, async (served) => {
+    const { server } = served;
+    const { created } = await paidCharge(served);
+    const second = payAt(served, created);
+    await hintPayment(served, second);
+    await until(() => second.returns.length === 1, 20_000);
+    for (const each of second.returns) Object.assign(each, { status: 'DEVOLVIDO', valor: '1.00' });
+    const failed = async () =>
+      (await attention(server, 'return')).find((item) => text(item, 'code') === 'RETURN_FAILED');
+    await until(async () => (await failed()) !== undefined, 20_000);
+    assert.match(text((await failed()) ?? {}, 'what'), /gave back 1\.00 of /);
+    const { code } = await cli(server, ['bank', 'return', second.endToEndId]);
+    assert.is(code, 0);
+    await until(() => second.returns.length === 2, 20_000, 'the rest');
+    assert.is(Number(second.returns[1]?.valor) + 1, Number(second.valor));
+    for (const each of second.returns) each.status = 'DEVOLVIDO';
+    await until(async () => (await failed()) === undefined, 20_000);
+  });
+});
+
 test('one store, one bank', async () => {
   const bank = await FakeBank.start({});
   const sandbox = await startServer({});
