@@ -68,6 +68,7 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   BANK_WEBHOOK: { url: 'https://shop.example/bank', message: 'the bank answers 401' },
   BANK_LIMIT: { call: 'PUT cob', minutes: 10 },
   BANK_AWAY: call,
+  BANK_LISTS: { since: SINCE, message: 'the bank answers 401' },
   BANK_CERTIFICATE_EARLY: { at: SINCE },
   BANK_CERTIFICATE_EXPIRED: { at: SINCE },
   CHARGE_PAYMENT_UNREADABLE: { endToEndId: null, unread: 'no amount' },
@@ -80,6 +81,7 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   RETURN_AMOUNT_DIFFERS: { type: 'pix-in', returnId: 'D1', listed: 5, booked: 10 },
   RETURN_UNLISTED: { type: 'cashout', returnId: 'D1' },
   RETURN_UNBOOKED: { type: 'pix-in', returnId: 'r1', nature: 'NEW', amount: 1_000 },
+  LISTING_UNBOOKED: { type: 'pix-in', listed: 'return', endToEndId: 'E1', message: 'dev:E1:r1:REFUND' },
   BOOKING_UNLISTED: { booked: 'payment', endToEndId: 'E1' },
 };
 

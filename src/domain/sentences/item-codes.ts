@@ -47,6 +47,9 @@ interface BankCall {
   message: string;
 }
 
+/** What a bank lists: a payment to us, a transfer of ours, or what came back of either. */
+export type ListedKind = 'payment' | 'sending' | 'return';
+
 /**
  * What is off with a committed batch: `content` isn't what its hash says, the batch before is `missing`, or isn't the
  * one that it is chained to (`chain`), or is of a later `time`; an entry's postings don't `sum` to zero, or its
@@ -110,6 +113,8 @@ export interface ItemData {
   BANK_LIMIT: { call: string; minutes: number };
   /** The bank doesn't answer: calls are held back. */
   BANK_AWAY: BankCall;
+  /** The bank's lists can't be read whole since then. */
+  BANK_LISTS: { since: string; message: string };
   BANK_CERTIFICATE_EARLY: { at: string };
   BANK_CERTIFICATE_EXPIRED: { at: string };
   /** A payment of a charge of ours that can't be read. */
@@ -130,6 +135,8 @@ export interface ItemData {
   RETURN_UNLISTED: { type: TransactionType; returnId: string };
   /** The bank lists a return that says of itself what nobody here knows: it was not booked. Cents. */
   RETURN_UNBOOKED: { type: TransactionType; returnId: string; nature: string; amount: number };
+  /** The bank lists it, and says nothing of it when asked; `message`: the one that would book it. */
+  LISTING_UNBOOKED: { type: TransactionType; listed: ListedKind; endToEndId: string | null; message: string };
   /** The journal has it, and the bank doesn't list it. */
   BOOKING_UNLISTED: { booked: 'payment' | 'sending'; endToEndId: string };
 }

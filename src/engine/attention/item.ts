@@ -33,6 +33,7 @@ export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   BANK_WEBHOOK: 'bank',
   BANK_LIMIT: 'bank',
   BANK_AWAY: 'bank',
+  BANK_LISTS: 'bank',
   BANK_CERTIFICATE_EARLY: 'bank',
   BANK_CERTIFICATE_EXPIRED: 'bank',
   CHARGE_PAYMENT_UNREADABLE: 'invalid',
@@ -45,6 +46,7 @@ export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   RETURN_AMOUNT_DIFFERS: 'difference',
   RETURN_UNLISTED: 'difference',
   RETURN_UNBOOKED: 'difference',
+  LISTING_UNBOOKED: 'difference',
   BOOKING_UNLISTED: 'difference',
 };
 

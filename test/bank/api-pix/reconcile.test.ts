@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { ApiPixBank } from '../../../src/bank/api-pix/bank.ts';
 import { Notes } from '../../../src/bank/api-pix/notes.ts';
 import { Reconciler } from '../../../src/bank/api-pix/reconciling/reconcile.ts';
-import { DAY_MS } from '../../../src/bank/api-pix/reconciling/windows.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/bank/api-pix/reconciling/windows.ts';
 import type { Account } from '../../../src/domain/account.ts';
 import { question } from '../../../src/engine/store/due.ts';
 import {
@@ -16,11 +16,14 @@ import {
   stored,
 } from '../../faults/in-process.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
+import type { Fields } from '../../support/bank/requests.ts';
 import type { FakePayment } from '../../support/bank/state.ts';
 import { MemoryState } from '../../support/memory-store/state.ts';
 import { Scene } from './scene.ts';
 
 const test = suite('reconciliation');
+/** Of the reconciler's waits. */
+const SCALE = 0.001;
 
 class World {
   readonly clock = { ms: Date.now() };
@@ -49,7 +52,7 @@ class World {
     this.process = openProcess({ state: new MemoryState(), clock: this.clock, bank, fresh: true });
     const { journal, due, marks } = this.process.store;
     this.reconciler = new Reconciler({
-      ...{ connection: scene.us, journal, due, marks, notes, now, retryScale: 0.001 },
+      ...{ connection: scene.us, journal, due, marks, notes, now, retryScale: SCALE },
     });
   }
 
@@ -123,6 +126,61 @@ test('once a week a return of an old payment is found, and asked about', async (
     await world.reconciler.run();
     await world.sweep();
     assert.is(await world.status(id), 'chargedback');
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('what the bank lists for a day and denies when asked is an item, until it is booked', async () => {
+  const world = await World.make();
+  const { bank } = world.scene;
+  try {
+    const { id, payment } = await world.paid(Date.now());
+    const [taken, at] = [{ id: 'M1', rtrId: 'D1', valor: '100.00', natureza: 'ORIGINAL' }, Date.now()];
+    payment.returns.push({ ...taken, at, settledAt: at, status: 'DEVOLVIDO' });
+    const deny = (body: Fields): Fields => ({ ...body, pix: [], devolucoes: [] });
+    for (const call of ['GET cob', 'GET pix']) bank.fault(call, { kind: 'changed', change: deny }, 1_000);
+    await world.sweep(10_000);
+    await world.reconciler.run();
+    await world.sweep();
+    assert.equal([await world.status(id), await world.codes()], ['paid', []], 'banks may be slow');
+    await world.sweep(DAY_MS + HOUR_MS);
+    await world.reconciler.run();
+    assert.equal(await world.codes(), ['LISTING_UNBOOKED']);
+    await world.reconciler.run();
+    assert.equal(await world.codes(), ['LISTING_UNBOOKED'], 'it holds');
+    bank.clearFaults();
+    await world.sweep(DAY_MS);
+    await world.reconciler.run();
+    await world.sweep();
+    assert.is(await world.status(id), 'refunded');
+    await world.reconciler.run();
+    assert.equal(await world.codes(), []);
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('lists that can’t be read for an hour are an item, until they can', async () => {
+  const world = await World.make();
+  const { bank } = world.scene;
+  const fails = async (): Promise<void> => {
+    await world.sweep((HOUR_MS * SCALE) / 4);
+    await world.reconciler.run().then(
+      () => assert.unreachable('the list can’t be read'),
+      () => {},
+    );
+  };
+  try {
+    await world.paid();
+    bank.fault('LIST pix', { kind: 'answer', status: 400, body: '{"title":"no such list"}' }, 1_000);
+    for (let turn = 0; turn < 4; turn += 1) await fails();
+    assert.equal(await world.codes(), []);
+    await fails();
+    assert.equal(await world.codes(), ['BANK_LISTS']);
+    bank.clearFaults();
+    await world.reconciler.run();
+    assert.equal(await world.codes(), []);
   } finally {
     await world.scene.end();
   }

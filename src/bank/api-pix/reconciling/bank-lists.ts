@@ -2,6 +2,7 @@
  * The bank's lists, held against the journal: what they show and we haven't booked is asked about; what no transaction
  * of ours explains, and what differs, is a person's.
  */
+import type { ListedKind } from '../../../domain/sentences/item-codes.ts';
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import { lookUp } from '../../../engine/lookups.ts';
 import type { DueIndex, JournalReads } from '../../../engine/store.ts';
@@ -10,7 +11,7 @@ import { askAbout, type News, recordAt } from '../callbacks/incoming.ts';
 import type { BankConnection } from '../connection.ts';
 import { knownCharge } from '../known-charge.ts';
 import { isPaymentOf, paymentMessages, sendingNews } from '../messages.ts';
-import type { Notes } from '../notes.ts';
+import type { Notes, Unbooked } from '../notes.ts';
 import type { Payment, UnreadPayment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
 import { type Differing, paymentDiffers, sendingDiffers } from './differing.ts';
@@ -19,7 +20,7 @@ import { type Walk, walk } from './windows.ts';
 
 /** What differs between the bank and the journal. */
 export interface Difference {
-  kind: 'payment' | 'sending' | 'return' | 'unread' | 'missing';
+  kind: ListedKind | 'unread' | 'missing';
   endToEndId: string | null;
   transactionId: string | null;
   /** Cents. */
@@ -32,6 +33,7 @@ export interface Watcher {
   payment?(payment: Payment): void;
   sending?(sending: Sending): void;
   difference?(difference: Difference): void;
+  unbooked?(unbooked: Unbooked): Promise<void>;
 }
 
 /** Keeps until when a list was read, ms. */
@@ -131,25 +133,19 @@ export class BankLists {
   }
 
   /** Whether the bank is to be asked about a payment of the list, since it hasn't been booked. */
-  async #isNews(
-    payment: Payment,
-    record: TransactionRecord | null,
-    { difference }: Watcher,
-  ): Promise<boolean> {
+  async #isNews(payment: Payment, record: TransactionRecord | null, watcher: Watcher): Promise<boolean> {
     const { endToEndId, amount } = payment;
     const known = record?.type === 'pix-in' ? knownCharge(record) : null;
     if (record === null || known === null || !isPaymentOf(payment, known)) {
       await this.#options.notes.foreign(payment);
       const what = 'the bank lists a payment that no charge of ours explains';
-      difference?.({ kind: 'payment', endToEndId, transactionId: null, amount, what });
+      watcher.difference?.({ kind: 'payment', endToEndId, transactionId: null, amount, what });
       return false;
     }
-    const news = paymentMessages(payment, known);
-    if (news.length === 0 || (await this.#isGivenBack(record, payment))) return false;
-    const { type } = news[0] ?? { type: '' };
-    const what = `the journal hasn't booked what the bank shows (${type})`;
-    const kind = type === 'PAY' ? 'payment' : 'return';
-    difference?.({ kind, endToEndId, transactionId: record.id, amount, what });
+    const [message] = paymentMessages(payment, known);
+    if (message === undefined || (await this.#isGivenBack(record, payment))) return false;
+    const kind = message.type === 'PAY' ? 'payment' : 'return';
+    await tellUnbooked(watcher, { kind, record, endToEndId, amount, message });
     return true;
   }
 
@@ -213,16 +209,15 @@ export class BankLists {
         watcher.difference?.({ kind: 'sending', endToEndId, transactionId: null, amount, what });
         continue;
       }
-      const news = sendingNews(record, item).filter(({ type }) => type !== 'START');
-      if (news.length === 0) {
+      const [message] = sendingNews(record, item).filter(({ type }) => type !== 'START');
+      if (message === undefined) {
         if (isOlder(record, askedAt))
           await this.#tellOfDiffering(sendingDiffers(record, item), item, record, watcher);
         continue;
       }
       asked.push({ record, payment: null });
-      const what = `the journal hasn't booked what the bank shows (${news[0]?.type})`;
       const { endToEndId, amount } = item;
-      watcher.difference?.({ kind: 'sending', endToEndId, transactionId: record.id, amount, what });
+      await tellUnbooked(watcher, { kind: 'sending', record, endToEndId, amount, message });
     }
     await askAbout(this.#options, asked);
   }
@@ -231,6 +226,13 @@ export class BankLists {
   #records(ids: readonly (string | null)[]): Promise<(TransactionRecord | null)[]> {
     return Promise.all(ids.map((id) => recordAt(this.#options.journal, id)));
   }
+}
+
+async function tellUnbooked({ difference, unbooked }: Watcher, found: Unbooked): Promise<void> {
+  const { kind, record, endToEndId, amount, message } = found;
+  const what = `the journal hasn't booked what the bank shows (${message.type})`;
+  difference?.({ kind, endToEndId, transactionId: record.id, amount, what });
+  await unbooked?.(found);
 }
 
 /** What changed since the bank was asked may differ from its answer. */

@@ -1,10 +1,14 @@
 /** Reconciliation: what is new in the bank's lists is looked at again and again, what lies further back once a day and a week. */
+
 import { RECONCILED_MARKS } from '../../../engine/bank.ts';
 import type { Marks } from '../../../engine/store/marks.ts';
+import { asError } from '../../../errors.ts';
+import { askAbout, type News } from '../callbacks/incoming.ts';
+import type { Unbooked } from '../notes.ts';
 import type { Window } from '../payments.ts';
 import { BankLists, type BankListsOptions, type Moved } from './bank-lists.ts';
 import { bookedIn } from './journal-side.ts';
-import { DAY_MS, nextSpan, RETURNS_MS, YOUNGEST_MS } from './windows.ts';
+import { DAY_MS, HOUR_MS, nextSpan, RETURNS_MS, YOUNGEST_MS } from './windows.ts';
 
 export interface ReconcilerOptions extends BankListsOptions {
   marks: Marks;
@@ -16,6 +20,8 @@ const WEEK_MS = 7 * DAY_MS;
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #lists: BankLists;
+  /** Since when its turns fail, ms. */
+  #failing: number | null = null;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -33,13 +39,49 @@ export class Reconciler {
     const young = now() - YOUNGEST_MS * retryScale;
     const failures: unknown[] = [];
     for (const part of [
+      () => this.#stillUnbooked(),
       () => this.#since(last, (span, moved) => this.#lists.payments(span, { moved })),
       () => this.#since(lastSent, (span, moved) => this.#lists.sendings(span, { moved })),
       () => this.#every(daily, DAY_MS, () => this.#day({ from: young - 2 * DAY_MS, to: young })),
       () => this.#every(weekly, WEEK_MS, () => this.#weeks(young)),
     ])
       await part().catch((error: unknown) => failures.push(error));
+    this.#tellOfLists(failures);
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** A person hears of lists that can't be read for an hour (scaled). */
+  #tellOfLists(failures: readonly unknown[]): void {
+    const { notes, now, retryScale } = this.#options;
+    if (failures.length === 0) {
+      this.#failing = null;
+      notes.listsRead();
+      return;
+    }
+    this.#failing ??= now();
+    if (now() - this.#failing < HOUR_MS * retryScale) return;
+    notes.listsUnread(this.#failing, asError(failures[0]).message);
+  }
+
+  /** What was noted as not booked is over once it is. Those that aren't. */
+  async #stillUnbooked(): Promise<News[]> {
+    const { journal, notes } = this.#options;
+    const news: News[] = [];
+    for (const item of await notes.unbookedItems()) {
+      const record = await journal.transaction(item.transaction);
+      if (record === null) continue;
+      if (Object.hasOwn(record.messages, item.message)) await notes.booked(item);
+      else news.push({ record, payment: item.listed === 'sending' ? null : item.endToEndId });
+    }
+    return news;
+  }
+
+  /** What the bank lists for a day and isn't booked, though it was asked about: nobody else tells of it. */
+  async #noteUnbooked(item: Unbooked): Promise<void> {
+    const { now, notes } = this.#options;
+    const { paidAt, completedAt } = item.message.data as { paidAt?: string; completedAt?: string };
+    const at = paidAt ?? completedAt ?? item.record.updatedAt;
+    if (Date.parse(at) < now() - DAY_MS) await notes.unbooked(item);
   }
 
   /** Until when all of the bank's lists were read, ms since 1970; null: one of them never was. */
@@ -73,11 +115,13 @@ export class Reconciler {
   /** The last days once more, and what was booked of them that the bank doesn't list. */
   async #day(span: Window): Promise<void> {
     const { journal, notes } = this.#options;
+    await askAbout(this.#options, await this.#stillUnbooked());
     const listed = new Set<string>();
     const heard = ({ endToEndId }: { endToEndId: string | null }): void => {
       if (endToEndId !== null) listed.add(endToEndId);
     };
-    await this.#lists.walk(span, { payment: heard, sending: heard });
+    const unbooked = (item: Unbooked): Promise<void> => this.#noteUnbooked(item);
+    await this.#lists.walk(span, { payment: heard, sending: heard, unbooked });
     for await (const booked of bookedIn(journal, span)) {
       const { kind, endToEndId, transactionId, amount } = booked;
       if (endToEndId === null || !this.#lists.isMissing(booked, listed)) continue;
@@ -91,7 +135,8 @@ export class Reconciler {
   /** Returns come long after what they return. */
   async #weeks(to: number): Promise<void> {
     const span = { from: to - RETURNS_MS, to };
-    await this.#lists.sendings(span);
-    await this.#lists.returns(span);
+    const watcher = { unbooked: (item: Unbooked): Promise<void> => this.#noteUnbooked(item) };
+    await this.#lists.sendings(span, { watcher });
+    await this.#lists.returns(span, watcher);
   }
 }

@@ -2,7 +2,7 @@
 import { ListShifted, type Window } from '../payments.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 /** Returns may be ordered, and money taken back, for so long. */
 export const RETURNS_MS = 90 * DAY_MS;

@@ -1,6 +1,6 @@
 /** What needs a person, in English: these sentences stand in journals and on the list. */
 import { decimal, inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
-import type { BatchFault, Facts, ItemWords, Sentences } from '../item-codes.ts';
+import type { BatchFault, Facts, ItemWords, ListedKind, Sentences } from '../item-codes.ts';
 
 /** That an order hasn't ended, in the bank's own word where somebody has heard one. */
 function unended(bank: string | null): string {
@@ -52,6 +52,12 @@ const FAULTS: Readonly<Record<BatchFault, string>> = {
   place: 'nothing leads to it',
   changed: 'it is not the batch that was read there before',
   gone: 'it was read, and is not there any more',
+};
+
+const LISTED: Readonly<Record<ListedKind, string>> = {
+  payment: 'payment',
+  sending: 'transfer',
+  return: 'return',
 };
 
 export const items: ItemWords = {
@@ -149,6 +155,10 @@ export const items: ItemWords = {
     what: `the bank has been away for minutes at ${since}, and calls are held back; the last one, ${call}: ${message}`,
     next: 'ask the bank; npx pixstate bank check; the bank is tried all the time, and the item goes once it answers',
   }),
+  BANK_LISTS: ({ data: { since, message } }) => ({
+    what: `the bank's lists can't be read since ${since}: ${message}`,
+    next: 'ask the bank; what it never told of is found in them alone; they are tried all the time, and the item goes once they can be read',
+  }),
   BANK_CERTIFICATE_EARLY: certificate('is good only from'),
   BANK_CERTIFICATE_EXPIRED: certificate('has expired at'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
@@ -180,6 +190,10 @@ export const items: ItemWords = {
   RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount } }) => ({
     what: `${type} ${about.transaction}: the bank lists a return (${returnId}, ${nature}) of ${decimal(amount)} that was not booked`,
     next: `ask the bank what it is, then ${send(about.transaction ?? '', 'REFUND or CHARGEBACK')} with its amount`,
+  }),
+  LISTING_UNBOOKED: ({ about, data: { type, listed, endToEndId } }) => ({
+    what: `${type} ${about.transaction}: the bank lists a ${LISTED[listed]} (${endToEndId ?? 'without an end-to-end id'}), and says nothing of it when asked: it was not booked`,
+    next: `ask the bank why; it is asked again each day, and the item goes once it is booked; ${inspect(about.transaction)} shows the rest`,
   }),
   BOOKING_UNLISTED: ({ data: { booked, endToEndId } }) =>
     differs(`the journal has a ${booked} (${endToEndId}) that the bank doesn't list`),

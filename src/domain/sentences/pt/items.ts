@@ -1,6 +1,6 @@
 /** What needs a person, in Portuguese. Commands, states and messages keep their names. */
 import { inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
-import type { BatchFault, Facts, ItemData, ItemWords, Sentences } from '../item-codes.ts';
+import type { BatchFault, Facts, ItemData, ItemWords, ListedKind, Sentences } from '../item-codes.ts';
 import { refusalIn } from '../refusals.ts';
 import { reais, THE, TO_THE } from './words.ts';
 
@@ -65,6 +65,12 @@ const FAULTS: Readonly<Record<BatchFault, string>> = {
   place: 'nada leva até ele',
   changed: 'não é o lote que foi lido ali antes',
   gone: 'foi lido e não está mais lá',
+};
+
+const LISTED: Readonly<Record<ListedKind, string>> = {
+  payment: 'um pagamento',
+  sending: 'uma transferência',
+  return: 'uma devolução',
 };
 
 export const items: ItemWords = {
@@ -162,6 +168,10 @@ export const items: ItemWords = {
     what: `em ${since} o banco já não respondia havia minutos, e as chamadas estão retidas; a última, ${call}: ${message}`,
     next: 'pergunte ao banco; npx pixstate bank check; o banco é tentado o tempo todo, e o item sai da lista quando ele responder',
   }),
+  BANK_LISTS: ({ data: { since, message } }) => ({
+    what: `as listas do banco não podem ser lidas desde ${since}: ${message}`,
+    next: 'pergunte ao banco; o que ele nunca avisou só é achado nelas; elas são tentadas o tempo todo, e o item sai da lista quando puderem ser lidas',
+  }),
   BANK_CERTIFICATE_EARLY: certificate('só vale a partir de'),
   BANK_CERTIFICATE_EXPIRED: certificate('venceu em'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
@@ -195,6 +205,10 @@ export const items: ItemWords = {
   RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount } }) => ({
     what: `${THE[type]} ${about.transaction}: o banco lista uma devolução (${returnId}, ${nature}) de ${reais(amount)} que não foi registrada`,
     next: `pergunte ao banco o que é, depois ${send(about.transaction ?? '', 'REFUND ou CHARGEBACK')} com o valor`,
+  }),
+  LISTING_UNBOOKED: ({ about, data: { type, listed, endToEndId } }) => ({
+    what: `${THE[type]} ${about.transaction}: o banco lista ${LISTED[listed]} (${named(endToEndId)}) e, perguntado, nada diz a respeito: não foi registrado`,
+    next: `pergunte ao banco por quê; ele é perguntado de novo a cada dia, e o item sai da lista quando for registrado; ${inspect(about.transaction)} mostra o resto`,
   }),
   BOOKING_UNLISTED: ({ data: { booked, endToEndId } }) =>
     differs(
