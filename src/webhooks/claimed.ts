@@ -89,6 +89,20 @@ async function read(
   transaction: string,
   claims: readonly ClaimOf<'delivery'>[],
 ): Promise<Claimed[]> {
+  const found = await look(journal, transaction, claims);
+  const [first] = claims;
+  if (first === undefined || found.every(({ delivery }) => delivery !== undefined)) return found;
+  // A delivery is there before its transaction's record names it: its batch's writer is at it still, or has died. Who
+  // reads the head finishes what is left.
+  await journal.head(first.due.account);
+  return look(journal, transaction, claims);
+}
+
+async function look(
+  journal: JournalReads,
+  transaction: string,
+  claims: readonly ClaimOf<'delivery'>[],
+): Promise<Claimed[]> {
   const record = await journal.transaction(transaction);
   const named = record === null ? [] : deliveriesOf(await takenBy(journal, record));
   const progress = await journal.deliveries(transaction);
