@@ -201,8 +201,9 @@ export interface DueIndex {
   /** Whether each claim is still ours, so that its result would count. */
   holds(claims: readonly Claim[]): Promise<boolean[]>;
   /**
-   * Ends claims; false for one that another has by now: its result doesn't count. One that can't be ended is kept no
-   * longer.
+   * Ends claims; false for one that another has by now: its result doesn't count. So it is where a failed delivery is
+   * to start anew, without a claim, and has come further since it was read, as far as another process can do that. One
+   * that can't be ended is kept no longer.
    */
   settle(settlements: Settlement[]): Promise<boolean[]>;
   /** Takes claimed things out of the due index until `unpark`; as `settle`, where that fails. */

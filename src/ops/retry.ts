@@ -38,11 +38,10 @@ type Sources = FailedSources & Pick<Store, 'due' | 'attention'>;
  * they were read are left alone. Gives those that were started.
  */
 export function revive(store: Sources, failed: readonly Failed[], now: number): Promise<Failed[]> {
-  // One after the other: of two that start the same delivery the second one finds it started.
+  // One after the other: of two that start the same delivery the second one finds it started. Another process's is
+  // found by the store.
   return inTurn('revive', async () => {
-    const asRead = await unchanged(store, failed);
-    await start(store, asRead, now);
-    return asRead;
+    return start(store, await unchanged(store, failed), now);
   });
 }
 
@@ -57,20 +56,23 @@ async function unchanged({ journal }: Sources, failed: readonly Failed[]): Promi
   });
 }
 
-async function start({ due, attention }: Sources, failed: readonly Failed[], now: number): Promise<void> {
-  const records = failed.map(({ record }) => record);
-  const settlements = failed.flatMap(({ record, url }): Settlement[] => {
+/** Gives those that were started. */
+async function start({ due, attention }: Sources, failed: readonly Failed[], now: number): Promise<Failed[]> {
+  const starting = failed.flatMap((each): { each: Failed; settlement: Settlement }[] => {
+    const { record, url } = each;
     const next = revived(record, now);
     if (next === null) return [];
     const { id, account, transaction } = record;
     const named = { account, transaction, delivery: id, ...(url === '' ? {} : { url }) };
     const item = { kind: 'delivery' as const, at: now, ...named, tries: 0 };
-    return [{ claim: null, next: item, record: next }];
+    return [{ each, settlement: { claim: null, next: item, record: next } }];
   });
   // Whoever is killed in between leaves items that count too many, and none that is missing.
-  await due.settle(settlements);
-  for (const { key, count } of rejectedIn(failed)) await attention.discount(key, count);
-  await attention.withdraw(records.map(({ id }) => ({ kind: 'dead', id })));
+  const counts = await due.settle(starting.map(({ settlement }) => settlement));
+  const started = starting.filter((_, index) => counts[index]).map(({ each }) => each);
+  for (const { key, count } of rejectedIn(started)) await attention.discount(key, count);
+  await attention.withdraw(started.map(({ record: { id } }) => ({ kind: 'dead', id })));
+  return started;
 }
 
 /** In which items the rejected ones are counted, and how many in each. */

@@ -10,6 +10,7 @@ import { rejectedItem } from '../../src/webhooks/rejected.ts';
 import { Folder } from '../cli/support.ts';
 import { chargeCreated, grow, iso, settings } from '../store/contract/builders.ts';
 import { but } from '../support/but.ts';
+import { testServer } from '../support/store.ts';
 
 const test = suite('retries together');
 const URL = 'http://127.0.0.1:9/gone';
@@ -90,6 +91,22 @@ test('a delivery that came further since it was read is left alone', async () =>
     assert.equal(await counts(core), [COUNT - 2]);
   });
 });
+
+if (testServer() !== null)
+  test('what another process started since it was read is left alone, however late', async () => {
+    await withRejected(async ({ store, ...core }, failed) => {
+      const records = new Map(failed.map(({ record }) => [record.transaction, [record]]));
+      const deliveries = async (id: string): Promise<DeliveryRecord[]> => records.get(id) ?? [];
+      const before = but<Store>(store, { journal: but(store.journal, { deliveries }) });
+      assert.is((await revive(store, failed.slice(0, 2), Date.now())).length, 2);
+      const started = await revive(before, failed.slice(0, 3), Date.now());
+      assert.equal(
+        started.map(({ record }) => record.id),
+        failed.slice(2, 3).map(({ record }) => record.id),
+      );
+      assert.equal(await counts({ store, ...core }), [COUNT - 3], 'each is counted once');
+    });
+  });
 
 test('a retry that dies half way leaves nothing that failed off the list', async () => {
   await withRejected(async (core, failed) => {

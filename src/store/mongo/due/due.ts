@@ -7,6 +7,7 @@
  * 3. A claim ends where its thing lies: a delivery's progress and the end of its claim are one write.
  */
 
+import type { Document } from 'mongodb';
 import {
   type Claim,
   type ClaimOf,
@@ -203,13 +204,13 @@ export class MongoDue implements DueIndex {
     }
   }
 
-  /** Ends claims; where that fails for many, each alone: the others are not concerned. Gives what failed. */
-  async #end(settling: readonly Settling[]): Promise<Map<Settling, Error>> {
-    const failures = new Map<Settling, Error>();
+  /** Ends claims; where that fails for many, each alone: the others are not concerned. Gives what failed, or doesn't count. */
+  async #end(settling: readonly Settling[]): Promise<Map<Settling, Error | false>> {
+    const failures = new Map<Settling, Error | false>();
     const [first, ...others] = settling;
     if (first === undefined) return failures;
     try {
-      await this.#endTogether(settling);
+      for (const late of await this.#endTogether(settling)) failures.set(late, false);
     } catch (error) {
       if (others.length === 0) return failures.set(first, asError(error));
       for (const each of settling)
@@ -218,22 +219,29 @@ export class MongoDue implements DueIndex {
     return failures;
   }
 
-  async #endTogether(settling: readonly Settling[]): Promise<void> {
+  /** Gives those that don't count: another was first. */
+  async #endTogether(settling: readonly Settling[]): Promise<Settling[]> {
     // What needs a person is written before the claim is gone that would bring it up again.
     const items = settling.flatMap(({ settlement }) => settlement.attention ?? []);
     allTaken(await updateAll(this.#parts.connection, 'attention', items.map(attentionAnew)));
     const counted = settling.flatMap(({ settlement }) => settlement.counted ?? []);
     await countAll(this.#parts.connection, counted);
-    const { ends, ...statements } = writesOf(settling);
-    await Promise.all([patchAll(this.#parts.connection, END_OF_DELIVERY, ends), this.#write(statements)]);
+    const { ends, anew, ...statements } = writesOf(settling);
+    const [taken] = await Promise.all([
+      this.#write(statements),
+      patchAll(this.#parts.connection, END_OF_DELIVERY, ends),
+    ]);
+    return taken.map((statement) => anew.get(statement)).filter((late) => late !== undefined);
   }
 
-  async #write({ deliveries, transactions }: DueStatements): Promise<void> {
+  /** Gives the statements of deliveries whose place another has taken. */
+  async #write({ deliveries, transactions }: DueStatements): Promise<Document[]> {
     const { connection } = this.#parts;
-    await Promise.all([
+    const [{ taken }] = await Promise.all([
       updateAll(connection, 'deliveries', deliveries).then(allTaken),
       updateAll(connection, 'transactions', transactions).then(allTaken),
     ]);
+    return taken;
   }
 
   async park(claims: readonly Claim[]): Promise<void> {

@@ -25,6 +25,8 @@ export interface DueStatements {
 /** What settlements write: the ends of claims on deliveries, and statements. */
 export interface SettlingWrites extends DueStatements {
   ends: EndOfDelivery[];
+  /** The settlements that start a failed delivery anew, by their statements: `taken` where another has done so. */
+  anew: Map<Document, Settling>;
 }
 
 /** The end of a claim on a delivery. */
@@ -82,7 +84,9 @@ export function writesOf(settling: readonly Settling[]): SettlingWrites {
   const deliveries: Document[] = [];
   const transactions: Document[] = [];
   const ended: ElementPlace[] = [];
-  for (const { settlement, id } of settling) {
+  const anew = new Map<Document, Settling>();
+  for (const each of settling) {
+    const { settlement, id } = each;
     const { claim, next, record } = settlement;
     const place = claim === null ? null : placeOfClaim(claim);
     const again = claim !== null && next !== null && isSameThing(claim.due, next) ? next : null;
@@ -94,10 +98,15 @@ export function writesOf(settling: readonly Settling[]): SettlingWrites {
     else if (place !== null && again !== null) transactions.push(elementAgain(place, again));
     else if (place !== null) ended.push(place);
     if (next === null || again !== null) continue;
-    if (next.kind === 'delivery') deliveries.push(newDelivery(next, own));
-    else transactions.push(newElement(next, id));
+    if (next.kind !== 'delivery') {
+      transactions.push(newElement(next, id));
+      continue;
+    }
+    const statement = newDelivery(next, own);
+    deliveries.push(statement);
+    if (own !== undefined) anew.set(statement, each);
   }
-  return { ends, deliveries, transactions: [...transactions, ...endsOfElements(ended)] };
+  return { ends, deliveries, transactions: [...transactions, ...endsOfElements(ended)], anew };
 }
 
 /** Whether the next thing takes the place of the one before. Of an order the next step is another order. */
@@ -140,7 +149,13 @@ function newDelivery(next: Due & { kind: 'delivery' }, record: DeliveryRecord | 
   const $setOnInsert = { account, transaction, ...(record === undefined ? known : {}) };
   const $unset = { ...NOT_HELD, parked: '' };
   const u = { $set: { ...progress, ...named, due: new Date(at), tries }, $setOnInsert, $unset };
-  return { q: { _id: delivery, transaction }, u, upsert: true };
+  // What has come further since it was read stays as it is: another process has started it again, or this write did,
+  // whose answer was lost.
+  const asRead =
+    record === undefined
+      ? {}
+      : { status: { $in: ['dead', 'rejected'] }, attempts: { $size: record.attempts.length } };
+  return { q: { _id: delivery, transaction, ...asRead }, u, upsert: true };
 }
 
 function progressOf(record: DeliveryRecord): Document {
