@@ -11,8 +11,9 @@ import { type Env, endWithin, type Outcome, spawnNode, temporaryFolder } from '.
 import { serverEnv } from '../support/server.ts';
 import { withDatabase } from '../support/store.ts';
 import { sleep, until } from '../support/wait.ts';
+import { including } from '../support/wire.ts';
 import { type User, withGuarded, withOld } from './other-servers.ts';
-import { envOn, logLines, startOn } from './stage.ts';
+import { envOn, logLines, onProxiedDatabase, startOn, untilReady } from './stage.ts';
 
 const test = suite('start on mongodb');
 
@@ -142,6 +143,32 @@ test('a wrong password, an unknown user, and rights that don’t suffice end the
     } finally {
       assert.is(await server.stop(), 0);
     }
+  });
+});
+
+test('a start into the middle of a trouble goes on by itself', async () => {
+  await onProxiedDatabase(async ({ proxy, uri, direct }) => {
+    // Its collections and indexes are there.
+    await (await startOn(direct)).stop();
+    let since: number | null = null;
+    const [indexes, accounts] = [including('listIndexes'), including('accounts')];
+    const [hello, former] = [including('hello'), including('ismaster')];
+    proxy.cutBefore((message) => {
+      if (since === null && indexes(message) && accounts(message)) since = performance.now();
+      const isTrouble = since !== null && performance.now() - since < 3_000;
+      return isTrouble && (hello(message) || former(message));
+    }, 100_000);
+    await withEnv(envOn(uri), async (env) => {
+      const server = spawnNode(['dist/src/main.js'], env);
+      try {
+        const root = `http://127.0.0.1:${env.PORT}`;
+        await untilReady({ root }, 40_000);
+        assert.ok(since !== null, 'there was no trouble');
+      } finally {
+        server.child.kill('SIGTERM');
+        await server.ended;
+      }
+    });
   });
 });
 

@@ -135,6 +135,8 @@ export class MongoConnection {
     const attempt = async (): Promise<void> => {
       if (this.#closed) throw new StoreClosed();
       await this.client.connect();
+      // A client whose first attempt failed by itself stays closed for ever: each is told to connect, again and again.
+      await this.#pulseClient.connect();
       await this.#inspect();
       if (this.#readOnly) await expectStore(this.db);
       else await completeSchema(this.db, () => patientClient(this.#uri), this.#onNotice);
