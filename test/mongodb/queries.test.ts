@@ -1,6 +1,7 @@
 /** What the database says of each query that real traffic and the sweeps cause: all go over an index. */
 import type { Db, Document } from 'mongodb';
 import * as assert from 'uvu/assert';
+import { MongoStore } from '../../src/store/mongo/store.ts';
 import { callBack } from '../faults/scene.ts';
 import { cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
@@ -94,6 +95,20 @@ async function traffic(server: Server, receiver: Receiver): Promise<void> {
   await sleep(1_500);
 }
 
+/** What every server does once the database's clock was set back. */
+async function clockSetBack(uri: string): Promise<void> {
+  const [silentAfterMs, leaseMs] = [5_000, 10_000];
+  const onUnusable = (reason: string): void => assert.unreachable(reason);
+  const told = { onUnusable, onNotice: () => {} };
+  const store = new MongoStore({ uri, incarnation: 'a'.repeat(12), silentAfterMs, leaseMs, ...told });
+  try {
+    await store.ready;
+    await store.due.rewind(store.now());
+  } finally {
+    await store.close();
+  }
+}
+
 /** The commands of ops beside the server. */
 async function commands(server: Server): Promise<void> {
   const all = [['account', 'list'], ['attention'], ['verify', '--heads']];
@@ -151,7 +166,10 @@ const suite = fixtureSuite<Scene>('queries', async (defer) => {
   return withDb(database.uri, async (db) => {
     // The profile is a ring of 1 MiB by default, too small for all of it.
     await db.createCollection('system.profile', { capped: true, size: 256 * 1024 * 1024 });
-    const asked = await profiled(db, () => traffic(server, receiver));
+    const asked = await profiled(db, async () => {
+      await traffic(server, receiver);
+      await clockSetBack(database.uri);
+    });
     const askedByOps = await profiled(db, () => commands(server));
     return { server, asked, askedByOps };
   });

@@ -68,11 +68,16 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
   const keptUntil = new Date(time + KEPT_MS);
   const [transactions, others, looks] = await Promise.all([
     updateAll(connection, 'transactions', [
-      { q: { 'timers.due': { $gt: soon } }, u: [{ $set: { timers } }], multi: true },
-      { q: { 'orders.due': { $gt: far } }, u: [{ $set: { orders } }], multi: true },
+      { q: { 'timers.due': { $gt: soon } }, u: [{ $set: { timers } }], multi: true, hint: 'timers_due' },
+      { q: { 'orders.due': { $gt: far } }, u: [{ $set: { orders } }], multi: true, hint: 'orders_due' },
     ]),
     updateAll(connection, 'deliveries', [
-      { q: { due: { $gt: soon }, ...isUntouched }, u: [{ $set: { due: deliveries } }], multi: true },
+      {
+        q: { due: { $gt: soon }, ...isUntouched },
+        u: [{ $set: { due: deliveries } }],
+        multi: true,
+        hint: 'parked_due',
+      },
     ]),
     updateAll(connection, 'targets', [
       { q: { lookAt: { $gt: far } }, u: { $set: { lookAt: now }, $min: { keptUntil } }, multi: true },
