@@ -31,6 +31,8 @@ import {
 type Sources = Pick<Store, 'journal' | 'attention'>;
 
 const PAGE = 500;
+/** What a delivery died of is being written for so long at most after it was noted. */
+const JUST_NOTED_MS = 60_000;
 
 /** A part of the list, and how many items lie behind it. */
 export interface AttentionPage {
@@ -165,7 +167,8 @@ export async function holds(store: Sources, item: AttentionItem, now: number): P
     case 'quarantined':
       return isQuarantined(store, item.id);
     case 'dead':
-      return isDead(store, item.id);
+      // It is noted before the delivery itself is written as dead.
+      return now - timeOfText(item.since) < JUST_NOTED_MS || isDead(store, item.id);
     case 'stuck':
       return isStuck(store, item);
     case 'clock':
