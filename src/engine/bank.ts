@@ -60,6 +60,8 @@ export interface BankMessage {
   id: string;
   type: string;
   data: Record<string, unknown>;
+  /** The id under which a bank may have told the same as something else before: of the two the first one counts. */
+  sameAs?: string;
 }
 
 export interface ChargeToRegister {

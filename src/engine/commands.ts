@@ -1,7 +1,7 @@
 /** Commands for an account's mailbox, and the answers to them. */
 import type { By, MessageData } from '../domain/messages.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
-import type { PayoutContract } from './bank.ts';
+import type { BankMessage, PayoutContract } from './bank.ts';
 import type { Door, TransactionRecord } from './journal.ts';
 
 /** A charge before its creation: `createdAt` and `expiresAt` are the entry's to give. */
@@ -38,7 +38,7 @@ interface Sent {
 }
 
 /** A message whose data was checked; `data` is what its chart gets of it. */
-export type SoundMessage = Sent & { kind: 'message'; data: MessageData };
+export type SoundMessage = Sent & Pick<BankMessage, 'sameAs'> & { kind: 'message'; data: MessageData };
 
 /** A message that can't be read, or lacks a required part: it is recorded, and changes nothing. */
 export type InvalidMessage = Sent & { kind: 'invalidMessage'; problem: string };

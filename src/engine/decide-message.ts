@@ -217,6 +217,8 @@ function decideSound(
   // I9; before anything else is looked at.
   if (applied === sent.digest) return answered({ kind: 'repeated', record });
   if (applied !== undefined) return refuse(workspace, record, sent, c, refusalOf('ID_REUSED', {}));
+  if (sent.sameAs !== undefined && Object.hasOwn(record.messages, sent.sameAs))
+    return answered({ kind: 'repeated', record });
   const isStart = record.type === 'cashout' && sent.type === 'START';
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
     return lateStart(workspace, stored, sent, c);

@@ -48,10 +48,9 @@ export interface TransferRequest {
 }
 
 /** A message as it came through a door. */
-export interface IncomingMessage {
+export interface IncomingMessage extends Pick<BankMessage, 'type' | 'sameAs'> {
   /** Null: the engine makes one up. */
   id: string | null;
-  type: string;
   data: Record<string, unknown> | null;
 }
 
@@ -225,6 +224,7 @@ export class Payments {
       kept,
       digest: digestOf(type, withoutNulls(given)),
       data: {},
+      ...(incoming.sameAs !== undefined && { sameAs: incoming.sameAs }),
       ...signed(options.by),
     };
     const isKnown = MESSAGE_TYPES[record.type].includes(type);

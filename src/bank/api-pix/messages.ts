@@ -67,8 +67,9 @@ export function returnMessage(
   owner: ReturnOwner,
 ): BankMessage | null {
   const reason = textOf(said);
+  const idOf = (type: string): string => `dev:${endToEndId}:${id}:${type}`;
   const message = (type: string, parts: Record<string, string | number | null>): BankMessage => ({
-    id: `dev:${endToEndId}:${id}:${type}`,
+    id: idOf(type),
     type,
     data: present(parts),
   });
@@ -79,8 +80,12 @@ export function returnMessage(
     return status === FAILED ? message('REFUND_FAILED', { refundId, returnId, reason }) : null;
   }
   if (status !== DONE) return null;
-  if (OF_MED.test(nature)) return message('CHARGEBACK', { amount, returnId, reason });
-  return OF_RECEIVER.includes(nature) ? message('REFUND', { amount, returnId, reason, completedAt }) : null;
+  // A bank that leaves the nature out in one answer, and names it in another one, still took its money once.
+  if (OF_MED.test(nature))
+    return { ...message('CHARGEBACK', { amount, returnId, reason }), sameAs: idOf('REFUND') };
+  return OF_RECEIVER.includes(nature)
+    ? { ...message('REFUND', { amount, returnId, reason, completedAt }), sameAs: idOf('CHARGEBACK') }
+    : null;
 }
 
 /** Whether the charge is credited with this payment, or will be: what comes back of others was nobody's credit. */
@@ -96,7 +101,7 @@ export function paymentMessages(payment: Payment, charge: KnownCharge): BankMess
   const later = returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
   // Banks say more as time goes on, or it otherwise, a time for one: what was booked stays what was told first.
   return [payMessage(payment), ...later.filter((message) => message !== null)].filter(
-    ({ id }) => !charge.isApplied(id),
+    ({ id, sameAs }) => !charge.isApplied(id) && (sameAs === undefined || !charge.isApplied(sameAs)),
   );
 }
 

@@ -75,6 +75,10 @@ export function paymentDiffers(
   }
   const booked = bookedReturns(messages, TAKEN_BACK, endToEndId);
   const missing = booked.find((id) => !done.has(id));
+  // Former builds booked a return twice where its nature was told in two ways.
+  const twice = booked.find((id, index) => booked.indexOf(id) < index);
+  const once = twice === undefined ? undefined : done.get(twice);
+  if (twice !== undefined && once !== undefined) return otherReturn(type, twice, once, 2 * once);
   if (missing !== undefined) return notListed(type, missing);
   const unknown = ended.find(({ id }) => !booked.includes(id) && !ofRefunds.has(id));
   return unknown === undefined ? null : notBooked(type, unknown);
