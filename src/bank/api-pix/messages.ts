@@ -2,6 +2,7 @@
  * What the bank tells, as messages to transactions of ours. Each is built from the bank's own answer alone and has an
  * id made of what it tells, so that a hint, a list and a question give the same bytes: it is applied once.
  */
+import { hash } from 'node:crypto';
 import type { BankMessage } from '../../engine/bank.ts';
 import type { TransferRecord } from '../../engine/journal.ts';
 import type { BankCharge } from './charges.ts';
@@ -148,6 +149,11 @@ export function chargeMessages(answer: BankCharge, charge: KnownCharge): BankMes
   return [...messages, { id: `cob:${charge.txid}:${answer.status}`, type, data: {} }];
 }
 
+/** A payee's id of a return is one within its payment alone: another payee may give the same one. */
+function madeReturnId(endToEndId: string, id: string): string {
+  return `D${hash('sha256', `${endToEndId} ${id}`, 'hex').slice(0, 31)}`;
+}
+
 /** Before START the bank's words for "no" are its own; after it all of them end a transfer that was under way. */
 const ENDINGS: Partial<Record<SendingState, { before: string; after: string }>> = {
   failed: { before: 'FAIL', after: 'FAIL' },
@@ -185,7 +191,7 @@ export function sendingMessages(id: string, sending: Sending, hasStarted: boolea
   if (state !== 'settled' || paidAt === null) return [];
   const back = returns.map(({ id: each, returnId, amount, reason: why }) => ({
     ...{ id: `ret:${endToEndId}:${each}`, type: 'RETURN' },
-    data: present({ returnId: returnId ?? each, amount, reason: textOf(why) }),
+    data: present({ returnId: returnId ?? madeReturnId(endToEndId, each), amount, reason: textOf(why) }),
   }));
   return [message('SETTLE', { endToEndId, paidAt }), ...back];
 }

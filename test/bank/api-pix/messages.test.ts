@@ -268,10 +268,17 @@ test('what comes back of a transfer is told part by part', () => {
     { id: 'd1', returnId: 'D1', amount: 40, reason: null },
     { id: 'd2', returnId: null, amount: 60, reason: 'why' },
   ];
-  assert.equal(sendingMessages('x', sending({ returns }), true).slice(1), [
+  const told = (over: Partial<Sending>) => sendingMessages('x', sending({ returns, ...over }), true).slice(1);
+  const all = told({});
+  const made = String(all[1]?.data.returnId);
+  assert.equal(all, [
     { id: `ret:${'E'.repeat(32)}:d1`, type: 'RETURN', data: { returnId: 'D1', amount: 40 } },
-    { id: `ret:${'E'.repeat(32)}:d2`, type: 'RETURN', data: { returnId: 'd2', amount: 60, reason: 'why' } },
+    { id: `ret:${'E'.repeat(32)}:d2`, type: 'RETURN', data: { returnId: made, amount: 60, reason: 'why' } },
   ]);
+  // A payee's own id says nothing of other payees' returns.
+  assert.match(made, /^D[0-9a-f]{31}$/);
+  assert.is(told({})[1]?.data.returnId, made);
+  assert.is.not(told({ endToEndId: 'F'.repeat(32) })[1]?.data.returnId, made);
 });
 
 test('over the wire, list, payment and charge tell the same', async () => {
