@@ -29,6 +29,14 @@ test('one that is asked for again before its end is one, from the first word on'
   assert.is(quiet.wholeMs, 330_000);
 });
 
+test('no time, or one that has passed by our clock, is a second all the same', () => {
+  for (const word of [0, -60_000, 1, null]) {
+    const { quiet } = quietAt(HOUR_MS);
+    quiet.begin(word);
+    assert.is(quiet.leftMs, 1_000);
+  }
+});
+
 test('what the bank asks for hours later is another one', () => {
   const { quiet, later } = quietAt(HOUR_MS);
   quiet.begin(30_000);

@@ -32,7 +32,8 @@ export class Quiet {
     // What was asked for long ago is another quiet.
     if (now - this.#until > APART_MS) this.#since = null;
     this.#since ??= now;
-    this.#until = now + Math.min(waitMs ?? WITHOUT_WORD_MS, LONGEST_MS);
+    // A date that has passed by our clock, or no time at all, asks for no storm of calls.
+    this.#until = now + Math.min(Math.max(waitMs ?? 0, WITHOUT_WORD_MS), LONGEST_MS);
   }
 
   /** The bank has answered; an answer to a call that was under way before ends nothing. */
