@@ -162,6 +162,8 @@ export async function* pagesOf(client: BankClient, list: List, window: Window): 
     const now = wholeIn(paging, 'quantidadeTotalDeItens');
     total ??= now;
     if (now !== total) throw new ListShifted();
+    // What counts items and has no list of them is not empty.
+    if (!Array.isArray(answer[items]) && (now ?? 1) > 0) break;
     if (page + 1 >= pages) return;
   }
   throw unreadable();

@@ -52,6 +52,9 @@ test('a list of which a page fails, or that hides how long it is, is no list', a
   scene.bank.fault('LIST pix', { kind: 'slow', ms: 0 });
   scene.bank.fault('LIST pix', { kind: 'answer', status: 200, body: '<html>' });
   await failsAs('unknown', all(scene.us.payments.list(window)));
+  const empty = ({ pix: _pix, ...rest }: Record<string, unknown>) => rest;
+  scene.bank.fault('LIST pix', { kind: 'changed', change: empty });
+  await failsAs('unknown', all(scene.us.payments.list(window)));
   // Of payments nobody gives the items alone.
   scene.bank.fault('LIST pix', { kind: 'answer', status: 200, body: '[]' });
   await failsAs('unknown', all(scene.us.payments.list(window)));
