@@ -89,8 +89,7 @@ export const pixIn = setup({
   },
   guards: {
     /** Racing refunds never exceed what remains: each is judged on what those before it left. */
-    isOrderable: ({ context }, { amount, at }: { amount: number; at: string }) =>
-      isOrderable(context, amount, at),
+    isOrderable: ({ context }, { amount }: { amount: number }) => isOrderable(context, amount),
     isPending: ({ context }, { refundId }: { refundId: string | undefined }) => isPending(context, refundId),
     takesTheLast: ({ context }, { refundId }: { refundId: string | undefined }) =>
       isPending(context, refundId) && standingWithout(context, refundId) === 0,

@@ -49,7 +49,7 @@ const orderRefund = {
 } as const;
 const isWithinWhatRemains = {
   type: 'isOrderable',
-  params: ({ event }: Said<Ordering>) => ({ amount: event.data.amount, at: event.at }),
+  params: ({ event }: Said<Ordering>) => ({ amount: event.data.amount }),
 } as const;
 
 /** The event of a refund that a message is about. */

@@ -50,6 +50,14 @@ s('a charge may be refunded for 90 times 24 hours from its paidAt', () => {
   }
 });
 
+s('a charge’s age is the clock’s, though the account’s last entry lies ahead of it', () => {
+  const ledger = paidLedger();
+  ledger.aheadMs = 100 * DAY_MS;
+  ledger.now += ledger.aheadMs;
+  assert.is(answerOf(ledger, 1)?.kind, 'applied');
+  ledger.assertReplays();
+});
+
 s(
   'the state comes before the amount, and what is pending is held: 409 of a refunded one, at most 0 of a held one',
   () => {

@@ -140,6 +140,8 @@ export interface Surroundings {
 /** An account in memory; `now` is its clock. */
 export class Ledger {
   now = START;
+  /** How far the account's last entry lies ahead of the clock, ms. */
+  aheadMs = 0;
   seq = 0;
   balances: Balances = ZERO_BALANCES;
   readonly entries: { seq: number; entry: Entry }[] = [];
@@ -195,7 +197,7 @@ export class Ledger {
     const circumstances = frozen({
       at: new Date(this.now).toISOString(),
       now: this.now,
-      clock: this.now,
+      clock: this.now - this.aheadMs,
       ...this.surroundings,
     });
     const { workspace, decisions } = this.#decided(commands, circumstances);

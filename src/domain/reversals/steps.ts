@@ -42,9 +42,9 @@ function missingAfter(charge: Charge, reversals: Reversals): number {
   return missingFee({ ...charge, reversals });
 }
 
-/** Whether a refund may be ordered now: of a charge that isn't too old, within what remains. */
-export function isOrderable(charge: Charge, amount: number, at: string): boolean {
-  return mayBeRefunded(charge, at) && amount >= 1 && amount <= remainingOf(charge);
+/** Whether a refund may be ordered within what remains. Its charge's age is by the clock, which no entry tells. */
+export function isOrderable(charge: Charge, amount: number): boolean {
+  return reversalsOf(charge).ordered < MOST_REFUNDS && amount >= 1 && amount <= remainingOf(charge);
 }
 
 /** Whether a paid charge may be refunded once more, as far as its age and its refunds go. */

@@ -4,6 +4,7 @@ import type { RefundOrderData } from '../../domain/messages.ts';
 import { isTooOld } from '../../domain/reversals/steps.ts';
 import { MOST_REFUNDS, remainingOf, returnedWith, reversalsOf } from '../../domain/reversals/sums.ts';
 import { refusalText } from '../../domain/sentences/refusals.ts';
+import { textOfTime } from '../../domain/time.ts';
 import { take } from '../chart.ts';
 import type { Answer, Command } from '../commands.ts';
 import {
@@ -101,7 +102,7 @@ export function decideRefund(workspace: Workspace, command: RefundCommand, c: Ci
     returned: returnedWith(context, amount),
   };
   const step = take(record.snapshot, { type: 'REFUND_ORDER', at: c.at, data }, c.charts);
-  const problem = refundProblem(record, { amount }, c.at, workspace.balances.available);
+  const problem = refundProblem(record, { amount }, textOfTime(c.clock), workspace.balances.available);
   if (problem !== null) return answered(problem);
   if (step === null) throw new Error(`the statechart does not take a refund of ${amount} cents`);
   const message = orderMessage(data, command);
