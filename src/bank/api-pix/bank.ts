@@ -22,12 +22,13 @@ import {
 import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../engine/journal.ts';
 import type { DueIndex } from '../../engine/store.ts';
 import type { Soon } from '../../waiting.ts';
+import { askedCharge } from './asked-charge.ts';
 import { askAbout } from './callbacks/incoming.ts';
 import type { BankCharge } from './charges.ts';
 import type { BankConnection } from './connection.ts';
 import { knownCharge, WAITING } from './known-charge.ts';
 import { LastWords } from './last-words.ts';
-import { chargeMessages, sendingNews, withPayment } from './messages.ts';
+import { chargeMessages, sendingNews } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { bare, type Sending } from './profile.ts';
 import { settledOtherwise } from './reconciling/differing.ts';
@@ -39,6 +40,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 /** Longer than any of its calls takes: each has a deadline of its own. */
 const CALL_MS = 28_000;
+const PAID_BY_NOTHING = 'the bank says that the charge was paid, and shows no payment';
 /** The field of a charge that says who receives. */
 const OF_KEY = /(^|\.)chave$/i;
 
@@ -164,14 +166,8 @@ export class ApiPixBank implements Bank {
       : this.#askSending(transaction, bankId ?? null);
   }
 
-  /** A charge needn't show its payments, or what became of them: one that the bank has hinted at is asked for by itself. */
   async #askCharge(record: ChargeRecord, payment: string | null): Promise<BankMessage[] | null> {
-    const { charges, payments } = this.#options.connection;
-    const charge = await charges.ask(record.id);
-    // The charge may show a payment and not what became of it since.
-    const isUnread = charge?.unread.some(({ endToEndId }) => endToEndId === payment) === true;
-    const alone = payment === null || isUnread ? null : await payments.ask(payment);
-    const answer = alone === null ? charge : withPayment(charge, alone, knownCharge(record));
+    const answer = await askedCharge(this.#options.connection, record, payment);
     // Read after the answer: an order of ours that the answer shows was in the journal before it was at the bank.
     const current = await this.#current(record);
     if (answer !== null) return this.#heard(current, answer);
@@ -186,12 +182,19 @@ export class ApiPixBank implements Bank {
 
   /** A payment that can't be read waits, and the charge with it: what it is a person finds out. */
   async #heard(record: ChargeRecord, answer: BankCharge): Promise<BankMessage[]> {
-    await this.#options.notes.heard(record, answer.unread.length > 0);
-    for (const payment of answer.unread) await this.#options.notes.unread(record, payment);
-    const waits = record.snapshot.value === WAITING;
-    if (answer.unread.length > 0 && waits)
-      throw new BankOutcomeUnknown(`a payment of charge ${record.id} can't be read`);
-    if (answer.status === 'CONCLUIDA' && answer.payments.length === 0 && waits)
+    const { notes, now } = this.#options;
+    const { value, context } = record.snapshot;
+    const waits = value === WAITING;
+    const isUnread = answer.unread.length > 0;
+    const isPaidByNothing =
+      answer.status === 'CONCLUIDA' && answer.payments.length === 0 && !isUnread && waits;
+    // A moment later the bank may say by what; past its time the charge would wait for that without a word to ops.
+    const isLate = isPaidByNothing && Date.parse(context.expiresAt) <= now();
+    await notes.heard(record, isUnread || isLate);
+    for (const payment of answer.unread) await notes.unread(record, payment);
+    if (isLate) await notes.unread(record, { unread: PAID_BY_NOTHING, endToEndId: null, txid: answer.txid });
+    if (isUnread && waits) throw new BankOutcomeUnknown(`a payment of charge ${record.id} can't be read`);
+    if (isPaidByNothing)
       throw new BankOutcomeUnknown(`the bank says that charge ${record.id} was paid, and not yet by what`);
     return chargeMessages(answer, knownCharge(record));
   }
@@ -225,8 +228,9 @@ export class ApiPixBank implements Bank {
   async cancel({ id }: Pick<ChargeRecord, 'id'>): Promise<BankMessage[]> {
     const { charges } = this.#options.connection;
     try {
-      await charges.remove(id);
-      return [];
+      const { status } = await charges.remove(id);
+      if (status === null || status.startsWith('REMOVIDA_')) return [];
+      throw new CallFailed('unknown', `the bank says that the charge it removed is ${status}`);
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error;
       return this.#afterCancel(id, error);

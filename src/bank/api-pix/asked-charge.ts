@@ -1,0 +1,47 @@
+/** A charge as the bank tells of it when it is asked, with the payment of it that somebody has hinted at. */
+import type { ChargeRecord } from '../../engine/journal.ts';
+import type { BankCharge } from './charges.ts';
+import type { BankConnection } from './connection.ts';
+import { knownCharge, WAITING } from './known-charge.ts';
+import { withPayment } from './messages.ts';
+import type { Payment, UnreadPayment } from './payments.ts';
+import { CallFailed } from './wire/outcome.ts';
+
+type Connection = Pick<BankConnection, 'charges' | 'payments'>;
+
+/**
+ * A charge needn't show its payments, or what became of them: one that was hinted at (its end-to-end id) is asked for by
+ * itself. Null: the bank knows neither.
+ * @throws CallFailed
+ */
+export async function askedCharge(
+  { charges, payments }: Connection,
+  record: ChargeRecord,
+  payment: string | null,
+): Promise<BankCharge | null> {
+  const charge = await charges.ask(record.id);
+  if (payment === null) return charge;
+  const isIt = ({ endToEndId }: Payment | UnreadPayment): boolean => endToEndId === payment;
+  if (charge?.unread.some(isIt) === true) return charge;
+  const isWanted = record.snapshot.value === WAITING && charge?.payments.some(isIt) === true;
+  const alone = await orNothing(payments, payment, isWanted);
+  return alone === null ? charge : withPayment(charge, alone, knownCharge(record));
+}
+
+/**
+ * The charge may show a payment and not what became of it since; but where it waits for the payment that it shows,
+ * nothing more is needed. And whoever hints at what the bank tells nobody of causes no question for ever.
+ */
+async function orNothing(
+  payments: Connection['payments'],
+  payment: string,
+  isShown: boolean,
+): Promise<Payment | UnreadPayment | null> {
+  try {
+    return await payments.ask(payment);
+  } catch (error) {
+    if (!(error instanceof CallFailed)) throw error;
+    if (isShown || error.kind === 'refused' || error.status === 403) return null;
+    throw error;
+  }
+}
