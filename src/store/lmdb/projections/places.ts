@@ -87,9 +87,10 @@ export class Places {
     return (account, seq) => {
       const known = numberIn(runs.get(account), seq);
       if (known !== null) return known;
-      const run = this.#storedFrom(account, seq) ?? this.#runWith(account, seq);
+      const run = this.#storedFrom(account, seq);
+      if (run === undefined) return this.of(account, seq);
       if (runs.size >= MOST_RUNS) runs.clear();
-      if (run !== undefined) runs.set(account, run);
+      runs.set(account, run);
       return numberIn(run, seq);
     };
   }
@@ -119,11 +120,16 @@ export class Places {
     const range = {
       start: keyOf(account, seq),
       end: keyOf(account, Number.MAX_SAFE_INTEGER),
-      limit: ROWS_AHEAD,
+      limit: ROWS_AHEAD + 1,
     };
+    let rows = 0;
     for (const { key, value } of this.#table.rows(range)) {
-      if (key !== keyOf(account, seq + numbers.length) || numbers.length >= AHEAD) break;
+      const next = keyOf(account, seq + numbers.length);
+      // Who asks for one batch finds it by the row that begins last before it: what another row hides isn't there.
+      if (key < next) numbers.length = Number(key.slice(account.length + 1)) - seq;
+      if (key !== next || numbers.length >= AHEAD || rows === ROWS_AHEAD) break;
       numbers.push(...(JSON.parse(value) as number[]));
+      rows += 1;
     }
     return numbers.length === 0 ? undefined : { first: seq, numbers };
   }
