@@ -15,10 +15,18 @@ import type { Rebuilt, Restoration } from '../engine/store/restoration.ts';
 import { accountsIn } from '../engine/store/walks.ts';
 import type { Journal } from '../engine/store.ts';
 import { pause } from '../waiting.ts';
+import { faultOf } from './compare.ts';
 import { batchesIn, lookupsIn } from './pages.ts';
 import { type AuditReads, patiently, patientReads } from './patience.ts';
 import { eachRecord, isExplained } from './records.ts';
-import { lookupKeyOf, Reprojection, recordKey, type Standing, type Touched } from './reprojection.ts';
+import {
+  BrokenJournal,
+  lookupKeyOf,
+  Reprojection,
+  recordKey,
+  type Standing,
+  type Touched,
+} from './reprojection.ts';
 import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
 
 /** So long a batch that was decided on what was wrong may be on its way. */
@@ -63,6 +71,8 @@ class Rebuild {
   #isMended = false;
   /** Whether a server wrote to an account that wasn't as it should be. */
   #isServed = false;
+  /** Accounts whose journals can't be followed: they stay as they are. */
+  readonly #broken = new Map<string, BrokenJournal>();
 
   constructor(journal: AuditReads & RebuildTarget, options: RebuildOptions) {
     this.#journal = patientReads(journal);
@@ -74,12 +84,19 @@ class Rebuild {
     // What the batches are found by comes first: all else is made of them.
     await this.#target.mendPlaces?.();
     for await (const account of this.#accounts()) {
-      await this.#account(account);
+      try {
+        await this.#account(account);
+      } catch (error) {
+        if (!(error instanceof BrokenJournal)) throw error;
+        this.#broken.set(account, error);
+        continue;
+      }
       this.report.accounts += 1;
     }
     if (this.#isMended) await pause(this.#isServed ? (this.#options.writeMs ?? WRITE_MS) : SHORT_MS);
     for await (const account of this.#accounts()) await this.#follow(account);
     await this.#removeRecords();
+    for (const broken of this.#broken.values()) throw broken;
     return this.report;
   }
 
@@ -105,7 +122,10 @@ class Rebuild {
     each: (touched: Touched) => Promise<void>,
   ): Promise<void> {
     const before = { entries: reprojection.entries };
-    for await (const batches of batchesIn(this.#journal, account, reprojection.standing.seq + 1)) {
+    const pages = batchesIn(this.#journal, account, reprojection.standing.seq + 1);
+    for (;;) {
+      const { value: batches } = await this.#readable(account, reprojection, () => pages.next());
+      if (batches === undefined) return;
       const touched = reprojection.page(batches);
       this.report.entries += reprojection.entries - before.entries;
       before.entries = reprojection.entries;
@@ -117,6 +137,7 @@ class Rebuild {
   async #account(account: string): Promise<void> {
     const reprojection = new Reprojection(account, this.#options.scratch, { seq: 0, hash: ZERO_HASH });
     await this.#read(account, reprojection, async () => {});
+    await this.#expectEnd(account, reprojection);
     const from = reprojection.standing.seq;
     const mended =
       (await this.#exchangeRecords(account, reprojection)) +
@@ -127,6 +148,33 @@ class Rebuild {
     const [newer] = await this.#journal.batchesFrom(account, from + 1, 1);
     if (newer !== undefined) this.#isServed = true;
     this.#leave(account, { ...reprojection.standing, from });
+  }
+
+  /** What was read ends where the account's head is, or the log has lost what comes then. @throws BrokenJournal */
+  async #expectEnd(account: string, reprojection: Reprojection): Promise<void> {
+    const { seq } = await this.#readable(account, reprojection, () => this.#journal.head(account));
+    await this.#read(account, reprojection, async () => {});
+    if (seq > reprojection.standing.seq)
+      throw reprojection.broken(reprojection.standing.seq + 1, 'is missing');
+  }
+
+  /** @throws BrokenJournal where what is read of the journal is no batch */
+  async #readable<Result>(
+    account: string,
+    reprojection: Reprojection,
+    read: () => Promise<Result> | Result,
+  ): Promise<Result> {
+    try {
+      return await read();
+    } catch (error) {
+      if (error instanceof BrokenJournal) throw error;
+      const fault = faultOf(error);
+      for (let seq = reprojection.standing.seq + 1; ; seq++) {
+        const found = await this.#journal.batches(account, [seq]).catch(faultOf);
+        if (found.length === 0) throw reprojection.broken(seq, 'is missing');
+        if (typeof found === 'string') throw reprojection.broken(seq, `can't be read (${fault})`);
+      }
+    }
   }
 
   /** Rows of the scratch in pages; before each one the journal is read to its present end. */
@@ -217,7 +265,7 @@ class Rebuild {
       this.#journal,
       async (record) => {
         const { account, id } = record;
-        if (only !== undefined && account !== only) return;
+        if ((only !== undefined && account !== only) || this.#broken.has(account)) return;
         if (scratch.get(recordKey(`${account}`, id)) !== null) return;
         if (await isExplained(this.#journal, record)) return;
         const gone = { transactions: [id], lookups: [] };

@@ -79,7 +79,7 @@ export class Reprojection {
     return { transactions, lookups: [...lookups.values()] };
   }
 
-  #broken(seq: number, what: string): BrokenJournal {
+  broken(seq: number, what: string): BrokenJournal {
     return new BrokenJournal(
       `batch ${seq} of ${this.#account} ${what}: nothing of the account was rebuilt; verify tells more`,
     );
@@ -89,9 +89,9 @@ export class Reprojection {
   #follow(batch: Batch): void {
     const { account, seq, hash } = batch;
     const before = this.#standing;
-    if (seq !== before.seq + 1) throw this.#broken(before.seq + 1, 'is missing');
+    if (seq !== before.seq + 1) throw this.broken(before.seq + 1, 'is missing');
     if (account !== this.#account || !follows(batch, before))
-      throw this.#broken(seq, 'is not what its hash says');
+      throw this.broken(seq, 'is not what its hash says');
     this.#standing = { seq, hash };
   }
 
@@ -115,7 +115,7 @@ export class Reprojection {
         given.push(...rows);
       }
     } catch (error) {
-      throw this.#broken(batch.seq, `can't be projected (${textOf(error)})`);
+      throw this.broken(batch.seq, `can't be projected (${textOf(error)})`);
     }
     return given;
   }

@@ -14,6 +14,7 @@ import {
   close,
   contentOf,
   createCharge,
+  folderOf,
   isSound,
   type Life,
   live,
@@ -96,6 +97,11 @@ const DAMAGES: Record<string, (tables: StoredTables) => unknown> = {
     places.put(row?.key.split(' ') ?? [], JSON.stringify(numbers.map((number) => number + 1)));
   },
   'a place that is no JSON': ({ places }) => places.put([life.account, 3], '[rotten'),
+  'a place that hides those behind it': ({ places }) => {
+    const row = places.rows(life.account).find(({ value }) => JSON.parse(value).length > 2);
+    const first = Number(row?.key.split(' ')[1]);
+    places.put([life.account, first + 1], JSON.stringify([1]));
+  },
   'a place too many': ({ places }) => places.put([life.account, 1_000], '[1]'),
   'all of it': ({ records, lookups, refusals }) => {
     for (const table of [records, lookups, refusals]) table.clear();
@@ -214,6 +220,56 @@ test('a journal that was changed is followed nowhere', async () => {
     assert.is(await core.store.journal.transaction(life.charge), null, 'nothing was put in place');
   });
 });
+
+test('an account whose journal can’t be followed keeps no other from being made again', async () => {
+  const { folder: two, lives } = await folderOf(2);
+  const [broken, sound] = lives.sort((a, b) => (a.account < b.account ? -1 : 1)) as [Life, Life];
+  for (const value of ['rotten', null])
+    await withCopyOf(
+      two,
+      ({ journal, records }) => {
+        const stored = journal.get([broken.account, 4]) ?? '';
+        void journal.put([broken.account, 4], value ?? stored.replace('"at":"20', '"at":"19'));
+        for (const { charge } of [broken, sound]) void records.remove(charge);
+      },
+      async (core) => {
+        const error = await rebuilt(core).catch((thrown: unknown) => thrown);
+        assert.instance(error, BrokenJournal);
+        assert.match(String(error), new RegExp(`batch 4 of ${broken.account}`));
+        assert.is(await core.store.journal.transaction(broken.charge), null, 'nothing was put in place');
+        assert.is((await core.store.journal.transaction(sound.charge))?.id, sound.charge);
+      },
+    );
+  await rm(two, { recursive: true, force: true });
+});
+
+for (const [what, damage] of [
+  ['is gone', ({ journal }, seq) => journal.remove([life.account, seq])],
+  ['is none any more', ({ journal }, seq) => journal.put([life.account, seq], 'rotten')],
+] as readonly (readonly [string, (tables: StoredTables, seq: number) => void])[]) {
+  for (const by of [rebuilt, rebuiltApart])
+    test(`a last batch that ${what} is not forgotten${by === rebuilt ? '' : ' by a thread of its own'}`, async () => {
+      let seq = 0;
+      await withDamage(
+        () => {},
+        async ({ store }) => {
+          seq = (await store.journal.head(life.account)).seq;
+        },
+      );
+      await withDamage(
+        (tables) => damage(tables, seq),
+        async (core) => {
+          for (const account of [undefined, life.account]) {
+            const error = await by(core, account).catch((thrown: unknown) => thrown);
+            assert.instance(error, BrokenJournal);
+            assert.match(String(error), new RegExp(`batch ${seq} of ${life.account}`));
+          }
+          assert.is(await isSound(core), false);
+          assert.throws(() => core.store.journal.head(life.account), 'the account does not go on before it');
+        },
+      );
+    });
+}
 
 test('beside an engine that goes on writing to the account nothing that it wrote is lost', async () => {
   const damage = (tables: StoredTables): unknown => {

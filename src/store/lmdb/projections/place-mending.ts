@@ -70,12 +70,24 @@ function looked<Result>(look: () => Result): Result | null {
   }
 }
 
-/** Accounts of which a batch isn't found where it lies, or one is that isn't there. */
+/** Whether a row holds a batch, whoever's. */
+function isBatch(log: Log, number: number): boolean {
+  const row = log.bytes(number);
+  const value = row === undefined ? null : batchIn(row);
+  return value !== null && numberIn(value) !== null;
+}
+
+/**
+ * Accounts of which a batch isn't found where it lies, or one is that isn't there. But not those whose next batch is known
+ * to lie in a row that holds none: the log has lost it, and who forgot that would have the journal begin anew before it.
+ */
 async function wrongAccounts(log: Log, projections: Projections): Promise<Set<string>> {
   const { places } = projections;
   const wrong = new Set<string>();
   const last = new Map<string, number>();
   const walk = new Walk(log, projections, (account, { seq, number }) => {
+    // A copy of a batch is none: nothing leads to it.
+    if (seq <= (last.get(account) ?? 0)) return;
     if (looked(() => places.of(account, seq)) !== number) wrong.add(account);
     last.set(account, seq);
   });
@@ -86,7 +98,10 @@ async function wrongAccounts(log: Log, projections: Projections): Promise<Set<st
     if (visited % A_TURN === 0) await turn();
     walk.catchUp();
     const id = account;
-    if (looked(() => places.last(id))?.seq !== last.get(id)) wrong.add(id);
+    const end = last.get(id) ?? 0;
+    const next = looked(() => places.of(id, end + 1));
+    if (next !== null && !isBatch(log, next)) wrong.delete(id);
+    else if (looked(() => places.last(id))?.seq !== end) wrong.add(id);
   }
   return wrong;
 }
@@ -96,7 +111,10 @@ export async function mendPlaces(log: Log, projections: Projections): Promise<Re
   const wrong = await wrongAccounts(log, projections);
   if (wrong.size === 0) return wrong;
   const right = new Map<string, Place[]>([...wrong].map((account) => [account, []]));
-  const walk = new Walk(log, projections, (account, place) => right.get(account)?.push(place));
+  const walk = new Walk(log, projections, (account, place) => {
+    const all = right.get(account);
+    if (place.seq > (all?.at(-1)?.seq ?? 0)) all?.push(place);
+  });
   await walk.run();
   walk.catchUp();
   replaceAll(projections.places, right);
