@@ -14,6 +14,7 @@ import type { AttentionFilter, AttentionItem, DoneBy } from '../engine/store.ts'
 import { finish, itemsWith } from '../ops/attention.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
+import { expectAccount } from './find.ts';
 import { LANGUAGE_OPTION, Values } from './options.ts';
 import { type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
@@ -115,6 +116,7 @@ function list(config: Config, options: ListOptions): Work {
   const language = values.language(options.lang, config);
   values.check();
   return async (core) => {
+    await expectAccount(core.store, filter.account);
     const rule = ruleOf(core, config);
     // One id may be on the list for several reasons: the page begins behind the last of them.
     const after = options.after === undefined ? null : await lastWith(core, rule, options.after);
@@ -144,6 +146,7 @@ function done(
   values.check();
   if (ids.length === 0 && !isFiltered) throw wrongUsage('name items by their ids, or by an option');
   return async (core) => {
+    await expectAccount(core.store, filter.account);
     const finished = await finish(core, ruleOf(core, config), ids, filter, acting);
     if (finished.kind === 'notOnList') throw notOnList(finished.id, finished.by);
     const taken = finished.ids;

@@ -8,12 +8,12 @@ import type { Core } from '../core.ts';
 import type { Store } from '../engine/store.ts';
 import { rebuildInThread, verifyInThreads } from '../reader/thread.ts';
 import { openTemporaryTable } from '../store/scratch.ts';
-import { accountNotFound, Failure, REFUSED } from './failure.ts';
+import { Failure, REFUSED } from './failure.ts';
+import { expectAccount } from './find.ts';
 import type { Output } from './output.ts';
 import { type Progress, withProgress } from './progress.ts';
 import type { Shell, Work } from './running/shell.ts';
 
-const LONGEST_ID = 200;
 const NOT_ALL = "a stored record that no journal tells of can't be read: verify names it";
 
 interface VerifyOptions {
@@ -30,14 +30,6 @@ function told<Result>(
 ): Promise<Result> {
   if (!output.isWatched) return work(() => {});
   return withProgress({ name, write: (line) => output.aside(line) }, work);
-}
-
-/** @throws Failure where neither settings nor a journal bear the id */
-async function expectAccount({ accounts, journal }: Store, id: string): Promise<void> {
-  // No id of ours is longer, and the store's keys are bounded.
-  if (id.length > LONGEST_ID) throw accountNotFound(id);
-  if ((await accounts.get(id)) !== null) return;
-  if ((await journal.batchesFrom(id, 1, 1)).length === 0) throw accountNotFound(id);
 }
 
 function reportText(report: VerifyReport): string {
@@ -71,7 +63,7 @@ function threadsFor({ store, consoleAt }: Core, account: string | undefined): nu
 function verify({ heads = false, decide = false, account }: VerifyOptions): Work {
   return async (core, { output, signal }) => {
     const { store, bank, database, incarnation, place: folder } = core;
-    if (account !== undefined) await expectAccount(store, account);
+    await expectAccount(store, account);
     const { everyDoorSpeaks } = bank;
     const options = { heads, decide, everyDoorSpeaks, ...(account === undefined ? {} : { account }) };
     const report = await told(output, 'verify', (onPage) =>
@@ -86,7 +78,7 @@ function verify({ heads = false, decide = false, account }: VerifyOptions): Work
 function rebuildStore(account: string | undefined): Work {
   return async (core, { output, signal }) => {
     const { store, database, incarnation, place: folder } = core;
-    if (account !== undefined) await expectAccount(store, account);
+    await expectAccount(store, account);
     const options = account === undefined ? {} : { account };
     const report = await told(output, 'rebuild', (onPage) =>
       database === null

@@ -105,7 +105,7 @@ function giveBack(user: string, given: string, options: ByOptions): Work {
   return async (core) => {
     const { connection } = connectionOf(core);
     const { journal } = core.store;
-    const record = await findTransaction(journal, given, undefined);
+    const record = await findTransaction(core.store, given, undefined);
     const isGivenBack = (await lookUp(journal, record.account, 'returned', given)) !== null;
     if (!isGivenBack) throw new Failure('INVALID_REQUEST', NOT_GIVEN_BACK);
     const { nextReturn } = await import('../bank/api-pix/give-back.ts');

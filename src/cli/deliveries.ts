@@ -5,6 +5,7 @@ import { type Failed, failedPage } from '../ops/failed.ts';
 import { MOST_ANSWERED, type Retried, retry } from '../ops/retry.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, transactionNotFound, wrongUsage } from './failure.ts';
+import { expectAccount } from './find.ts';
 import { Values } from './options.ts';
 import type { Shell, Work } from './running/shell.ts';
 
@@ -63,6 +64,7 @@ function list(options: ListOptions): Work {
   if (given !== null && !PLACE.test(given)) values.wrong('--after', 'must be what the page before gave');
   values.check();
   return async ({ store }) => {
+    await expectAccount(store, filter.account);
     const { failed, next: after } = await failedPage(store, filter, given, limit);
     const more = after === null ? [] : [`there are more: --after '${after}' shows them`];
     const lines = failed.length === 0 ? ['Nothing that fits is dead or rejected.'] : failed.map(line);
@@ -100,6 +102,7 @@ function tryAgain(user: string, ids: readonly string[], options: RetryOptions): 
   if (ids.length === 0 && Object.keys(filter).length === 0)
     throw wrongUsage('name deliveries by ids, or by --account, --url, --since or --status');
   return async (core) => {
+    await expectAccount(core.store, filter.account);
     const { count, deliveries } = retriedOf(await retry(core, ids, filter, acting));
     const what = ids.length === 0 ? 'that fits' : `of ${ids.join(', ')}`;
     const others = count <= MOST_TOLD ? '' : `, and ${count - MOST_TOLD} more`;

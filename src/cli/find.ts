@@ -1,8 +1,7 @@
-/** Finds the transaction that a command is about. */
+/** Finds the account and the transaction that a command is about. */
 import { findNamed, findQuoted, transactionId } from '../engine/finding/find.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
-import { accountsIn } from '../engine/store/walks.ts';
-import type { JournalReads } from '../engine/store.ts';
+import type { JournalReads, Store } from '../engine/store.ts';
 import { accountNotFound, Failure, transactionNotFound } from './failure.ts';
 
 /** A transaction by its id. @throws Failure where there is none */
@@ -13,19 +12,28 @@ export async function findById(journal: JournalReads, given: string): Promise<Tr
   return record;
 }
 
-async function isThere(journal: JournalReads, account: string): Promise<boolean> {
-  for await (const id of accountsIn(journal)) if (id === account) return true;
-  return false;
+const LONGEST_ID = 200;
+
+/** @throws Failure where neither settings nor a journal bear the id; undefined: no account was named */
+export async function expectAccount(
+  { accounts, journal }: Pick<Store, 'accounts' | 'journal'>,
+  id: string | undefined,
+): Promise<void> {
+  if (id === undefined) return;
+  // No id of ours is longer, and the store's keys are bounded.
+  if (id.length > LONGEST_ID) throw accountNotFound(id);
+  if ((await accounts.get(id)) !== null) return;
+  if ((await journal.batchesFrom(id, 1, 1)).length === 0) throw accountNotFound(id);
 }
 
 /** All transactions that a text is quoted for, in one account or in all. @throws Failure where there is no such account */
 async function quoted(
-  journal: JournalReads,
+  store: Pick<Store, 'accounts' | 'journal'>,
   text: string,
   account: string | undefined,
 ): Promise<TransactionRecord[]> {
-  if (account !== undefined && !(await isThere(journal, account))) throw accountNotFound(account);
-  const { found } = await findQuoted(journal, text, account ?? null);
+  await expectAccount(store, account);
+  const { found } = await findQuoted(store.journal, text, account ?? null);
   return found.map(({ record }) => record);
 }
 
@@ -35,13 +43,13 @@ async function quoted(
  * @throws Failure where there is none, or several
  */
 export async function findTransaction(
-  journal: JournalReads,
+  store: Pick<Store, 'accounts' | 'journal'>,
   given: string,
   account: string | undefined,
 ): Promise<TransactionRecord> {
-  const named = (await findNamed(journal, given))?.record ?? null;
+  const named = (await findNamed(store.journal, given))?.record ?? null;
   const isOwn = named !== null && (account === undefined || named.account === account);
-  const found = isOwn ? [named] : await quoted(journal, given, account);
+  const found = isOwn ? [named] : await quoted(store, given, account);
   const [record, ...others] = found;
   if (record === undefined) throw transactionNotFound(given);
   if (others.length === 0) return record;

@@ -108,7 +108,7 @@ async function inspected(
   language: Language,
 ): Promise<Outcome> {
   const { journal } = store;
-  const record = await findTransaction(journal, given, account);
+  const record = await findTransaction(store, given, account);
   const [history, deliveries] = await Promise.all([
     historyOf(journal, record),
     deliveryList(journal, record),

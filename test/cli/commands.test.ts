@@ -475,6 +475,23 @@ test('rebuild makes an account again beside the server, or all, and knows no oth
   assert.equal([none.code, none.stderr], [1, 'error: no account acc_nobody\n']);
 });
 
+test('a list of an account that is none is no empty list', async ({ server }) => {
+  for (const args of [
+    ['attention'],
+    ['attention', 'done'],
+    ['deliveries', 'list'],
+    ['deliveries', 'retry'],
+    ['inspect', 'nothing'],
+  ]) {
+    const none = await cli(server, [...args, '--account', 'acc_nobody']);
+    assert.equal(
+      [none.code, none.stdout, none.stderr],
+      [1, '', 'error: no account acc_nobody\n'],
+      args.join(' '),
+    );
+  }
+});
+
 test('wrong usage exits with 2', async ({ server, client }) => {
   const wrong = [
     ['nonsense'],

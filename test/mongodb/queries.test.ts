@@ -112,7 +112,8 @@ async function clockSetBack(uri: string): Promise<void> {
 /** The commands of ops beside the server. */
 async function commands(server: Server): Promise<void> {
   const all = [['account', 'list'], ['attention'], ['verify', '--heads']];
-  const failed = [['list'], ['list', '--account', 'acc_1'], ['retry', '--url', 'http://127.0.0.1:9/']];
+  const { accountId } = await merchant(server);
+  const failed = [['list'], ['list', '--account', accountId], ['retry', '--url', 'http://127.0.0.1:9/']];
   for (const args of [...all, ...failed.map((some) => ['deliveries', ...some])]) await cliJson(server, args);
 }
 
