@@ -1,7 +1,8 @@
 /** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSocketServer, type ListenOptions } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../api/errors.ts';
 import { codeOf, OperatorError } from '../errors.ts';
 
@@ -44,22 +45,34 @@ function answerUnusual(server: Server): void {
   });
 }
 
+/** What node's parser turned down, as it is answered. */
+function turnedDown(code: string | undefined): string {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request took too long to arrive.';
+  if (code === 'HPE_HEADER_OVERFLOW') return 'The request headers are too large.';
+  return 'The request is not valid HTTP.';
+}
+
 /** Requests that node's parser turns down never reach the application: they get the error object all the same. */
 function answerUnparsable(server: Server): void {
+  const open = new WeakMap<Duplex, ServerResponse[]>();
+  server.on('request', ({ socket }, response) => {
+    const before = open.get(socket)?.filter(({ writableFinished }) => !writableFinished) ?? [];
+    open.set(socket, [...before, response]);
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request took too long to arrive.'));
-      return;
-    }
-    if (error.code === 'HPE_HEADER_OVERFLOW') {
-      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request headers are too large.'));
-      return;
-    }
-    socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', 'The request is not valid HTTP.'));
+    const answer = (): void => {
+      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code)));
+    };
+    // What came whole before is answered first: this answer would be taken for its own.
+    const whole = open
+      .get(socket)
+      ?.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
+    if (whole === undefined) answer();
+    else whole.once('finish', answer);
   });
 }
 
