@@ -5,6 +5,7 @@
 import type { pino } from 'pino';
 import { actsOf } from '../api/acts.ts';
 import type { ApiOptions, ServerState } from '../api/app.ts';
+import { ApiError } from '../api/errors.ts';
 import { BucketPlaces, RateLimit } from '../api/rate-limit.ts';
 import { showingOf } from '../api/showing.ts';
 import { elapsed, now } from '../clock.ts';
@@ -69,7 +70,8 @@ function failureLog(log: pino.Logger): (error: unknown, requestId: string, path:
       log.info({ requestId, path, reason: error.message }, 'the bank refused a request');
       return;
     }
-    if (!(error instanceof StoreUnavailable) && !(error instanceof Overloaded)) {
+    const isRefusal = error instanceof ApiError && error.status === 503;
+    if (!(error instanceof StoreUnavailable) && !(error instanceof Overloaded) && !isRefusal) {
       log.error({ err: error, requestId, path }, 'a request failed');
       return;
     }
