@@ -2,6 +2,7 @@
 import { type FoundTransaction, findNamed, findQuoted } from '../../engine/finding/find.ts';
 import type { StoreReads } from '../../engine/store.ts';
 import type { Found, Hit } from '../shapes.ts';
+import { mask } from './masking.ts';
 
 const MOST_HITS = 20;
 /** More accounts aren't asked for one text. */
@@ -13,7 +14,7 @@ type Accounts = StoreReads['accounts'];
 async function transactionHit(accounts: Accounts, { record, matched }: FoundTransaction): Promise<Hit> {
   const { id, account, type, snapshot } = record;
   const { amount, createdAt } = snapshot.context;
-  const accountName = (await accounts.get(account))?.name ?? '';
+  const accountName = mask((await accounts.get(account))?.name ?? '');
   const transaction = { type, status: snapshot.value, amount, createdAt };
   return { kind: 'transaction', id, account, accountName, matched, transaction };
 }
@@ -25,7 +26,7 @@ async function accountHit(accounts: Accounts, text: string): Promise<Hit | null>
   if (account === null) return null;
   const { id, name } = account;
   const matched = byId === null ? 'clientId' : 'id';
-  return { kind: 'account', id, account: id, accountName: name, matched, transaction: null };
+  return { kind: 'account', id, account: id, accountName: mask(name), matched, transaction: null };
 }
 
 /** What a text is found as; in one account, or in all. */

@@ -43,7 +43,7 @@ export async function rowsOf(
     reads,
     records.map(({ account }) => account),
   );
-  return records.map((record) => mask(rowOf(record, names)));
+  return records.map((record) => mask(rowOf(record, names), record.snapshot.context));
 }
 
 /** Gathers the rows of one page. */

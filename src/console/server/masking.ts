@@ -33,6 +33,15 @@ function withoutDocuments(text: string): string {
   return text.replace(DOCUMENTS, (found) => (isDocument(found) ? masked(found) : found));
 }
 
+function without(secrets: readonly string[], text: string): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, masked(secret)), text);
+}
+
+/** A free text. */
+function bare(text: string, secrets: readonly string[]): string {
+  return withoutDocuments(without(secrets, text));
+}
+
 /** Gathers the texts of members that are masked. */
 function gather(value: unknown, name: string, secrets: Set<string>): void {
   if (typeof value === 'string') {
@@ -52,8 +61,7 @@ const FREE = 'metadata';
 function hidden(value: unknown, name: string, secrets: readonly string[], isFree = false): unknown {
   if (typeof value === 'string') {
     if (MASKED.has(name.toLowerCase())) return masked(value);
-    const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, masked(secret)), value);
-    return PLAIN.has(name.toLowerCase()) ? text : withoutDocuments(text);
+    return PLAIN.has(name.toLowerCase()) ? without(secrets, value) : bare(value, secrets);
   }
   // A refund's `number` counts, and tells of nobody.
   if (typeof value === 'number' && name !== 'number' && MASKED.has(name.toLowerCase()))
@@ -64,16 +72,17 @@ function hidden(value: unknown, name: string, secrets: readonly string[], isFree
   const areFree = name === FREE;
   return Object.fromEntries(
     Object.entries(value).map(([member, each]) => [
-      areFree ? withoutDocuments(member) : member,
+      areFree ? bare(member, secrets) : member,
       hidden(each, member, secrets, areFree),
     ]),
   );
 }
 
-/** The same plain JSON, masked. */
-export function mask<Value>(value: Value): Value {
+/** The same plain JSON, masked; `about`: what it is about, whose masked members may stand in it as well. */
+export function mask<Value>(value: Value, about: unknown = null): Value {
   const found = new Set<string>();
   gather(value, '', found);
+  gather(about, '', found);
   const secrets = [...found].filter((text) => text.length >= SHORTEST).sort((a, b) => b.length - a.length);
   return hidden(value, '', secrets) as Value;
 }

@@ -158,7 +158,7 @@ export async function transactionDocument(
     entries: entries.map(shownEntry).reverse(),
   });
   return {
-    ...{ id: record.id, account: record.account, accountName: account?.name ?? '', type: record.type },
+    ...{ id: record.id, account: record.account, accountName: mask(account?.name ?? ''), type: record.type },
     ...{ status: value, amount: context.amount, createdAt: context.createdAt, updatedAt: record.updatedAt },
     ...shown,
     machine: { id: machine, version: Number(version), state: value },
@@ -182,5 +182,5 @@ export async function sentPayload(
   const sent = deliveriesOf(await takenBy(reads.journal, record)).find(({ event }) => event.id === eventId);
   if (sent === undefined) throw new ConsoleError('EVENT_NOT_FOUND', 'Nothing was sent of such an event.');
   const payload = sent.payload as Record<string, unknown>;
-  return { eventId, payload: reveal ? payload : mask(payload) };
+  return { eventId, payload: reveal ? payload : mask(payload, record.snapshot.context) };
 }

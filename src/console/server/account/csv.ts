@@ -10,6 +10,7 @@ import { ConsoleError } from '../errors.ts';
 import { mask } from '../masking.ts';
 import { textOf } from '../query.ts';
 import { accountOf } from './document.ts';
+import { referencesOf } from './statement.ts';
 
 /** @throws ConsoleError */
 export async function statementCsv(
@@ -28,7 +29,16 @@ export async function statementCsv(
   const { wish } = parsed;
   const page = await statementsOf(reads.journal)(id, wish);
   if (page === null) throw new ConsoleError('INVALID_REQUEST', 'cursor is beyond the journal.');
-  const text = csvOf(mask(page.rows));
+  const references = await referencesOf(
+    reads,
+    id,
+    page.rows.map(({ transactionId }) => transactionId),
+  );
+  const rows = page.rows.map((row) => ({
+    ...row,
+    externalRef: references.get(row.transactionId ?? '') ?? null,
+  }));
+  const text = csvOf(mask(rows));
   return {
     // The names of the columns stand on the first page alone: pages are put together.
     csv: cursor === null ? text : text.slice(text.indexOf('\n') + 1),

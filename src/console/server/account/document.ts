@@ -46,7 +46,7 @@ export async function accountDocument(
     account;
   const { pixKey, merchantName, merchantCity } = account;
   return {
-    ...{ id, version, name, clientId, status, userStatus, createdAt, allowedIps, balances },
+    ...{ id, version, name: mask(name), clientId, status, userStatus, createdAt, allowedIps, balances },
     head: seq === 0 ? null : { seq, at, hash },
     secret: { since: sinceOf(account, account.secretSince) },
     urls: urlsOf(account, health, now),

@@ -25,7 +25,7 @@ export async function accountNames(
 async function rowOf({ journal }: StoreReads, account: Account): Promise<AccountRow> {
   const { id, name, clientId, status, createdAt } = account;
   const { balances } = await journal.head(id);
-  return { id, name, clientId, status, createdAt, balance: balances.available };
+  return { id, name: mask(name), clientId, status, createdAt, balance: balances.available };
 }
 
 /** A page of accounts: all, or those that a text is a part of. Where time was up, it may be short, or empty. */

@@ -107,17 +107,33 @@ async function balancesAt(
   return balances;
 }
 
-async function withReferences(
+/** How transactions are referred to, by their ids, without what is masked of them. */
+export async function referencesOf(
   { journal }: StoreReads,
+  account: string,
+  transactions: readonly (string | null)[],
+): Promise<Map<string, string | null>> {
+  const ids = [...new Set(transactions.flatMap((id) => id ?? []))];
+  const read = await journal.read(account, { transactions: ids, lookups: [] });
+  return new Map(
+    read.transactions.flatMap((record) => {
+      if (record === null) return [];
+      const { context } = record.snapshot;
+      const { externalRef } = mask({ externalRef: context.externalRef }, context);
+      return [[record.id, externalRef]];
+    }),
+  );
+}
+
+async function withReferences(
+  reads: StoreReads,
   account: string,
   rows: readonly Row[],
 ): Promise<StatementRow[]> {
-  const ids = [...new Set(rows.flatMap(({ transaction }) => transaction ?? []))];
-  const { transactions } = await journal.read(account, { transactions: ids, lookups: [] });
-  const references = new Map(
-    transactions.flatMap((record) =>
-      record === null ? [] : [[record.id, record.snapshot.context.externalRef]],
-    ),
+  const references = await referencesOf(
+    reads,
+    account,
+    rows.map(({ transaction }) => transaction),
   );
   return rows.map((row) => ({ ...row, externalRef: references.get(row.transaction ?? '') ?? null }));
 }
