@@ -1,5 +1,5 @@
 /** A transaction's entries, read from the journal, each with the record as of it. */
-import type { KeptRefusal } from '../domain/sentences/refusals.ts';
+import type { KeptRefusal } from '../domain/sentences/kept.ts';
 import { webhookPayload } from '../domain/webhook-payload.ts';
 import type { Entry, TransactionRecord } from './journal.ts';
 import { project } from './project.ts';

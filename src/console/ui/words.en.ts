@@ -1,7 +1,9 @@
 /** The console's words in English. */
+import { refusals } from '../../domain/sentences/en/refusals.ts';
 import type { Words } from './words.pt.ts';
 
 export const en: Words = {
+  refusals,
   appName: 'Pixstate, console',
   skip: 'Skip to the content',
   sandbox: 'sandbox',

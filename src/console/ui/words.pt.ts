@@ -1,5 +1,8 @@
 /** The console's words in Portuguese: the words that the other language has to have, too. */
+import { refusals } from '../../domain/sentences/pt/refusals.ts';
+
 export const pt = {
+  refusals,
   appName: 'Pixstate, console',
   skip: 'Pular para o conteúdo',
   sandbox: 'sandbox',
@@ -283,4 +286,4 @@ export const pt = {
 type Texts<Word> = { [Key in keyof Word]: Word[Key] extends string ? string : Texts<Word[Key]> };
 
 /** What each language has. */
-export type Words = Texts<typeof pt>;
+export type Words = Texts<Omit<typeof pt, 'refusals'>> & Pick<typeof pt, 'refusals'>;

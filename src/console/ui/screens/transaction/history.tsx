@@ -1,5 +1,5 @@
 /** The history, newest first: what came, through which door, what it did, or why it did nothing. */
-import { refusalIn } from '../../../../domain/sentences/refusals.ts';
+import { keptIn } from '../../../../domain/sentences/kept.ts';
 import type { By, Entry, Posting } from '../../../shapes.ts';
 import type { KeyedEntry } from '../../chart/path.ts';
 import { Chip, StatusChip } from '../../parts/chip.tsx';
@@ -8,7 +8,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { inOrder, Movement, reais } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
-import { fill, usePreferences, useWords } from '../../state/preferences.ts';
+import { fill, useWords } from '../../state/preferences.ts';
 import type { Scrubbed } from './statechart.tsx';
 
 /** How the account's balance changed by an entry; null where it didn't. */
@@ -118,7 +118,6 @@ function Signed({ by: { name, role, reason } }: { by: By }) {
 
 function Row({ entry, scrubbed }: { entry: KeyedEntry; scrubbed: Scrubbed & Pointing }) {
   const words = useWords();
-  const { language } = usePreferences();
   const doors: Readonly<Record<string, string>> = words.door;
   const { key, seq, at, door, by, message, refusal, postings } = entry;
   const isShown = scrubbed.key === key;
@@ -156,7 +155,7 @@ function Row({ entry, scrubbed }: { entry: KeyedEntry; scrubbed: Scrubbed & Poin
         </p>
         {refusal === null ? null : (
           <p class="bad-text">
-            {refusalIn(language, refusal)} {refusal.code === null ? null : <code>{refusal.code}</code>}
+            {keptIn(words.refusals, refusal)} {refusal.code === null ? null : <code>{refusal.code}</code>}
           </p>
         )}
         {by === null ? null : <Signed by={by} />}
