@@ -18,11 +18,12 @@ import type { Act, Plan, Situation, Values } from './shape.ts';
 const MOST_REASON = 500;
 
 type Standing =
-  | { kind: 'asking'; trouble: string | null }
+  /** `isUnknown`: it may be done already, and the very same is asked for again, or nothing. */
+  | { kind: 'asking'; trouble: string | null; isUnknown: boolean }
   | { kind: 'busy' }
   | { kind: 'answered'; answer: unknown };
 
-const ASKING: Standing = { kind: 'asking', trouble: null };
+const ASKING: Standing = { kind: 'asking', trouble: null, isUnknown: false };
 
 interface Parts {
   dialog: RefObject<HTMLDialogElement | null>;
@@ -132,7 +133,7 @@ function useSubmit(acting: ReturnType<typeof useActing>, close: () => void) {
       // What is there now, where somebody else was first: the form shows it beside what was typed.
       if (error instanceof ApiError && error.extra.present !== undefined)
         set({ present: error.extra.present });
-      setStanding({ kind: 'asking', trouble: text });
+      setStanding({ kind: 'asking', trouble: text, isUnknown: !isKnown });
     }
     opened.done();
   };
@@ -152,6 +153,8 @@ export function ActDialog() {
   const plan = situation === null ? null : forms.planOf(situation);
   const Result = opened === null ? null : forms.resultOf(opened.act);
   const isAnswered = standing.kind === 'answered' && Result !== null;
+  // What is asked for under this id stays what it was: another amount would be another act beside it.
+  const isFixed = isBusy || (standing.kind === 'asking' && standing.isUnknown);
   return (
     <dialog
       ref={dialog}
@@ -180,15 +183,18 @@ export function ActDialog() {
           if (plan !== null) void submit(plan);
         }}
       >
-        {situation === null ? null : <forms.Fields key={id} situation={situation} />}
-        {plan?.says.map((sentence) => (
-          <p key={sentence}>{sentence}</p>
-        ))}
+        <div class="given" inert={isFixed}>
+          {situation === null ? null : <forms.Fields key={id} situation={situation} />}
+          {plan?.says.map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+        </div>
         <label class="field">
           <span>{wordsOf(language).frame.reason}</span>
           <input
             ref={field}
             required
+            readOnly={isFixed}
             maxLength={MOST_REASON}
             pattern=".*\S.*"
             autocomplete="off"
