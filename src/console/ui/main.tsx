@@ -54,7 +54,15 @@ function useStanding() {
     void begin();
     // A link that is opened in a tab which shows the console already changes the fragment alone.
     addEventListener('hashchange', linked);
-    return () => removeEventListener('hashchange', linked);
+    // Another tab has signed in or out: what is done here is done by whoever that is.
+    const elsewhere = ({ key }: StorageEvent) => {
+      if (key === 'pixstate.session') void begin();
+    };
+    addEventListener('storage', elsewhere);
+    return () => {
+      removeEventListener('hashchange', linked);
+      removeEventListener('storage', elsewhere);
+    };
   }, [begin]);
   return { standing, setStanding, begin };
 }
