@@ -44,20 +44,41 @@ function restsFor(document: TransactionDocument, isLive: boolean): number {
   return Math.min(isLive ? LIVE_EVERY_MS : everyMs(document), ...due.filter((ms) => ms > 0));
 }
 
-/** Entries that were asked for page by page, below those that the page reads again and again. */
+/** Entries that were asked for page by page, below those of one reading, `of`. */
+interface Older {
+  of: string;
+  entries: readonly Entry[];
+  before: number | null;
+}
+
+/**
+ * Entries below those that the page reads again and again. What is hidden goes with the rest; and news that push entries
+ * off the newest page would leave a hole between: the older ones are offered anew then.
+ */
 function useOlder(document: TransactionDocument | null, isRevealed: boolean) {
   const session = useSession();
-  const [older, setOlder] = useState<{ entries: Entry[]; before: number | null } | null>(null);
-  const before = older === null ? (document?.before ?? null) : older.before;
   const id = document?.id ?? '';
+  const newest = document?.entries ?? [];
+  const none: Older = {
+    of: `${id} ${isRevealed} ${document?.before}`,
+    entries: [],
+    before: document?.before ?? null,
+  };
+  const { of } = none;
+  const [known, setKnown] = useState(none);
+  const older = known.of === of ? known : none;
+  const { before } = older;
   const load = useCallback(async () => {
     if (before === null) return;
     const page = await transaction(id, { reveal: isRevealed, before });
-    setOlder((known) => ({ entries: [...(known?.entries ?? []), ...page.entries], before: page.before }));
-  }, [id, before, isRevealed]);
-  const newest = document?.entries ?? [];
-  const lowest = newest.at(-1)?.seq ?? 0;
-  const entries = [...newest, ...(older?.entries ?? []).filter(({ seq }) => seq < lowest)];
+    setKnown((last) => {
+      const mine = last.of === of ? last : none;
+      // What was asked for twice comes once.
+      if (mine.before !== before) return mine;
+      return { of, entries: [...mine.entries, ...page.entries], before: page.before };
+    });
+  }, [of, before]);
+  const entries = [...newest, ...older.entries];
   const failed = (error: unknown) => {
     if (error instanceof ApiError && error.status === 401) session.ended();
   };
