@@ -153,7 +153,7 @@ export function Find({ box }: { box: RefObject<HTMLInputElement | null> }) {
       else opening.current = typed;
     } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       const by = event.key === 'ArrowDown' ? 1 : -1;
-      setChosen((index) => Math.min(hits.length - 1, Math.max(0, index + by)));
+      setChosen((index) => Math.max(0, Math.min(hits.length - 1, index + by)));
     } else return;
     event.preventDefault();
   };

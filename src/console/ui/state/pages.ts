@@ -2,7 +2,7 @@
  * A list that comes by pages: the first one is read again where there is news, and now and then, until a reader has gone
  * further.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api.ts';
 import { type News, useBell } from './news.ts';
 import { type Reading, useReading } from './reading.ts';
@@ -41,23 +41,35 @@ export function usePages<Page>(
   const everyMs = isHeld ? null : news?.state === 'open' ? LIVE_EVERY_MS : EVERY_MS;
   const reading = useReading({ key, read: (signal) => read(null, signal), restsFor: () => everyMs, isHeld });
   useBell(news, reading, { isHeld, restMs: REST_MS });
+  const under = useRef<string | null>(null);
+  const [problem, setProblem] = useState<{ key: string; error: ApiError } | null>(null);
   const load = async (cursor: string) => {
-    const page = await read(cursor);
+    const asked = `${key} ${cursor}`;
+    if (under.current === asked) return;
+    under.current = asked;
+    const page = await read(cursor).finally(() => {
+      if (under.current === asked) under.current = null;
+    });
+    setProblem(null);
     setFurther((known) => (known.key === key ? { key, pages: [...known.pages, page] } : known));
   };
   const failed = (error: unknown) => {
     if (error instanceof ApiError && error.status === 401) session.ended();
-    else reading.again();
+    else if (error instanceof ApiError) setProblem({ key, error });
   };
+  // All pages begin anew: behind a first page that has moved the others would leave rows out.
+  const restart = () => {
+    setFurther({ key, pages: [] });
+    setProblem(null);
+    news?.taken();
+    reading.again();
+  };
+  const error = reading.error ?? (problem?.key === key ? problem.error : null);
   return {
-    reading,
+    reading: { ...reading, error, again: restart },
     pages: reading.value === null ? [] : [reading.value, ...others],
     everyMs,
     load: (cursor) => void load(cursor).catch(failed),
-    restart() {
-      setFurther({ key, pages: [] });
-      news?.taken();
-      reading.again();
-    },
+    restart,
   };
 }
