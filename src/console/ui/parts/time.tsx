@@ -1,6 +1,6 @@
 /** Times: local, with the moment in UTC as a hint; ages that tick; what is left until then. */
 import type { Language } from '../../shapes.ts';
-import { useNow } from '../state/clock.ts';
+import { now, useNow } from '../state/clock.ts';
 import { fill, usePreferences, useWords } from '../state/preferences.ts';
 import type { Words } from '../words.pt.ts';
 
@@ -18,10 +18,14 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A moment in the reader's own time; `at` in ms or ISO. */
 export function timeText(language: Language, at: number | string, form: Form): string {
-  const key = language + form;
-  const format = formats.get(key) ?? new Intl.DateTimeFormat(LOCALES[language], FORMS[form]);
+  const date = new Date(at);
+  // A journal is for ever: another year's day is no day of this one.
+  const isOld = form === 'full' && date.getFullYear() !== new Date(now()).getFullYear();
+  const key = `${language} ${form} ${isOld}`;
+  const options: Intl.DateTimeFormatOptions = isOld ? { ...FORMS[form], year: 'numeric' } : FORMS[form];
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(LOCALES[language], options);
   formats.set(key, format);
-  return format.format(new Date(at)).replace(', ', ' ');
+  return format.format(date).replace(', ', ' ');
 }
 
 /** What a field for local times shows of a moment: `2026-11-22T18:00:00`; nothing of what is none. */
