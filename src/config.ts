@@ -69,6 +69,14 @@ class Reader {
     return value === undefined || value === '' ? null : value;
   }
 
+  /** A name or an address to listen on: whether there is such a one, whoever listens finds out. */
+  host(name: string): string | null {
+    const text = this.text(name);
+    if (text !== null && /[\s/]/.test(text))
+      this.mistakes.push(`${name} must be the name or the address of a host, not "${text}"`);
+    return text;
+  }
+
   whole<Default extends number | null>(
     name: string,
     otherwise: Default,
@@ -180,11 +188,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     );
   const hasConsole = reader.choice('CONSOLE', 'on', ['on', 'off'] as const) === 'on';
   const adminPort = reader.whole('ADMIN_PORT', null, 0, 65_535);
-  const adminHost = reader.text('ADMIN_HOST');
+  const adminHost = reader.host('ADMIN_HOST');
   const callbackForm = 'a Standard Webhooks secret: whsec_ and 24 to 64 bytes in base64';
   const config: Config = {
     port: reader.whole('PORT', 3000, 0, 65_535),
-    host: reader.text('HOST') ?? (bank === 'sandbox' ? '127.0.0.1' : '0.0.0.0'),
+    host: reader.host('HOST') ?? (bank === 'sandbox' ? '127.0.0.1' : '0.0.0.0'),
     httpThreads: httpThreads(reader, mongodbUri),
     dataDir: reader.text('DATA_DIR') ?? './data',
     mongodbUri,

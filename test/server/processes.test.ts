@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
-import { canSharePort, readConfig } from '../../src/config.ts';
+import { type ConfigError, canSharePort, readConfig } from '../../src/config.ts';
 import { withFolder, withServer } from '../faults/scene.ts';
 import { cliJson } from '../support/cli.ts';
 import { fetchReply, merchant, merchantOf } from '../support/client.ts';
@@ -161,6 +161,21 @@ test('a database on the same machine has a core of its own before HTTP has one',
   for (const uri of here) assert.is(threadsWith(uri), availableParallelism() > 2 ? 1 : 0, uri);
   for (const uri of elsewhere) assert.is(threadsWith(uri), availableParallelism() > 1 ? 1 : 0, uri);
   assert.is(threadsWith(here[0] ?? '', { HTTP_THREADS: '1' }), 1);
+});
+
+test('what can be no host’s name is a mistake, which names its variable', () => {
+  for (const name of ['HOST', 'ADMIN_HOST'])
+    for (const value of [' ', 'a b', '127.0.0.1/24', 'http://localhost'])
+      try {
+        readConfig({ [name]: value });
+        assert.unreachable(value);
+      } catch (error) {
+        assert.equal((error as ConfigError).mistakes, [
+          `${name} must be the name or the address of a host, not "${value}"`,
+        ]);
+      }
+  for (const HOST of ['::', '0.0.0.0', 'localhost', 'pix-1.internal'])
+    assert.is(readConfig({ HOST }).host, HOST);
 });
 
 test('what the configuration does not allow is told with all other mistakes', async () => {

@@ -16,6 +16,8 @@ export interface EnvironmentReader {
   readonly mistakes: string[];
   /** Null where the variable is unset or empty. */
   text(name: string): string | null;
+  /** As `text`, of a name or an address to listen on. */
+  host(name: string): string | null;
   whole<Default extends number | null>(
     name: string,
     otherwise: Default,
@@ -204,7 +206,7 @@ function callbackOf(reader: EnvironmentReader, bank: BankReader): CallbackDoor |
     bank.wrong('BANK_CALLBACK_PATH', 'must be a path such as /bank/pix, without a slash at its end');
   const names = reader.text('BANK_CALLBACK_NAMES')?.split(',') ?? null;
   return {
-    ...{ port, path, host: reader.text('BANK_CALLBACK_HOST') ?? '0.0.0.0' },
+    ...{ port, path, host: reader.host('BANK_CALLBACK_HOST') ?? '0.0.0.0' },
     ...{ tls: doorTls(bank), names: names?.map((name) => name.trim()).filter((name) => name !== '') ?? null },
   };
 }
