@@ -254,6 +254,7 @@ test('what is asked wrongly is refused, and hostile texts find nothing', async (
       'door=window',
       'limit=101',
       'before=2026-13-01T00:00:00Z',
+      'before=2026-02-30T00:00:00Z',
     ].map((query) => `${account}/statement?${query}`),
     `${account}/statement?before=${encodeURIComponent('row~1')}`,
     ...['points=0', 'points=101', 'from=yesterday', 'from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z'].map(

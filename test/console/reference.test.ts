@@ -128,6 +128,7 @@ test('a try goes to an endpoint of the document, and nowhere else', async ({ ser
     { ...refunds, params: { id: '' } },
     { ...refunds, params: { id: '..' } },
     { ...refunds, params: { id: '.' } },
+    { ...refunds, params: { id: '\ud83d' } },
   ];
   for (const wish of malformed) {
     const { status, body } = await tried(server, operator, wishOf(shop, wish));

@@ -1,5 +1,6 @@
 /** What a request asks for in its address: each parameter once, and nothing that isn't bounded. */
 import type { Context } from 'koa';
+import { isDay } from '../../domain/time.ts';
 import { ConsoleError } from './errors.ts';
 
 const MOST_TEXT = 1_024;
@@ -40,9 +41,9 @@ export function wholeOf(ctx: Context, name: string): number | null {
   throw new ConsoleError('INVALID_REQUEST', `${name} must be a whole number.`);
 }
 
-/** A text as a time, ms since 1970; null where it is none. */
+/** A text as a time, ms since 1970; null where it is none, as on February 30. */
 export function timeIn(text: string): number | null {
-  const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = TIME.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }
 

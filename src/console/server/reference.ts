@@ -49,11 +49,15 @@ function wishOf(given: Record<string, unknown>): TryWish {
   return { method, path, params, query, body, clientId, clientSecret };
 }
 
+/** Half of a letter: no address can hold it. */
+const LONE = /\p{Surrogate}/u;
+
 /** A path with its parameters in their places. @throws ConsoleError where one is missing, or would be another path */
 function filled(path: string, params: Record<string, string>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name] ?? '';
     if (/^\.{0,2}$/.test(value)) throw wrong(`${name} must have a value.`);
+    if (LONE.test(value)) throw wrong(`${name} must not hold half a letter (a lone surrogate).`);
     return encodeURIComponent(value);
   });
 }

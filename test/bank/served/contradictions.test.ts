@@ -24,21 +24,21 @@ function without(name: string): (item: Fields) => Fields {
   return ({ [name]: _left, ...rest }) => rest;
 }
 
-/** The bank takes a part of a payment back. */
-function takeBack({ bank }: Pick<Served, 'bank'>, payment: FakePayment, valor: string): void {
+/** The bank takes 20.00 of a payment back, and leaves out why where it tells of its charge. */
+function takePartBack({ bank }: Pick<Served, 'bank'>, payment: FakePayment): void {
+  const change = (cob: Fields): Fields =>
+    eachOf(cob, 'pix', (pix) => eachOf(pix, 'devolucoes', without('natureza')));
+  bank.fault('GET cob', { kind: 'changed', change }, ALWAYS);
   const rtrId = bank.state.id('D', Date.now());
-  const back = { id: 'med1', rtrId, valor, natureza: 'MED_FRAUDE', at: Date.now() };
+  const back = { id: 'med1', rtrId, valor: '20.00', natureza: 'MED_FRAUDE', at: Date.now() };
   payment.returns.push({ ...back, status: 'DEVOLVIDO' });
 }
 
 test('a return whose nature only the payment’s own answer tells is debited once', async () => {
   await withServed({ env: { BANK_RECONCILE_S: '1' } }, async (served) => {
-    const { bank, server, client } = served;
+    const { server, client } = served;
     const { id, payment } = await paidCharge(served);
-    const change = (cob: Fields): Fields =>
-      eachOf(cob, 'pix', (pix) => eachOf(pix, 'devolucoes', without('natureza')));
-    bank.fault('GET cob', { kind: 'changed', change }, ALWAYS);
-    takeBack(served, payment, '20.00');
+    takePartBack(served, payment);
     const before = await client.balance();
     await hint(served, [{ txid: bare(id) }]);
     await until(async () => (await client.balance()) !== before, 20_000, 'the debit');
@@ -54,12 +54,9 @@ test('a return whose nature only the payment’s own answer tells is debited onc
 test('nor twice where both answers come at the same time', async () => {
   for (let round = 0; round < 3; round += 1)
     await withServed({}, async (served) => {
-      const { bank, server, client } = served;
+      const { server, client } = served;
       const { id, payment } = await paidCharge(served);
-      const change = (cob: Fields): Fields =>
-        eachOf(cob, 'pix', (pix) => eachOf(pix, 'devolucoes', without('natureza')));
-      bank.fault('GET cob', { kind: 'changed', change }, ALWAYS);
-      takeBack(served, payment, '20.00');
+      takePartBack(served, payment);
       const before = await client.balance();
       const txid = bare(id);
       const forged = Array.from({ length: 40 }, (_, nth) => ({
