@@ -161,6 +161,25 @@ test('what the bank lists for a day and denies when asked is an item, until it i
   }
 });
 
+test('what was refused here is no item of the list’s as well', async () => {
+  const world = await World.make();
+  try {
+    const { id, payment } = await world.paid();
+    const [taken, at] = [{ id: 'M1', rtrId: 'D1', valor: '100.01', natureza: 'MED_FRAUDE' }, Date.now()];
+    payment.returns.push({ ...taken, at, settledAt: at, status: 'DEVOLVIDO' });
+    await world.sweep(10_000);
+    for (const laterMs of [1_000, DAY_MS + HOUR_MS]) {
+      await world.reconciler.run();
+      await world.sweep(laterMs);
+      await world.sweep();
+    }
+    await world.reconciler.run();
+    assert.equal([await world.status(id), await world.codes()], ['paid', ['MESSAGE_REFUSED']]);
+  } finally {
+    await world.scene.end();
+  }
+});
+
 test('lists that can’t be read for an hour are an item, until they can', async () => {
   const world = await World.make();
   const { bank } = world.scene;

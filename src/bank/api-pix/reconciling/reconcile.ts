@@ -1,6 +1,7 @@
 /** Reconciliation: what is new in the bank's lists is looked at again and again, what lies further back once a day and a week. */
-
 import { RECONCILED_MARKS } from '../../../engine/bank.ts';
+import { digestOf } from '../../../engine/journal.ts';
+import { lookUp, refusalKey } from '../../../engine/lookups.ts';
 import type { Marks } from '../../../engine/store/marks.ts';
 import { asError } from '../../../errors.ts';
 import { askAbout, type News } from '../callbacks/incoming.ts';
@@ -81,7 +82,15 @@ export class Reconciler {
     const { now, notes } = this.#options;
     const { paidAt, completedAt } = item.message.data as { paidAt?: string; completedAt?: string };
     const at = paidAt ?? completedAt ?? item.record.updatedAt;
-    if (Date.parse(at) < now() - DAY_MS) await notes.unbooked(item);
+    if (Date.parse(at) >= now() - DAY_MS || (await this.#isRefused(item))) return;
+    await notes.unbooked(item);
+  }
+
+  /** Ops have heard of what was told and refused. */
+  async #isRefused({ record, message }: Unbooked): Promise<boolean> {
+    const { id, type, data } = message;
+    const key = refusalKey(record.id, { id, digest: digestOf(type, data) });
+    return (await lookUp(this.#options.journal, record.account, 'refusal', key)) !== null;
   }
 
   /** Until when all of the bank's lists were read, ms since 1970; null: one of them never was. */
