@@ -335,11 +335,25 @@ async function drain(store: Store): Promise<Claim[]> {
   return [...all.values()];
 }
 
+/**
+ * What claims are about, of some accounts, without deliveries that have ended: a row of a folder that is read again
+ * brings those, too, where it was written before they did.
+ */
+async function owed(store: Store, claims: readonly Claim[], accounts: readonly string[]): Promise<Due[]> {
+  const own = claims.map(({ due }) => due).filter(({ account }) => accounts.includes(account));
+  const transactions = new Set(own.map(({ transaction }) => transaction));
+  const records = await Promise.all([...transactions].map((id) => store.journal.deliveries(id)));
+  const ended = new Set(
+    records.flat().flatMap(({ id, status }) => (['delivered', 'dead'].includes(status) ? [id] : [])),
+  );
+  return own.filter((due) => due.kind !== 'delivery' || !ended.has(due.delivery));
+}
+
 /** What is due of some accounts, but what is parked; it stays due. */
 export async function dueNow(store: Store, accounts: readonly string[]): Promise<Due[]> {
   const claims = await drain(store);
   await store.due.settle(claims.map((claim) => ({ claim, next: claim.due })));
-  return claims.map(({ due }) => due).filter(({ account }) => accounts.includes(account));
+  return owed(store, claims, accounts);
 }
 
 /** What is due, and what was parked, of some accounts; all of it is in hand then. Parked things have no time. */
@@ -347,11 +361,9 @@ export async function drainDue(
   store: Store,
   accounts: readonly string[],
 ): Promise<{ due: string[]; parked: string[] }> {
-  const own = (claims: readonly Claim[]): Due[] =>
-    claims.map(({ due }) => due).filter(({ account }) => accounts.includes(account));
-  const due = own(await drain(store));
+  const due = await owed(store, await drain(store), accounts);
   await store.due.unpark(NOW);
-  const parked = own(await drain(store));
+  const parked = await owed(store, await drain(store), accounts);
   return {
     due: due.map((each) => JSON.stringify(each)).sort(),
     parked: parked.map((each) => JSON.stringify({ ...each, at: 0 })).sort(),
