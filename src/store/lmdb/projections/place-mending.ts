@@ -14,11 +14,12 @@ import type { Projections } from './projections.ts';
 /** So many are looked at before others have their turn. */
 const A_TURN = 500;
 
-/** Goes through the log, as far as it is applied. */
+/** Goes through the log, as far as it is applied, from one batch of an account to its next: a copy of one is none. */
 class Walk {
   readonly #log: Log;
   readonly #projections: Projections;
   readonly #visit: (account: string, place: Place) => void;
+  readonly #last = new Map<string, number>();
   #number = 0;
 
   constructor(log: Log, projections: Projections, visit: (account: string, place: Place) => void) {
@@ -43,16 +44,24 @@ class Walk {
   #on(to: number): void {
     while (this.#number < to) {
       this.#number += 1;
-      const row = this.#log.bytes(this.#number);
-      const value = row === undefined ? null : batchIn(row);
-      const batch = value === null ? null : numberIn(value);
-      if (batch !== null) this.#visit(batch.account, { seq: batch.seq, number: this.#number });
+      const batch = batchAt(this.#log, this.#number);
+      if (batch === null || batch.seq <= this.last(batch.account)) continue;
+      this.#last.set(batch.account, batch.seq);
+      this.#visit(batch.account, { seq: batch.seq, number: this.#number });
     }
+  }
+
+  /** The number of the last batch of an account that was met; 0: none was. */
+  last(account: string): number {
+    return this.#last.get(account) ?? 0;
   }
 }
 
-/** Whose batch it is, and its number; null where that can't be read. */
-function numberIn(value: Buffer): { account: string; seq: number } | null {
+/** Whose batch lies in a row, and its number; null where none does, or it can't be read. */
+function batchAt(log: Log, number: number): { account: string; seq: number } | null {
+  const row = log.bytes(number);
+  const value = row === undefined ? null : batchIn(row);
+  if (value === null) return null;
   try {
     return parseNumber(value);
   } catch {
@@ -70,13 +79,6 @@ function looked<Result>(look: () => Result): Result | null {
   }
 }
 
-/** Whether a row holds a batch, whoever's. */
-function isBatch(log: Log, number: number): boolean {
-  const row = log.bytes(number);
-  const value = row === undefined ? null : batchIn(row);
-  return value !== null && numberIn(value) !== null;
-}
-
 /**
  * Accounts of which a batch isn't found where it lies, or one is that isn't there. But not those whose next batch is known
  * to lie in a row that holds none: the log has lost it, and who forgot that would have the journal begin anew before it.
@@ -84,12 +86,8 @@ function isBatch(log: Log, number: number): boolean {
 async function wrongAccounts(log: Log, projections: Projections): Promise<Set<string>> {
   const { places } = projections;
   const wrong = new Set<string>();
-  const last = new Map<string, number>();
   const walk = new Walk(log, projections, (account, { seq, number }) => {
-    // A copy of a batch is none: nothing leads to it.
-    if (seq <= (last.get(account) ?? 0)) return;
     if (looked(() => places.of(account, seq)) !== number) wrong.add(account);
-    last.set(account, seq);
   });
   await walk.run();
   let visited = 0;
@@ -98,9 +96,9 @@ async function wrongAccounts(log: Log, projections: Projections): Promise<Set<st
     if (visited % A_TURN === 0) await turn();
     walk.catchUp();
     const id = account;
-    const end = last.get(id) ?? 0;
+    const end = walk.last(id);
     const next = looked(() => places.of(id, end + 1));
-    if (next !== null && !isBatch(log, next)) wrong.delete(id);
+    if (next !== null && batchAt(log, next) === null) wrong.delete(id);
     else if (looked(() => places.last(id))?.seq !== end) wrong.add(id);
   }
   return wrong;
@@ -111,10 +109,7 @@ export async function mendPlaces(log: Log, projections: Projections): Promise<Re
   const wrong = await wrongAccounts(log, projections);
   if (wrong.size === 0) return wrong;
   const right = new Map<string, Place[]>([...wrong].map((account) => [account, []]));
-  const walk = new Walk(log, projections, (account, place) => {
-    const all = right.get(account);
-    if (place.seq > (all?.at(-1)?.seq ?? 0)) all?.push(place);
-  });
+  const walk = new Walk(log, projections, (account, place) => right.get(account)?.push(place));
   await walk.run();
   walk.catchUp();
   replaceAll(projections.places, right);
