@@ -10,7 +10,7 @@ import { ConsoleError } from '../errors.ts';
 import { mask } from '../masking.ts';
 import { textOf } from '../query.ts';
 import { accountOf } from './document.ts';
-import { referencesOf } from './statement.ts';
+import { withReferences } from './statement.ts';
 
 /** @throws ConsoleError */
 export async function statementCsv(
@@ -29,15 +29,7 @@ export async function statementCsv(
   const { wish } = parsed;
   const page = await statementsOf(reads.journal)(id, wish);
   if (page === null) throw new ConsoleError('INVALID_REQUEST', 'cursor is beyond the journal.');
-  const references = await referencesOf(
-    reads,
-    id,
-    page.rows.map(({ transactionId }) => transactionId),
-  );
-  const rows = page.rows.map((row) => ({
-    ...row,
-    externalRef: references.get(row.transactionId ?? '') ?? null,
-  }));
+  const rows = await withReferences(reads, id, page.rows, ({ transactionId }) => transactionId);
   const text = csvOf(mask(rows));
   return {
     // The names of the columns stand on the first page alone: pages are put together.

@@ -107,35 +107,23 @@ async function balancesAt(
   return balances;
 }
 
-/** How transactions are referred to, by their ids, without what is masked of them. */
-export async function referencesOf(
+/** Rows with how their transactions are referred to, without what is masked of them; `idOf`: a row's transaction. */
+export async function withReferences<Row>(
   { journal }: StoreReads,
   account: string,
-  transactions: readonly (string | null)[],
-): Promise<Map<string, string | null>> {
-  const ids = [...new Set(transactions.flatMap((id) => id ?? []))];
-  const read = await journal.read(account, { transactions: ids, lookups: [] });
-  return new Map(
-    read.transactions.flatMap((record) => {
+  rows: readonly Row[],
+  idOf: (row: Row) => string | null,
+): Promise<(Row & Pick<StatementRow, 'externalRef'>)[]> {
+  const ids = [...new Set(rows.flatMap((row) => idOf(row) ?? []))];
+  const { transactions } = await journal.read(account, { transactions: ids, lookups: [] });
+  const references = new Map(
+    transactions.flatMap((record) => {
       if (record === null) return [];
       const { context } = record.snapshot;
-      const { externalRef } = mask({ externalRef: context.externalRef }, context);
-      return [[record.id, externalRef]];
+      return [[record.id, mask({ externalRef: context.externalRef }, context).externalRef]];
     }),
   );
-}
-
-async function withReferences(
-  reads: StoreReads,
-  account: string,
-  rows: readonly Row[],
-): Promise<StatementRow[]> {
-  const references = await referencesOf(
-    reads,
-    account,
-    rows.map(({ transaction }) => transaction),
-  );
-  return rows.map((row) => ({ ...row, externalRef: references.get(row.transaction ?? '') ?? null }));
+  return rows.map((row) => ({ ...row, externalRef: references.get(idOf(row) ?? '') ?? null }));
 }
 
 /** @throws ConsoleError */
@@ -146,5 +134,10 @@ export async function statementPage(reads: StoreReads, wish: StatementWish): Pro
   const page = new Page(wish);
   const balances = await balancesAt(reads, account, cursor);
   const { next, ...walked } = await walkBack(reads, account, cursor, page);
-  return { balances, rows: await withReferences(reads, account, page.rows), ...walked, before: next };
+  return {
+    balances,
+    rows: await withReferences(reads, account, page.rows, ({ transaction }) => transaction),
+    ...walked,
+    before: next,
+  };
 }
