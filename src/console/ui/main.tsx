@@ -11,6 +11,7 @@ import { Transaction } from './screens/transaction/transaction.tsx';
 import { Shell } from './shell/shell.tsx';
 import {
   fill,
+  hearOf,
   loadWords,
   type Preferences,
   PreferencesContext,
@@ -55,13 +56,10 @@ function useStanding() {
     // A link that is opened in a tab which shows the console already changes the fragment alone.
     addEventListener('hashchange', linked);
     // Another tab has signed in or out: what is done here is done by whoever that is.
-    const elsewhere = ({ key }: StorageEvent) => {
-      if (key === 'pixstate.session') void begin();
-    };
-    addEventListener('storage', elsewhere);
+    const endHearing = hearOf('session', () => void begin());
     return () => {
       removeEventListener('hashchange', linked);
-      removeEventListener('storage', elsewhere);
+      endHearing();
     };
   }, [begin]);
   return { standing, setStanding, begin };

@@ -43,6 +43,15 @@ export function store(name: string, value: string | null): void {
   }
 }
 
+/** Hears of what another tab keeps; what it gives ends that. */
+export function hearOf(name: string, changed: () => void): () => void {
+  const heard = ({ key }: StorageEvent) => {
+    if (key === `pixstate.${name}`) changed();
+  };
+  addEventListener('storage', heard);
+  return () => removeEventListener('storage', heard);
+}
+
 export function storedLanguage(): Language {
   const chosen = stored('language');
   if (chosen === 'pt' || chosen === 'en') return chosen;
