@@ -23,8 +23,8 @@ export async function askedCharge(
   if (payment === null) return charge;
   const isIt = ({ endToEndId }: Payment | UnreadPayment): boolean => endToEndId === payment;
   if (charge?.unread.some(isIt) === true) return charge;
-  const isWanted = record.snapshot.value === WAITING && charge?.payments.some(isIt) === true;
-  const alone = await orNothing(payments, payment, isWanted);
+  const isEnough = record.snapshot.value === WAITING && charge?.payments.some(isIt) === true;
+  const alone = await orNothing(payments, payment, isEnough);
   return alone === null ? charge : withPayment(charge, alone, knownCharge(record));
 }
 
@@ -35,13 +35,13 @@ export async function askedCharge(
 async function orNothing(
   payments: Connection['payments'],
   payment: string,
-  isShown: boolean,
+  isEnough: boolean,
 ): Promise<Payment | UnreadPayment | null> {
   try {
     return await payments.ask(payment);
   } catch (error) {
     if (!(error instanceof CallFailed)) throw error;
-    if (isShown || error.kind === 'refused' || error.status === 403) return null;
+    if (isEnough || error.kind === 'refused' || error.status === 403) return null;
     throw error;
   }
 }

@@ -44,12 +44,16 @@ function missingAfter(charge: Charge, reversals: Reversals): number {
 
 /** Whether a refund may be ordered within what remains. Its charge's age is by the clock, which no entry tells. */
 export function isOrderable(charge: Charge, amount: number): boolean {
-  return reversalsOf(charge).ordered < MOST_REFUNDS && amount >= 1 && amount <= remainingOf(charge);
+  return hasRefundsLeft(charge) && amount >= 1 && amount <= remainingOf(charge);
+}
+
+function hasRefundsLeft(charge: Charge): boolean {
+  return reversalsOf(charge).ordered < MOST_REFUNDS;
 }
 
 /** Whether a paid charge may be refunded once more, as far as its age and its refunds go. */
 export function mayBeRefunded(charge: Charge, at: string): boolean {
-  return !isTooOld(charge, at) && reversalsOf(charge).ordered < MOST_REFUNDS;
+  return !isTooOld(charge, at) && hasRefundsLeft(charge);
 }
 
 /** Whether a charge was paid too long ago to be refunded. */

@@ -9,10 +9,10 @@ import type { MongoReads } from '../reads.ts';
 import { type DeliveryDocument, deliveryFromDocument } from './documents.ts';
 
 /** In this order: an index over a condition of its own serves a query with that very condition only. */
-const STATUSES = ['dead', 'rejected'] as const;
+export const FAILED_STATUSES = ['dead', 'rejected'] as const;
 
 interface Place {
-  status: (typeof STATUSES)[number];
+  status: (typeof FAILED_STATUSES)[number];
   account: string;
   id: string;
 }
@@ -24,13 +24,13 @@ function placeText({ status, account, id }: Place): string {
 /** Null where a text is no place. */
 function placeIn(text: string): Place | null {
   const [name, id = '', ...account] = text.split(' ');
-  const status = STATUSES.find((each) => each === name);
+  const status = FAILED_STATUSES.find((each) => each === name);
   return status === undefined ? null : { status, id, account: account.join(' ') };
 }
 
 /** What is asked one after the other for what lies behind a place: the rest of its account, then other accounts. */
 function queriesFor({ account, status: wanted }: FailedFilter, after: Place | null): object[] {
-  return STATUSES.filter((status) => wanted === undefined || status === wanted).flatMap(
+  return FAILED_STATUSES.filter((status) => wanted === undefined || status === wanted).flatMap(
     (status): object[] => {
       const own = account === undefined ? {} : { account };
       if (after === null || after.status < status) return [{ status, ...own }];

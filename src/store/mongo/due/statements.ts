@@ -15,6 +15,7 @@ import {
   placeOfClaim,
   progressParts,
 } from './documents.ts';
+import { FAILED_STATUSES } from './failed-deliveries.ts';
 
 /** Statements that change what is due, by collection. */
 export interface DueStatements {
@@ -154,7 +155,7 @@ function newDelivery(next: Due & { kind: 'delivery' }, record: DeliveryRecord | 
   const asRead =
     record === undefined
       ? {}
-      : { status: { $in: ['dead', 'rejected'] }, attempts: { $size: record.attempts.length } };
+      : { status: { $in: FAILED_STATUSES }, attempts: { $size: record.attempts.length } };
   return { q: { _id: delivery, transaction, ...asRead }, u, upsert: true };
 }
 
