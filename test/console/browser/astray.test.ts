@@ -167,4 +167,46 @@ browserSuite('a browser whose answers go astray', (test) => {
     await page.waitForURL(`**/transactions/${id}`);
     await watched.close();
   });
+
+  test('a moment of another day shows its day', async ({ shop, enter }) => {
+    const id = text(await charge(shop, 4_300), 'id');
+    const watched = await enter(`/transactions/${id}`, ENGLISH);
+    const { page } = watched;
+    const shown = page.locator('.entry time').first();
+    await shown.waitFor();
+    assert.match((await shown.textContent()) ?? '', /^\d\d:\d\d:\d\d\.\d{3}$/);
+    const later = new Date(Date.now() + 3 * 86_400_000).toUTCString();
+    // The pages' clock follows the server's.
+    await page.route(/\/console\/api\/(?!live)/, async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, headers: { ...answer.headers(), date: later } });
+    });
+    await page.reload();
+    await shown.waitFor();
+    assert.match((await shown.textContent()) ?? '', /^\d+ \w+( \d{4})? \d\d:\d\d:\d\d\.\d{3}$/);
+    await watched.close();
+  });
+
+  test('the way back leads out of a dialog, and past each part of a time', async ({ shop, enter }) => {
+    const account = `/accounts/${shop.accountId}`;
+    const watched = await enter('/transactions', ENGLISH);
+    const { page } = watched;
+    await page.evaluate((to) => {
+      history.pushState(null, '', to);
+      dispatchEvent(new PopStateEvent('popstate'));
+    }, account);
+    const moment = page.locator('input[type=datetime-local]');
+    for (const year of ['2024', '2025', '2026']) {
+      await moment.fill(`${year}-11-20T10:00:00`);
+      await page.waitForURL(`**?at=${year}-*`);
+    }
+    await page.goBack();
+    await page.waitForURL(`**${account}`);
+    await page.getByRole('button', { name: 'Adjust the balance' }).click();
+    await page.locator(CONFIRM).waitFor();
+    await page.goBack();
+    await page.waitForURL('**/transactions');
+    assert.is(await page.locator('dialog.act[open]').count(), 0);
+    await watched.close();
+  });
 });

@@ -147,6 +147,12 @@ export function ActDialog() {
   const acting = useActing({ dialog, reason: field });
   const { opened, standing, values, set, reason, id } = acting;
   const close = useCallback(() => dialog.current?.close(), []);
+  // The way back leads off what the dialog is about; what is under way has its answer shown.
+  useEffect(() => {
+    const left = () => acting.busy.current || close();
+    addEventListener('popstate', left);
+    return () => removeEventListener('popstate', left);
+  }, [acting.busy, close]);
   const submit = useSubmit(acting, close);
   const isBusy = standing.kind === 'busy';
   const situation = opened === null ? null : { act: opened.act, values, set, id, reason, me, language };

@@ -8,21 +8,24 @@ export const LOCALES: Record<Language, string> = { pt: 'pt-BR', en: 'en-GB' };
 
 type Form = 'clock' | 'exact' | 'full';
 
-const FORMS: Record<Form, Intl.DateTimeFormatOptions> = {
-  clock: { hour: '2-digit', minute: '2-digit', second: '2-digit' },
-  exact: { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 },
-  full: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' },
-};
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const DAY = { day: 'numeric', month: 'short' } as const;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A moment in the reader's own time; `at` in ms or ISO. */
+/** What is shown of a moment's day: a transaction may live for months, and the journal is for ever. */
+function dayIn(form: Form, date: Date): Intl.DateTimeFormatOptions {
+  const today = new Date(now());
+  if (date.getFullYear() !== today.getFullYear()) return { ...DAY, year: 'numeric' };
+  return form === 'full' || date.toDateString() !== today.toDateString() ? DAY : {};
+}
+
+/** A moment in the reader's own time; `at` in ms or ISO. All but `full` leave today's day out. */
 export function timeText(language: Language, at: number | string, form: Form): string {
   const date = new Date(at);
-  // A journal is for ever: another year's day is no day of this one.
-  const isOld = form === 'full' && date.getFullYear() !== new Date(now()).getFullYear();
-  const key = `${language} ${form} ${isOld}`;
-  const options: Intl.DateTimeFormatOptions = isOld ? { ...FORMS[form], year: 'numeric' } : FORMS[form];
+  const options: Intl.DateTimeFormatOptions = { ...dayIn(form, date), ...CLOCK };
+  if (form === 'exact') options.fractionalSecondDigits = 3;
+  const key = `${language} ${Object.keys(options)}`;
   const format = formats.get(key) ?? new Intl.DateTimeFormat(LOCALES[language], options);
   formats.set(key, format);
   return format.format(date).replace(', ', ' ');

@@ -21,7 +21,9 @@ function Moment({ at }: { at: string | null }) {
           value={at === null ? '' : localText(at)}
           onChange={(event) => {
             const { value } = event.currentTarget;
-            choose({ at: value === '' ? '' : new Date(value).toISOString() });
+            const chosen = value === '' ? '' : new Date(value).toISOString();
+            // A field of times changes with each of its parts: the way back leads to before the first.
+            choose({ at: chosen }, { replace: at !== null });
           }}
         />
       </label>
