@@ -13,7 +13,7 @@ export interface BankPace {
   /** Between two tries or questions at first, and at the most: each wait is twice the one before. */
   firstMs: number;
   longestMs: number;
-  /** A repeat that was refused counts once a question, asked so much later, still finds nothing. */
+  /** That a question finds nothing counts so much after the order: a repeat that was refused, a charge to cancel. */
   refusalMs: number;
   /** A charge expires so long after its time, for payments that are on their way. */
   expiryGraceMs: number;

@@ -241,14 +241,14 @@ export class ApiPixBank implements Bank {
     if (failure.kind === 'not-done' && failure.status !== 404) throw refusalOf(failure);
     try {
       const answer = await this.#options.connection.charges.ask(id);
-      // Where the bank knows no such charge nobody can pay it.
-      if (answer === null) return [];
       const record = await this.#options.transaction(id);
       // One that was never made here has no payment to tell of.
       if (record?.type !== 'pix-in') return [];
       // It came to its end meanwhile: nothing is left to cancel, as its state says.
       if (record.snapshot.value !== WAITING) return [];
-      const messages = await this.#heard(record, answer);
+      // Where the bank knows no such charge nobody can pay it.
+      if (answer === null && !this.#isNew(record)) return [];
+      const messages = answer === null ? [] : await this.#heard(record, answer);
       const isOff = messages.some(({ type }) => type === 'CANCEL');
       const others = messages.filter(({ type }) => type !== 'CANCEL');
       if (isOff || others.length > 0) return others;
@@ -258,6 +258,11 @@ export class ApiPixBank implements Bank {
     }
     if (failure.kind === 'unknown') await this.#askLater(id);
     throw refusalOf(failure);
+  }
+
+  /** A bank may show a charge that it has just made only a moment later, and let it be paid all the same. */
+  #isNew({ snapshot }: ChargeRecord): boolean {
+    return this.#options.now() - Date.parse(snapshot.context.createdAt) < this.pace.refusalMs;
   }
 
   /** Whether the charge is off, nobody knows: the bank is asked until it says. */

@@ -5,6 +5,7 @@ import { expectVerified } from '../../faults/scene.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import type { Fields } from '../../support/bank/requests.ts';
 import { cli, cliJson } from '../../support/cli.ts';
+import { expectError } from '../../support/expect.ts';
 import { charge, reaches, transfer } from '../../support/flows.ts';
 import { at, list, text } from '../../support/json.ts';
 import { until } from '../../support/wait.ts';
@@ -192,9 +193,26 @@ test('canceling a charge that the bank doesn’t know is no fault of a path', as
   await withServed({}, async ({ bank, server, client }) => {
     const id = text(await charge(client, 1_000), 'id');
     bank.state.charges.delete(bare(id));
-    const canceled = await client.post(`/pix-in/${id}/cancel`, {});
-    assert.is(canceled.status, 200, canceled.text);
+    await until(
+      async () => (await client.post(`/pix-in/${id}/cancel`, {})).status === 200,
+      20_000,
+      'it is off',
+    );
     assert.equal(list(await cliJson(server, ['attention']), 'items'), []);
+  });
+});
+
+test('a charge that the bank doesn’t show yet isn’t canceled: somebody could pay it there', async () => {
+  await withServed({ env: { BANK_RETRY_SCALE: '1' } }, async ({ bank, client }) => {
+    bank.fault('PUT cob', { kind: 'hidden', ms: 3_600_000 });
+    const id = text(await charge(client, 1_000), 'id');
+    expectError(await client.post(`/pix-in/${id}/cancel`, {}), 502, 'PROCESSING_ERROR');
+    await reaches(client, 'pix-in', id, 'waiting_payment', 20_000);
+    const there = bank.state.charges.get(bare(id));
+    assert.ok(there);
+    there.hiddenUntil = 0;
+    assert.is((await client.post(`/pix-in/${id}/cancel`, {})).status, 200);
+    assert.is(there.status, 'REMOVIDA_PELO_USUARIO_RECEBEDOR');
   });
 });
 
