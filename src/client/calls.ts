@@ -1,5 +1,5 @@
 /** What the endpoints' methods share: paths, keys, and creates whose answer was lost. */
-import type { Call, CallOptions, Connection } from './connection.ts';
+import type { Call, CallOptions, Connection, Patience } from './connection.ts';
 import { PixstateError } from './errors.ts';
 import type { DuplicateRequest } from './types.ts';
 
@@ -28,8 +28,25 @@ export interface Creation<Made> {
 }
 
 /**
+ * What has the key; null where no answer tells. That it couldn't be read says nothing of what the lost request did, so
+ * the reading's own failure isn't the call's.
+ */
+async function readExisting<Made>(
+  connection: Connection,
+  call: Call,
+  patience: Patience,
+): Promise<Made | null> {
+  try {
+    return await connection.json<Made>(call, patience);
+  } catch (error) {
+    if (error instanceof PixstateError) return null;
+    throw error;
+  }
+}
+
+/**
  * Creates. Where an answer is lost and the repeat is told that the key exists, the key's owner is what the lost request
- * made, so it is the result; unless it is another than what was asked for.
+ * made, so it is the result; unless it is another than what was asked for, or can't be read.
  *
  * @throws PixstateError, or the signal's reason
  */
@@ -45,8 +62,8 @@ export async function create<Made>(
     const isOwn =
       error instanceof PixstateError && error.code === 'DUPLICATE_REQUEST' && error.outcomeUnknown;
     if (!isOwn) throw error;
-    const made = await connection.json<Made>(existing(error), patience);
-    if (!isSame(made)) throw error;
+    const made = await readExisting<Made>(connection, existing(error), patience);
+    if (made === null || !isSame(made)) throw error;
     return made;
   }
 }

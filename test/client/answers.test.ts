@@ -1,0 +1,47 @@
+/** What the client takes an answer for that isn't the API's, or says more than it knows. */
+import * as assert from 'uvu/assert';
+import { Pixstate, PixstateError } from '../../src/client/pixstate.ts';
+import { merchant } from '../support/client.ts';
+import { fixtureSuite } from '../support/fixture.ts';
+import { startServer } from '../support/server.ts';
+import { startFront } from './front.ts';
+
+const { test, run } = fixtureSuite('client/answers', async (defer) => {
+  const server = await startServer();
+  defer(() => server.stop());
+  const front = await startFront(server.port);
+  defer(() => front.close());
+  const { clientId, clientSecret } = await merchant(server, ['--balance', '1000000']);
+  return { front, pixstate: new Pixstate({ baseUrl: front.url, clientId, clientSecret }) };
+});
+
+const pix = { pixKeyType: 'EMAIL', pixKey: 'Maria@Example.com' } as const;
+
+/** The error that a call rejects with. */
+async function failure(call: Promise<unknown>) {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof PixstateError) return error;
+    throw error;
+  }
+  throw new Error('the call succeeded');
+}
+
+test("what isn't the API's is told apart, and a redirect isn't followed", async ({ front, pixstate }) => {
+  for (const fate of [
+    { status: 200, body: '<html>a portal</html>' },
+    { status: 302, headers: { location: '/v1/balance' }, body: '' },
+    { status: 403, body: '<html>a firewall</html>' },
+    { status: 403, body: '{"error": 7}' },
+  ]) {
+    front.next(fate);
+    const error = await failure(pixstate.pixIn.create({ amount: 1_000, idempotencyKey: 'portal' }));
+    assert.is(error.code, 'UNEXPECTED_ANSWER');
+    assert.is(error.httpStatus, fate.status);
+    assert.is(error.outcomeUnknown, fate.status < 400);
+    assert.is(front.seen.length, 1);
+  }
+});
+
+run();
