@@ -101,6 +101,13 @@ function fromZero(name: string, value: number): number {
   return value;
 }
 
+/** JSON would make null of such a number, which the API takes for one left out: a refund's amount for all of it. */
+function finite(_name: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new TypeError('a request must not hold a number that is not finite');
+  return value;
+}
+
 function queryOf(query: Call['query'] = {}): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
@@ -165,7 +172,7 @@ export class Connection {
     const request: RequestInit = { method, headers, redirect: 'manual' };
     if (body !== undefined) {
       headers['Content-Type'] = 'application/json';
-      request.body = JSON.stringify(body);
+      request.body = JSON.stringify(body, finite);
     }
     request.signal = signal === undefined ? inTime : AbortSignal.any([signal, inTime]);
     try {

@@ -115,6 +115,29 @@ test('where what has the key can’t be read, the outcome stays unknown', async 
   assert.is(error.code === 'DUPLICATE_REQUEST' && error.transactionId, id);
 });
 
+test('a number that JSON has not is sent to nobody: null would refund all of a charge', async ({
+  front,
+  pixstate,
+}) => {
+  const { id } = await pixstate.pixIn.create({ amount: 10_000 });
+  await pixstate.sandbox.pay(id);
+  front.next();
+  for (const call of [
+    () => pixstate.refunds.create(id, { amount: Number('12,50'), idempotencyKey: 'none' }),
+    () => pixstate.pixIn.create({ amount: 1_000, expiresIn: Infinity }),
+    () => pixstate.pixIn.create({ amount: 1_000, metadata: { weight: Number.NaN } }),
+  ]) {
+    try {
+      await call();
+      assert.unreachable('the call was made');
+    } catch (error) {
+      assert.instance(error, TypeError);
+    }
+  }
+  assert.is(front.seen.length, 0);
+  assert.equal((await pixstate.refunds.list(id)).data, []);
+});
+
 test('without a key nothing is sent twice', async ({ front, pixstate }) => {
   const charge = await pixstate.pixIn.create({ amount: 10_000 });
   const { id } = await pixstate.pixIn.create({ amount: 10_000 });
