@@ -54,7 +54,9 @@ class CallFailed extends Error implements Ending {
     this.requestId = ending.requestId;
     this.attempts = ending.attempts;
     this.outcomeUnknown = ending.outcomeUnknown;
-    Object.assign(this, more);
+    // What an answer brings may not take the place of what the client itself knows.
+    for (const [name, value] of Object.entries(more))
+      if (!(name in this)) Object.assign(this, { [name]: value });
   }
 }
 

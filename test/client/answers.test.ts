@@ -44,4 +44,18 @@ test("what isn't the API's is told apart, and a redirect isn't followed", async 
   }
 });
 
+test('an error object takes the place of nothing that the client knows', async ({ front, pixstate }) => {
+  const told =
+    '"name": "TypeError", "code": 5, "httpStatus": 1, "attempts": 9, "outcomeUnknown": false, "stack": ""';
+  front.next({
+    status: 503,
+    body: `{"error": "LATER", "message": "No.", ${told}, "__proto__": {}, "until": "noon"}`,
+  });
+  const error = await failure(pixstate.cashout.create({ amount: 1_000, pix }));
+  const { name, code, httpStatus, attempts, outcomeUnknown } = error;
+  assert.equal([name, code, httpStatus, attempts, outcomeUnknown], ['PixstateError', 'LATER', 503, 1, true]);
+  assert.match(error.stack ?? '', /PixstateError|No\./);
+  assert.is((error as { until?: string }).until, 'noon');
+});
+
 run();
