@@ -35,6 +35,11 @@ function cents(min: number) {
     .openapi({ type: 'integer', minimum: min, maximum: MAX_AMOUNT, example: 1000, description: 'Cents.' });
 }
 
+/** The type of what may be null as the document tells it: a type that is given by hand hides that it may. */
+const orNull = <Type extends 'integer' | 'object' | 'string'>(type: Type): { type: [Type, 'null'] } => ({
+  type: [type, 'null'],
+});
+
 const MAX_METADATA = 50;
 const MAX_METADATA_KEY = 40;
 const MAX_METADATA_VALUE = 500;
@@ -120,12 +125,15 @@ export const ChargeSchema = z
       255,
       'Prevents duplicate charges: a key belongs to one charge of the account for ever.',
     ).nullish(),
-    paymentMethod: z.literal('PIX', { error: 'must be PIX' }).nullish(),
+    paymentMethod: z
+      .literal('PIX', { error: 'must be PIX' })
+      .nullish()
+      .openapi({ enum: ['PIX', null] }),
     externalRef,
     description: text(1, 500, 'Payment description.').nullish(),
     additionalInfo: text(1, 140, 'Additional PIX information.').nullish(),
     customer: customer.nullish(),
-    metadata: metadata.nullish(),
+    metadata: metadata.nullish().openapi(orNull('object')),
     expiresIn: z
       .number({ error: 'must be whole seconds from 60 to 2592000' })
       .refine(
@@ -134,7 +142,7 @@ export const ChargeSchema = z
       )
       .nullish()
       .openapi({
-        type: 'integer',
+        ...orNull('integer'),
         minimum: 60,
         maximum: 2_592_000,
         description: 'Seconds until the charge expires.',
@@ -172,13 +180,13 @@ export const TransferSchema = z
     ).nullish(),
     externalRef,
     description: text(1, 140, 'Transfer description.').nullish(),
-    metadata: metadata.nullish(),
+    metadata: metadata.nullish().openapi(orNull('object')),
   })
   .openapi('CashoutRequest');
 
 export const RefundSchema = z
   .strictObject({
-    amount: cents(1).nullish(),
+    amount: cents(1).nullish().openapi(orNull('integer')),
     reason: text(1, 140, 'Why the money goes back.').nullish(),
     idempotencyKey: text(
       1,
@@ -209,14 +217,14 @@ export const MessageSchema = z
   .strictObject({
     type: z.string({ error: 'must be a message type' }).openapi({ example: 'PAY' }),
     id: messageId,
-    data: data.nullish(),
+    data: data.nullish().openapi(orNull('object')),
   })
   .openapi('SandboxMessage');
 
 export const PaySchema = z
   .strictObject({
-    payer: data.nullish(),
-    endToEndId: z.unknown().nullish().openapi({ type: 'string' }),
+    payer: data.nullish().openapi(orNull('object')),
+    endToEndId: z.unknown().nullish().openapi(orNull('string')),
   })
   .openapi('SandboxPayment');
 

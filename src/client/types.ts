@@ -17,10 +17,7 @@ export type CashoutStatus = 'pending' | 'processing' | 'completed' | 'failed' | 
 export type PixKeyType = 'CPF' | 'CNPJ' | 'EMAIL' | 'PHONE' | 'EVP';
 export type RefundStatus = 'pending' | 'completed' | 'failed';
 export type Error = PlainError | ValidationError | DuplicateRequest | MessageNotAccepted | RefundNotPossible;
-export type Applied = (PixIn | Cashout) & {
-  /** Whether this was the first time. */
-  applied: boolean;
-};
+export type Applied = AppliedPixIn | AppliedCashout;
 
 export interface PixInEvent {
   /** The same at every retry: do the work once for each. */
@@ -282,9 +279,9 @@ export interface PixInRequest {
   /** Flat key-value data, returned in queries and webhooks. */
   metadata?: {
     [k: string]: string | number | boolean;
-  };
+  } | null;
   /** Seconds until the charge expires. */
-  expiresIn?: number;
+  expiresIn?: number | null;
 }
 export interface Refund {
   id: string;
@@ -307,7 +304,7 @@ export interface Refund {
 }
 export interface RefundRequest {
   /** Cents. */
-  amount?: number;
+  amount?: number | null;
   /** Why the money goes back. */
   reason?: string | null;
   /** Prevents duplicate refunds: a key belongs to one refund of the account for ever. */
@@ -361,7 +358,7 @@ export interface CashoutRequest {
   /** Flat key-value data, returned in queries and webhooks. */
   metadata?: {
     [k: string]: string | number | boolean;
-  };
+  } | null;
 }
 export interface Balance {
   /** Cents. */
@@ -415,12 +412,69 @@ export interface Delivery {
     [k: string]: unknown;
   };
 }
+export interface AppliedPixIn {
+  id: string;
+  type: 'pix-in';
+  status: PixInStatus;
+  /** Cents. */
+  amount: number;
+  currency: 'BRL';
+  paymentMethod: 'PIX';
+  idempotencyKey: string | null;
+  externalRef: string | null;
+  description: string | null;
+  additionalInfo: string | null;
+  customer: Customer | null;
+  metadata: Metadata;
+  fee: Fee;
+  /** Completed refunds, cents. */
+  refundedAmount: number;
+  /** Booked by chargebacks, cents. */
+  chargedbackAmount: number;
+  /** What a further refund may take now, cents. */
+  refundableAmount: number;
+  pix: {
+    qrcode: string;
+    endToEndId: string | null;
+  };
+  createdAt: string;
+  updatedAt: string;
+  expiresAt: string;
+  paidAt: string | null;
+  /** Whether this was the first time. */
+  applied: boolean;
+}
+export interface AppliedCashout {
+  id: string;
+  type: 'cashout';
+  status: CashoutStatus;
+  /** Cents. */
+  amount: number;
+  currency: 'BRL';
+  reference: string | null;
+  idempotencyKey: string | null;
+  externalRef: string | null;
+  description: string | null;
+  metadata: Metadata;
+  pix: {
+    pixKeyType: PixKeyType;
+    pixKey: string;
+  };
+  fee: Fee;
+  /** What came back after it was completed, cents. */
+  returnedAmount: number;
+  createdAt: string;
+  updatedAt: string;
+  paidAt: string | null;
+  /** Whether this was the first time. */
+  applied: boolean;
+}
 export interface SandboxPayment {
   /** What the message brings; parts that are not known are kept. */
   payer?: {
     [k: string]: unknown;
-  };
-  endToEndId?: string;
+  } | null;
+  endToEndId?: string | null;
 }
 export interface SandboxMessage {
   type: string;
@@ -429,5 +483,5 @@ export interface SandboxMessage {
   /** What the message brings; parts that are not known are kept. */
   data?: {
     [k: string]: unknown;
-  };
+  } | null;
 }

@@ -219,10 +219,11 @@ export const DeliveryList = z
   .strictObject({ transactionId: uuid, data: z.array(Delivery).max(100) })
   .openapi('DeliveryList', { description: 'The newest 100 deliveries of a transaction, newest first.' });
 
-export const Applied = z
-  .union([Charge, Transfer])
-  .and(z.object({ applied: z.boolean().openapi({ description: 'Whether this was the first time.' }) }))
-  .openapi('Applied');
+const applied = z.boolean().openapi({ description: 'Whether this was the first time.' });
+// Each is an object of its own: PixIn and Cashout have no further members, so nothing can be one of them and more.
+const AppliedCharge = z.strictObject({ ...Charge.shape, applied }).openapi('AppliedPixIn');
+const AppliedTransfer = z.strictObject({ ...Transfer.shape, applied }).openapi('AppliedCashout');
+export const Applied = z.discriminatedUnion('type', [AppliedCharge, AppliedTransfer]).openapi('Applied');
 
 export const CallbackMessage = z.object({
   id: z.string(),
