@@ -64,6 +64,12 @@ function answerUnparsable(server: Server): void {
       socket.destroy();
       return;
     }
+    const last = open.get(socket)?.at(-1);
+    if (last?.writableEnded === true && !last.req.complete) {
+      // A request that was answered before all of it had come has its answer: this one would be a second.
+      socket.end();
+      return;
+    }
     const answer = (): void => {
       socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code)));
     };

@@ -1,4 +1,5 @@
 /** What only another configuration shows, and the 29 seconds. */
+import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { answersOn, openSocket, requestText } from '../faults/pipeline.ts';
@@ -162,5 +163,29 @@ s('a request that takes 29 seconds is told so, and what it wanted is dropped', a
     await server.stop();
   }
 });
+
+s(
+  'a request that is answered before its body has come gets no second answer where the rest is no HTTP',
+  async () => {
+    const server = await startServer();
+    try {
+      const socket = await openSocket(server.port);
+      const ended = once(socket, 'end');
+      let text = '';
+      socket.on('data', (chunk: Buffer | string) => {
+        text += chunk.toString();
+      });
+      const first = answersOn(socket, 1, 10_000);
+      socket.write('POST /v1/pix-in HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
+      assert.is((await first)[0]?.status, 401);
+      socket.write('no chunk\r\n');
+      await ended;
+      assert.equal(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 401']);
+      socket.destroy();
+    } finally {
+      await server.stop();
+    }
+  },
+);
 
 s.run();
