@@ -32,6 +32,8 @@ test('dates and times of RFC 3339', () => {
     '2026-02-28T23:59:59.123000001Z': '2026-02-28T23:59:59.124Z',
     '2026-02-28T21:00:00-03:00': '2026-03-01T00:00:00.000Z',
     '0001-01-01': '0001-01-01T00:00:00.000Z',
+    '0000-01-01': '0000-01-01T00:00:00.000Z',
+    '9999-12-31T23:59:59.999Z': '9999-12-31T23:59:59.999Z',
   };
   for (const [text, time] of Object.entries(right)) assert.is(shown(text), time, text);
   const wrong = [
@@ -39,6 +41,7 @@ test('dates and times of RFC 3339', () => {
     ...['2026-02-28T23:59Z', '2026-02-28T23:59:59', '2026-02-28T24:00:00Z', '2026-02-28T23:60:00Z'],
     ...['2026-02-28 23:59:59Z', '2026-02-28T23:59:60Z', '2026-02-28T23:59:59.Z', '2026-02-28T23:59:59+0300'],
     ...['2026-02-28T23:59:59+99:00', '1772323199000', '2026-02-28\n'],
+    ...['9999-12-31T23:59:59-00:01', '9999-12-31T23:59:59.9991Z', '0000-01-01T00:00:00+00:01'],
   ];
   for (const text of wrong) assert.is(shown(text), null, JSON.stringify(text));
 });
@@ -54,6 +57,8 @@ test('a window ends now, and begins a day before its end', () => {
     limit: 1_000,
     place: null,
   });
+  const first = Date.parse('0000-01-01T00:00:00.000Z');
+  assert.equal(asked({ to: '0000-01-01' }), { from: first, to: first, limit: 100, place: null });
   const ahead = { from: '2027-01-01', to: '2027-01-01' };
   const there = Date.parse('2027-01-01');
   assert.equal(asked(ahead), { from: there, to: there, limit: 100, place: null });
