@@ -33,5 +33,8 @@ function account(digit: string, urls: Record<string, string[] | null>): Account 
 /** The one that most happens to, and whose URLs may hang. */
 export const ACCOUNT = account('1', { [MAY_HANG[0]]: null, [MAY_HANG[1]]: ['pix-in.paid', 'cashout.*'] });
 
-/** Another one, whose URL always answers sooner or later. */
-export const NEIGHBOUR = account('2', { 'https://neighbour.example': null });
+/** Another one, whose URLs always answer sooner or later; one of them hears of parts. */
+export const NEIGHBOUR = account('2', {
+  'https://neighbour.example': null,
+  'https://parts.example': ['refund.*', 'chargeback.booked', 'return.booked'],
+});

@@ -2,23 +2,17 @@
  * Holds the journal against the model, the answers against the journal, and the projections against a replay.
  * Throws at the first thing that must not be.
  */
-
 import type { Account } from '../../src/domain/account.ts';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { parseEventOrDeliveryId } from '../../src/domain/events.ts';
 import { cashoutFee } from '../../src/domain/fees.ts';
 import type { Answer } from '../../src/engine/commands.ts';
-import { digestOf, type TransactionRecord } from '../../src/engine/journal.ts';
-import { lookupsOf } from '../../src/engine/lookups.ts';
-import { project } from '../../src/engine/project.ts';
+import { digestOf } from '../../src/engine/journal.ts';
 import { EXPIRY_GRACE_S } from './bank/opened.ts';
 import { type Known, Model, type Timeline } from './model.ts';
+import { must } from './must.ts';
 import type { Operation, Request } from './operations.ts';
 import type { Surroundings } from './process.ts';
-
-function must(condition: boolean, what: string): asserts condition {
-  if (!condition) throw new Error(what);
-}
+import { compareProjections } from './projections.ts';
 
 /** What happens to one of the accounts. */
 export type AccountSurroundings = Surroundings & { account: Account };
@@ -62,7 +56,7 @@ export class Auditor {
   auditEnd(): void {
     this.audit();
     must(this.#judged === this.#operations.length, 'an operation never came to an end');
-    this.#compareProjections();
+    compareProjections(this.#around.state, this.#around.account, this.model);
     this.#nothingWaits();
     this.#opsWereTold();
     for (const [id, after] of this.model.deliveries) this.#judgeDelivery(id, after);
@@ -125,12 +119,28 @@ export class Auditor {
   }
 
   /** I5: what was answered 2xx is there. */
-  #judgeCharge(request: Asked<'charge'>, answer: Answer, created: Known | undefined): void {
+  #judgeCharge({ amount, key }: Asked<'charge'>, answer: Answer, created: Known | undefined): void {
+    if (answer.kind === 'duplicateKey') {
+      this.#judgeDuplicate('pix-in', key, answer, created);
+      return;
+    }
     must(
       answer.kind === 'applied' && created?.id === answer.record.id,
       'a charge that was answered is not there',
     );
-    must(created.amount === request.amount && created.kind === 'pix-in', 'it is another charge');
+    const isIt = created.amount === amount && created.key === key && created.kind === 'pix-in';
+    must(isIt, 'it is another charge');
+  }
+
+  #judgeDuplicate(
+    kind: string,
+    key: string | null,
+    { transaction }: Answer & { kind: 'duplicateKey' },
+    created: Known | undefined,
+  ): void {
+    must(created === undefined, 'its key exists, but it was created');
+    const isOwner = key !== null && this.model.keys.get(`${kind} ${key}`) === transaction;
+    must(isOwner, 'the key belongs to another one');
   }
 
   #judgeTransfer(
@@ -145,11 +155,11 @@ export class Auditor {
       must(created.amount === amount && created.key === key, 'it is another cashout');
       return;
     }
-    must(created === undefined, `${answer.kind}, but it was created`);
     if (answer.kind === 'duplicateKey') {
-      must(key !== null && this.model.keys.get(key) === answer.transaction, 'the key belongs to another one');
+      this.#judgeDuplicate('cashout', key, answer, created);
       return;
     }
+    must(created === undefined, `${answer.kind}, but it was created`);
     must(answer.kind === 'insufficientBalance', `a cashout was answered ${answer.kind}`);
     const needed = amount + cashoutFee(this.#around.account.fees, amount);
     const lowest = this.#lowestDuring(operation);
@@ -225,41 +235,6 @@ export class Auditor {
       must(answer.kind === 'refused' || answer.kind === 'invalid', `a message was answered ${answer.kind}`);
       must(said === null || known.refused.has(said), 'a refusal left no record');
     }
-  }
-
-  /** I7: records, balances and lookups are what a replay gives, to the byte. */
-  #compareProjections(): void {
-    const { state, account } = this.#around;
-    const records = new Map<string, TransactionRecord>();
-    const lookups = new Map<string, string>();
-    for (const { seq, entries } of state.journal(account.id, 1, Number.POSITIVE_INFINITY)) {
-      for (const entry of entries) {
-        const id = entry.transaction;
-        if (id !== null) records.set(id, project(records.get(id) ?? null, account.id, seq, entry));
-        for (const { name, key, value } of lookupsOf(entry)) lookups.set(`${name}:${key}`, value);
-      }
-    }
-    const all = state.records('', Number.POSITIVE_INFINITY);
-    const stored = all.filter((record) => record.account === account.id);
-    must(
-      stored.length === records.size,
-      `${stored.length} records are stored, ${records.size} were replayed`,
-    );
-    for (const record of stored) {
-      must(
-        canonicalJson(record) === canonicalJson(records.get(record.id)),
-        `the record ${record.id} is no replay`,
-      );
-      must(
-        record.snapshot.value === this.model.transactions.get(record.id)?.status,
-        `the status of ${record.id}`,
-      );
-    }
-    const rows = state.lookups(account.id, null, Number.POSITIVE_INFINITY).rows;
-    must(rows.length === lookups.size, 'lookups were lost');
-    for (const { name, key, value } of rows)
-      must(lookups.get(`${name}:${key}`) === value, `lookup ${name} ${key}`);
-    must(canonicalJson(state.head(account.id).balances) === canonicalJson(this.model.legs), 'the head');
   }
 
   /** Nothing that was due was lost, or waits for a wrong time to come: timers fired, orders went out. */

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { Account } from '../../src/domain/account.ts';
 import type { Batch, Entry } from '../../src/engine/journal.ts';
+import { must } from './must.ts';
 import { isOfPart, Parts } from './parts.ts';
 import { CREDITED, DEBITED, FIRST, MOVES } from './rules.ts';
 
@@ -54,10 +55,6 @@ export interface Known {
   parts: Parts;
 }
 
-function must(condition: boolean, what: string): asserts condition {
-  if (!condition) throw new Error(what);
-}
-
 /** JSON with sorted names: written here once more, since the one that made the hashes is under test. */
 function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
@@ -86,6 +83,7 @@ function worth({ kind, amount, totalFee }: Known, status: string): number {
 export class Model {
   seq = 0;
   readonly transactions = new Map<string, Known>();
+  /** Transactions by their kind and key: charges have keys of their own. */
   readonly keys = new Map<string, string>();
   /** Charges by their refunds' keys. */
   readonly refundKeys = new Map<string, string>();
@@ -217,8 +215,9 @@ export class Model {
     // I2: a cashout never takes the balance below zero.
     if (kind === 'cashout') must(this.#available >= 0, `${id} took the balance below zero`);
     if (known.key !== null) {
-      must(!this.keys.has(known.key), `the key ${known.key} belongs to ${this.keys.get(known.key)}`);
-      this.keys.set(known.key, id);
+      const key = `${kind} ${known.key}`;
+      must(!this.keys.has(key), `the key ${known.key} belongs to ${this.keys.get(key)}`);
+      this.keys.set(key, id);
     }
     this.transactions.set(id, known);
     this.#events(entry, known, [`${known.kind}.${known.status}`]);

@@ -3,7 +3,7 @@ import type { Answer } from '../../src/engine/commands.ts';
 
 /** What was asked. `tag` of a creation is its externalRef, which no other has. */
 export type Request =
-  | { kind: 'charge'; tag: string; amount: number; expiresIn: number | null }
+  | { kind: 'charge'; tag: string; amount: number; expiresIn: number | null; key: string | null }
   | { kind: 'transfer'; tag: string; amount: number; key: string | null; to: string }
   | {
       kind: 'message';

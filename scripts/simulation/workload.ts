@@ -12,6 +12,8 @@ import type { Process } from './process.ts';
 
 const IDS = ['m1', 'm2', 'm3', 'm4', 'm5', 'constructor', '__proto__', 'toString', null];
 const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'constructor', '__proto__'];
+/** Seconds; null: as long as any. Those of a minute expire while payments of them are on their way. */
+const LIVES = [null, null, 300, 60, 61, 90];
 const TOGETHER = 24;
 const PAYEE = 'someone@example.com';
 /** A key that the real bank knows nobody by. */
@@ -101,13 +103,19 @@ export class Workload {
     const kind = random.weighted(isReal ? WITH_REAL_BANK : WITH_SANDBOX);
     switch (kind) {
       case 'charge':
-        return { kind, tag, amount: 100 + random.int(20_000), expiresIn: random.pick([null, 60, 61, 90]) };
+        return {
+          kind,
+          tag,
+          amount: 100 + random.int(20_000),
+          expiresIn: random.pick(LIVES),
+          key: random.perMille(300) ? this.#key() : null,
+        };
       case 'transfer':
         return {
           kind,
           tag,
           amount: 1 + random.int(12_000),
-          key: random.perMille(700) ? random.pick(KEYS) + random.int(8) : null,
+          key: random.perMille(700) ? this.#key() : null,
           to: isReal && random.perMille(80) ? NOBODY : PAYEE,
         };
       case 'adjust':
@@ -131,10 +139,22 @@ export class Workload {
   #order(kind: 'refund' | 'cancel'): Request | null {
     const { random } = this.#around.world;
     if (this.#transactions.length === 0) return null;
-    const { id: transaction, amount } = random.pick(this.#transactions.slice(-25));
+    const recent = this.#transactions.slice(-25);
+    const paid = recent.filter(({ id }) => this.#isPaid(id));
+    const isOfPaid = kind === 'refund' && paid.length > 0 && random.perMille(700);
+    const { id: transaction, amount } = random.pick(isOfPaid ? paid : recent);
     if (kind === 'cancel') return { kind, transaction };
-    const key = random.perMille(400) ? random.pick(KEYS) + random.int(8) : null;
+    const key = random.perMille(400) ? this.#key() : null;
     return { kind, transaction, amount: random.perMille(300) ? null : 1 + random.int(amount), key };
+  }
+
+  #key(): string {
+    const { random } = this.#around.world;
+    return random.pick(KEYS) + random.int(8);
+  }
+
+  #isPaid(id: string): boolean {
+    return this.#around.state.transaction(id)?.snapshot.value === 'paid';
   }
 
   #refundOf(transaction: string): string | null {
@@ -201,8 +221,9 @@ export class Workload {
     const rest = { description: null, metadata: {} };
     switch (request.kind) {
       case 'charge': {
-        const { amount, expiresIn, tag: externalRef } = request;
-        const charge = { amount, expiresIn, externalRef, additionalInfo: null, customer: null, ...rest };
+        const { amount, expiresIn, key: idempotencyKey, tag: externalRef } = request;
+        const about = { externalRef, additionalInfo: null, customer: null, ...rest };
+        const charge = { amount, expiresIn, idempotencyKey, ...about };
         return { kind: 'answered', answer: await process.payments.createCharge(account, charge, {}) };
       }
       case 'transfer': {

@@ -7,14 +7,11 @@ import type { Account } from '../../../src/domain/account.ts';
 import type { AttentionItem } from '../../../src/engine/store.ts';
 import type { FakePayment, FakeReturn } from '../../../test/support/bank/state.ts';
 import { timelineOf } from '../auditor.ts';
+import { must } from '../must.ts';
 import type { Surroundings } from '../process.ts';
 import { type Booked, bookedIn, type Saying } from './booked.ts';
 import type { Counterparty } from './counterparty.ts';
 import { cents, idOf, staysOf } from './truth.ts';
-
-function must(condition: boolean, what: string): asserts condition {
-  if (!condition) throw new Error(what);
-}
 
 function bare(id: string): string {
   return id.replaceAll('-', '');
