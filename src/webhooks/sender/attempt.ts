@@ -145,7 +145,13 @@ export class Attempt implements WireEvents {
     this.#dispatch(connections.fresh(lane), request);
   }
 
+  /** Where the process stood still, what has come meanwhile counts: it is read before the turn is over. */
   #onDeadline(): void {
+    setImmediate(() => this.#onTooLate());
+  }
+
+  #onTooLate(): void {
+    if (this.#ended) return;
     if (this.#reported) {
       this.#end('cut');
       return;

@@ -110,6 +110,26 @@ test('reads every form of Retry-After, and nothing into what is none', () => {
   }
 });
 
+/** Nothing of this thread goes on for so many ms, as where its process is stopped. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+test('an answer that came in time counts, though the process stood still beyond the deadline', async () => {
+  const to = await receiver((response) => {
+    response.end();
+    standStill(1_000);
+  });
+  const outbox = new Outbox(localSender({ timeoutMs: 500 }));
+  try {
+    const { statusCode, error } = await outbox.attempt(item('1', to.url));
+    assert.equal([statusCode, error], [200, null]);
+  } finally {
+    await outbox.sender.close();
+    await to.close();
+  }
+});
+
 test('follows no redirect', async () => {
   const target = await receiver((response) => response.end());
   await using(
