@@ -140,7 +140,8 @@ export class Process {
     const desk = new Desk({ ...common, stuckAfterMs: STUCK_AFTER_MS, elapsed: () => world.now });
     const timers = new Timers(common);
     engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
-    const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
+    const clock = new ClockWatch({ store, engine, now, onNotice: (text) => log(`${name}: ${text}`) });
+    const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now, clock });
     const watch = new Watch({
       engine,
       store,
@@ -148,7 +149,6 @@ export class Process {
       stuckAfterMs: STUCK_AFTER_MS,
       says: (id) => bank.says(id),
     });
-    const clock = new ClockWatch({ store, engine, now, onNotice: (text) => log(`${name}: ${text}`) });
     const cleaning = { name: 'sender', everyMs: 1_000, run: async () => sender.sweep() };
     return [...shared, ...local, ...watch.jobs, ...clock.jobs, cleaning];
   }

@@ -215,6 +215,8 @@ export interface DueIndex {
    * things, at least: what was brought back once stays as it is.
    */
   rewind(now: number): Promise<number>;
+  /** It was set forward by `ms`: what was brought back by no more is due when it was before. How many things. */
+  unwind(now: number, ms: number): Promise<number>;
   /** Drops what the adapter keeps only to find things and needs no longer. */
   tidy(now: number): Promise<void>;
 }

@@ -1,6 +1,8 @@
 /**
  * Watches the clock that due times go by. Where it was set back, or had been ahead in a former process, what became
- * due by the wrong time is brought back, and accounts whose last entry lies ahead are noted.
+ * due by the wrong time is brought back, and accounts whose last entry lies ahead are noted. It may be the clock that
+ * was set back that is wrong, as where a machine boots with an old time: once it is set forward, what was brought back
+ * has its former time again, before anything is claimed by the new one.
  */
 import type { Engine } from '../engine/engine.ts';
 import { SET_MS } from '../engine/store/due.ts';
@@ -20,6 +22,8 @@ const LOOK_MS = 1_000;
 /** How often the time is put down for the next process. */
 const MARK_MS = 10_000;
 const MARK = 'clock';
+/** There is something that was brought back, or was. */
+const SET_BACK = 'clock set back';
 const REWINDS = 3;
 
 export class ClockWatch {
@@ -29,6 +33,7 @@ export class ClockWatch {
   #markedAt = Number.NEGATIVE_INFINITY;
   /** How many looks still bring back: what was being written when the clock was set comes after the first. */
   #rewinds = 0;
+  #following: Promise<void> | null = null;
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
@@ -38,36 +43,65 @@ export class ClockWatch {
     return [{ name: 'clock', everyMs: LOOK_MS, run: () => this.look() }];
   }
 
-  async look(): Promise<void> {
-    const { store, engine, now, onNotice } = this.#options;
-    const ms = await this.#aheadBefore();
+  /** The clock, for whoever claims what is due by it: where it was set forward, that has been followed. */
+  async followed(): Promise<number> {
+    for (;;) {
+      const now = this.#options.now();
+      if (this.#following === null && this.#isFollowed(now)) return now;
+      await this.#follow();
+    }
+  }
+
+  #isFollowed(now: number): boolean {
+    return this.#setAt !== null && now - performance.now() - this.#setAt <= SET_MS;
+  }
+
+  /** Those who ask meanwhile wait for the same. */
+  #follow(): Promise<void> {
+    this.#following ??= this.#followOnce().finally(() => {
+      this.#following = null;
+    });
+    return this.#following;
+  }
+
+  async #followOnce(): Promise<void> {
+    const { store, now, onNotice } = this.#options;
+    const setAt = now() - performance.now();
+    const ms = await this.#aheadBefore(setAt);
+    const seconds = Math.round(Math.abs(ms) / 1000);
     if (ms > SET_MS) {
+      await store.marks.putMark(SET_BACK, String(now()));
       this.#rewinds = REWINDS;
-      const seconds = Math.round(ms / 1000);
       onNotice(`the clock was set back by ${seconds} s: what was due by the former time is brought back`);
     }
+    if (ms < -SET_MS && (await store.marks.mark(SET_BACK)) !== null) {
+      const count = await store.due.unwind(now(), -ms);
+      if (count > 0)
+        onNotice(`the clock went forward by ${seconds} s: what was brought back has its former time again`);
+    }
+    // A process that dies soon after the clock was set forward leaves what it wrote by that time: the next one must know.
+    if (Math.abs(ms) > SET_MS) this.#markedAt = Number.NEGATIVE_INFINITY;
+    this.#setAt = setAt;
+  }
+
+  async look(): Promise<void> {
+    const { store, engine, now } = this.#options;
+    await this.#follow();
     if (this.#rewinds > 0) {
       await store.due.rewind(now());
       this.#rewinds -= 1;
       engine.checkClock();
     }
-    // A process that dies soon after the clock was set forward leaves what it wrote by that time: the next one must know.
-    if (performance.now() - this.#markedAt < MARK_MS && Math.abs(ms) <= SET_MS) return;
+    if (performance.now() - this.#markedAt < MARK_MS) return;
     await store.marks.putMark(MARK, String(now()));
     this.#markedAt = performance.now();
   }
 
   /** By how many ms the clock was ahead until now: at the last look, or at the last one of a former process. */
-  async #aheadBefore(): Promise<number> {
+  async #aheadBefore(setAt: number): Promise<number> {
     const { store, now } = this.#options;
-    const setAt = now() - performance.now();
-    const before = this.#setAt;
-    if (before !== null) {
-      this.#setAt = setAt;
-      return before - setAt;
-    }
+    if (this.#setAt !== null) return this.#setAt - setAt;
     const mark = await store.marks.mark(MARK);
-    this.#setAt = setAt;
     return mark === null ? 0 : Number(mark) - now();
   }
 }

@@ -9,6 +9,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ClaimOf, DueKind } from '../engine/store/due.ts';
 import type { DueIndex } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { ClockWatch } from './clock-watch.ts';
 import type { RecurringJob } from './recurring-job.ts';
 import type { Timers } from './timers.ts';
 
@@ -19,6 +20,8 @@ export interface SweepOptions {
   timers: Timers;
   dispatcher: Dispatcher;
   now(): number;
+  /** The clock that claims go by. */
+  clock: Pick<ClockWatch, 'followed'>;
   /** How often the store is asked for what is due: 100 by default; a step comes at most 250 ms late on an idle machine. */
   tickMs?: number;
 }
@@ -51,7 +54,7 @@ interface Taker<Kind extends DueKind> {
 
 /** Claims and hands on until nothing is due or there is no more room. */
 async function sweep<Kind extends DueKind>(
-  { due, now }: SweepOptions,
+  { due, clock }: SweepOptions,
   { kind, room, page, take }: Taker<Kind>,
 ): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
@@ -59,7 +62,7 @@ async function sweep<Kind extends DueKind>(
     if (reserved === 0) return;
     let claims: ClaimOf<Kind>[] = [];
     try {
-      claims = await due.claim(kind, now(), reserved);
+      claims = await due.claim(kind, await clock.followed(), reserved);
     } finally {
       room.release(reserved);
       take(claims);

@@ -75,6 +75,12 @@ export async function openWorkers(
   const desk = new Desk({ ...common, stuckAfterMs: config.stuckAfterS * 1000 });
   const timers = new Timers(common);
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
+  const clock = new ClockWatch({
+    store: core.store,
+    engine,
+    now: storeNow,
+    onNotice: (text) => log.warn(text),
+  });
   // Loaded with the driver, and only where that is used.
   const shared = core.database === null ? null : await import('../jobs/mongo-backend.ts');
   const jobs = sweeps({
@@ -84,6 +90,7 @@ export async function openWorkers(
     timers,
     dispatcher,
     now: storeNow,
+    clock,
     ...(shared === null ? {} : { tickMs: shared.SHARED_CLOCK.tickMs }),
   });
   const watch = new Watch({
@@ -92,12 +99,6 @@ export async function openWorkers(
     now: storeNow,
     stuckAfterMs: config.stuckAfterS * 1000,
     says: (id) => bank.says(id),
-  });
-  const clock = new ClockWatch({
-    store: core.store,
-    engine,
-    now: storeNow,
-    onNotice: (text) => log.warn(text),
   });
   jobs.local.push(...watch.jobs, ...clock.jobs, ...bankJobs.local);
   jobs.shared.push(...bankJobs.shared);

@@ -211,7 +211,8 @@ export function openProcess(options: ProcessOptions): Process {
   const desk = new Desk({ ...common, stuckAfterMs: 300_000, ...(elapsed === undefined ? {} : { elapsed }) });
   const timers = new Timers(common);
   if (fresh) engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
-  const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
+  const rightClock = { followed: async () => now() };
+  const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now, clock: rightClock });
   const jobs = [...shared, ...local];
   const job = async (name: string): Promise<void> => {
     const found = jobs.find((one) => one.name === name);

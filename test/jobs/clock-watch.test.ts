@@ -1,7 +1,9 @@
-/** What a process puts down of its clock, for the one that comes after it. */
+/** What a process makes of a clock that is set, and what it puts down of it for the one that comes after it. */
+import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ClockWatch } from '../../src/jobs/clock-watch.ts';
+import { chargeCreated, grow, iso } from '../store/contract/builders.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 
@@ -25,6 +27,30 @@ test('a clock that was set forward is put down at once: who dies soon after leav
   await watch().look();
   assert.is(notices.length, 1);
   assert.match(notices[0] ?? '', /set back by 3600 s/);
+});
+
+test('a charge does not expire before its time because the clock was behind for a while', async () => {
+  const clock = { ms: START };
+  const now = (): number => clock.ms;
+  const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
+  const notices: string[] = [];
+  const watch = (): ClockWatch =>
+    new ClockWatch({ store, now, engine: { checkClock() {} }, onNotice: (text) => notices.push(text) });
+  const at = START + HOUR_MS;
+  await grow(store, randomUUID(), [chargeCreated(START, { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+  const first = watch();
+  await first.look();
+  // Set right while it runs, and while nothing runs.
+  for (const next of [first, watch()]) {
+    clock.ms = START - 24 * HOUR_MS;
+    await first.look();
+    clock.ms = START + 60_000;
+    const times = await Promise.all([next.followed(), next.followed()]);
+    assert.equal(times, [now(), now()]);
+    assert.equal(await store.due.claim('timer', at - 1, 10), []);
+  }
+  assert.match(notices.at(-1) ?? '', /went forward by 86460 s/);
+  assert.is((await store.due.claim('timer', at, 10)).length, 1);
 });
 
 test.run();

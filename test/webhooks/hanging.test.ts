@@ -106,7 +106,8 @@ async function openProcess(folder: string): Promise<Process> {
   const common = { engine, payments, journal, due, bank, now, onTrouble };
   const [desk, timers] = [new Desk({ ...common, stuckAfterMs: 300_000 }), new Timers(common)];
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
-  const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now });
+  const rightClock = { followed: async () => now() };
+  const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now, clock: rightClock });
   const clock = new LocalClock({ jobs: [...shared, ...local], onError: onTrouble, stopTimeoutMs: 1_000 });
   await clock.start();
   const close = async (): Promise<void> => {

@@ -3,6 +3,7 @@ import { accountsContract } from './accounts.ts';
 import { attentionContract } from './attention.ts';
 import { backlogContract } from './backlog.ts';
 import { claimsContract } from './due/claims.ts';
+import { clockContract } from './due/clock.ts';
 import { endingsContract } from './due/endings.ts';
 import { scheduleContract } from './due/schedule.ts';
 import { takeoversContract } from './due/takeovers.ts';
@@ -44,6 +45,7 @@ export function storeContract(
   unfinishedContract(context);
   failedContract(context);
   scheduleContract(context);
+  clockContract(context);
   claimsContract(context);
   endingsContract(context);
   if (silentAfterMs !== null) takeoversContract(context);

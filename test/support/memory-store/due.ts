@@ -134,6 +134,16 @@ export class MemoryDue {
     return wrong.length;
   }
 
+  /** What was brought back by no more than `ms` is due when it was before. */
+  unwind(now: number, ms: number): number {
+    const early = [...this.#rows].filter(({ due: { ahead = 0 } }) => ahead > 0 && ahead <= ms + 1_000);
+    for (const row of early.filter(({ claim }) => claim === null)) {
+      row.due = { ...row.due, at: row.due.at + (row.due.ahead ?? 0), ahead: 0 };
+      row.made = now;
+    }
+    return early.length;
+  }
+
   /** Makes all that was parked due at `now`; how many. */
   unpark(now: number): number {
     let count = 0;

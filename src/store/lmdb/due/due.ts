@@ -15,7 +15,7 @@ import type { Fact } from '../log/rows.ts';
 import { applyFacts } from '../projections/apply.ts';
 import { ALL } from '../projections/keys.ts';
 import { rewindLooks } from './backlog.ts';
-import { rewindSchedule } from './rewind.ts';
+import { rewindSchedule, unwindSchedule } from './rewind.ts';
 import { settled, settlingIn } from './settling.ts';
 
 export class LmdbDue implements DueIndex {
@@ -97,6 +97,13 @@ export class LmdbDue implements DueIndex {
     const { projections } = this.#environment.opened;
     const count =
       rewindLooks(projections, now) + (await rewindSchedule(projections, () => Math.max(now, this.#now())));
+    if (count > 0) projections.changed();
+    return count;
+  }
+
+  async unwind(now: number, ms: number): Promise<number> {
+    const { projections } = this.#environment.opened;
+    const count = await unwindSchedule(projections, () => Math.max(now, this.#now()), ms);
     if (count > 0) projections.changed();
     return count;
   }

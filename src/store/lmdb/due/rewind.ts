@@ -1,4 +1,7 @@
-/** Brings back what a clock that was ahead made due for later: it is due after as long from now. */
+/**
+ * Brings back what a clock that was ahead made due for later: it is due after as long from now. Where the clock had been
+ * right, and is so again, what was brought back is due when it was before.
+ */
 import { FAR_MS } from '../../../engine/store/backlog.ts';
 import { SET_MS } from '../../../engine/store/due.ts';
 import type { Projections } from '../projections/projections.ts';
@@ -18,6 +21,18 @@ export function rewindSchedule(projections: Projections, now: () => number): Pro
       const ms = aheadBy(thing, now());
       const { due } = thing;
       return ms === 0 ? due : { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms };
+    },
+    now,
+    all: true,
+  });
+}
+
+/** How many things that were brought back by no more than `ms` are due again when they were before. */
+export function unwindSchedule(projections: Projections, now: () => number, ms: number): Promise<number> {
+  return revise(projections, {
+    revision: ({ due }) => {
+      const { ahead = 0 } = due;
+      return ahead === 0 || ahead > ms + SET_MS ? due : { ...due, at: due.at + ahead, ahead: 0 };
     },
     now,
     all: true,

@@ -156,6 +156,11 @@ export function dueDelivery(document: DeliveryDocument): FoundDue {
   return { due, element: '', document: _id, until };
 }
 
+/** The earliest of what was found. */
+export function inOrder(found: FoundDue[], limit: number): FoundDue[] {
+  return found.sort((a, b) => a.due.at - b.due.at).slice(0, limit);
+}
+
 /** Whether each claim still stands where it was written. */
 export async function stillStanding(reads: MongoReads, claims: readonly Claim[]): Promise<boolean[]> {
   const places = claims.map(placeOfClaim);

@@ -34,11 +34,12 @@ import {
   dueDelivery,
   dueInTransaction,
   type FoundDue,
+  inOrder,
   placeOfClaim,
   stillStanding,
 } from './documents.ts';
 import type { Leases } from './leases.ts';
-import { rewindAll } from './rewind.ts';
+import { rewindAll, unwindAll } from './rewind.ts';
 import {
   claimOf,
   type DueStatements,
@@ -266,8 +267,11 @@ export class MongoDue implements DueIndex {
   }
 
   async rewind(now: number): Promise<number> {
-    this.#parts.connection.check();
     return rewindAll(this.#parts.connection, now);
+  }
+
+  async unwind(_now: number, ms: number): Promise<number> {
+    return unwindAll(this.#parts.connection, ms);
   }
 
   async unpark(now: number): Promise<number> {
@@ -292,8 +296,4 @@ export class MongoDue implements DueIndex {
     }
     return count + allTaken(await updateAll(connection, 'deliveries', [unparkedDeliveries(due)])).found;
   }
-}
-
-function inOrder(found: FoundDue[], limit: number): FoundDue[] {
-  return found.sort((a, b) => a.due.at - b.due.at).slice(0, limit);
 }

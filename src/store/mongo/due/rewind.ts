@@ -25,6 +25,7 @@ function mapped(array: string, changes: (element: string) => { if: Document; due
 
 /** @returns how many documents were changed */
 export async function rewindAll(connection: MongoConnection, time: number): Promise<number> {
+  connection.check();
   const now = new Date(time);
   const soon = new Date(time + SET_MS);
   const far = new Date(time + FAR_MS);
@@ -84,4 +85,34 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
     ]),
   ]);
   return allTaken(transactions).changed + allTaken(others).changed + allTaken(looks).changed;
+}
+
+/** Whether something is due before the time that it bears, by no more than `ms`. */
+function isEarly(due: string, at: string, ms: number): Document {
+  const early = { $subtract: [at, due] };
+  const dates = [due, at].map((time) => ({ $eq: [{ $type: time }, 'date'] }));
+  return { $and: [...dates, { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }] };
+}
+
+/**
+ * What was brought back by no more than `ms` is due when it was before: that is the time that it bears.
+ * @returns how many documents were changed
+ */
+export async function unwindAll(connection: MongoConnection, ms: number): Promise<number> {
+  connection.check();
+  const isFree = (element: string): Document => ({ $eq: [{ $type: `${element}.token` }, 'missing'] });
+  const isEarlyTimer = (e: string): Document => ({ $and: [isFree(e), isEarly(`${e}.due`, `${e}.at`, ms)] });
+  const timers = mapped('timers', (e) => [{ if: isEarlyTimer(e), due: `${e}.at` }]);
+  const anyEarly = { $anyElementTrue: { $map: { input: '$timers', as: 'e', in: isEarlyTimer('$$e') } } };
+  const q = { 'timers.due': { $exists: true }, $expr: anyEarly };
+  const early = { due: { $exists: true }, token: null, $expr: isEarly('$due', '$nextAttemptAt', ms) };
+  const [transactions, deliveries] = await Promise.all([
+    updateAll(connection, 'transactions', [
+      { q, u: [{ $set: { timers } }], multi: true, hint: 'timers_due' },
+    ]),
+    updateAll(connection, 'deliveries', [
+      { q: early, u: [{ $set: { due: '$nextAttemptAt' } }], multi: true, hint: 'parked_due' },
+    ]),
+  ]);
+  return allTaken(transactions).changed + allTaken(deliveries).changed;
 }

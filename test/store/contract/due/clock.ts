@@ -1,0 +1,41 @@
+/** The due index where its clock is set: nothing waits for a time that never came, and nothing comes too early for it. */
+import { randomUUID } from 'node:crypto';
+import { chargeCreated, grow, iso } from '../builders.ts';
+import { type ContractContext, contractPart, first, same } from '../harness.ts';
+
+const HOUR_MS = 3_600_000;
+
+export function clockContract(context: ContractContext): void {
+  contractPart(context, 'due: clock', (test) => {
+    test('a timer that a wrong clock had brought back is due at its own time once that is right again', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const at = now() + HOUR_MS;
+      await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+      advance(-2 * HOUR_MS);
+      await store.due.rewind(now());
+      await store.due.beat(now());
+      advance(2 * HOUR_MS);
+      await store.due.unwind(now(), 2 * HOUR_MS);
+      await store.due.beat(now());
+      same(await store.due.claim('timer', at - 1, 10), []);
+      const { due } = first(await store.due.claim('timer', at, 10));
+      same([due.at, due.ahead ?? 0], [at, 0]);
+    });
+
+    test('what was brought back by more than the clock went forward stays so, and is found after a restart', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const at = now() + HOUR_MS;
+      await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+      advance(-2 * HOUR_MS);
+      await store.due.rewind(now());
+      await store.due.unwind(now(), HOUR_MS);
+      const again = await harness.reopen('b');
+      advance(HOUR_MS);
+      await again.due.beat(now());
+      const { due } = first(await again.due.claim('timer', now(), 10));
+      same([due.at, due.ahead], [now(), 2 * HOUR_MS]);
+    });
+  });
+}
