@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runOn } from './cli/running/others.ts';
+import { outliveOutput } from './cli/running/streams.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { writeFailure } from './core.ts';
 import { OperatorError } from './errors.ts';
@@ -103,6 +104,7 @@ export function configOrExit(): Config {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
+  outliveOutput();
   withoutPretenuring();
   await serve(configOrExit(), tellCantStart);
 }

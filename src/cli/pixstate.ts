@@ -7,6 +7,7 @@ import { addMigrateCommand } from './migrate.ts';
 import { Output } from './output.ts';
 import { runProgram } from './program.ts';
 import { ProcessShell } from './running/process.ts';
+import { outliveOutput } from './running/streams.ts';
 
 /** Whether a program reads: known before parsing, since a command line that can't be parsed is told in JSON, too. */
 function wantsJson(args: readonly string[]): boolean {
@@ -39,11 +40,7 @@ function addOwn(program: Command, shell: ProcessShell): void {
   addMigrateCommand(program, shell);
 }
 
-// The reader of our output may leave early, `head` for one: that is no failure of the command.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
-
+outliveOutput();
 withoutPretenuring();
 const args = process.argv.slice(2);
 const json = wantsJson(args);
@@ -54,4 +51,6 @@ const output = new Output({
   err: (text) => void process.stderr.write(text),
 });
 const shell = new ProcessShell(output, args);
-process.exitCode = await runProgram(args, shell, (program) => addOwn(program, shell));
+const code = await runProgram(args, shell, (program) => addOwn(program, shell));
+// Output that was lost is a failure of its own.
+if (code !== 0) process.exitCode = code;
