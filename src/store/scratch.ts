@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
+import { codeOf, OperatorError } from '../errors.ts';
 
 type Key = [kind: string, account: string, ...rest: string[]];
 
@@ -55,7 +56,18 @@ export class TemporaryTable {
   }
 }
 
-/** A table of its own, in the folder for temporary files (TMPDIR). */
+/** A new folder in the one for temporary files (TMPDIR). @throws OperatorError where none can be made */
+export async function temporaryFolder(purpose: string): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), `pixstate-${purpose}-`));
+  } catch (error) {
+    throw new OperatorError(
+      `no folder for temporary files can be made in ${tmpdir()}: ${codeOf(error)}; is TMPDIR right?`,
+    );
+  }
+}
+
+/** A table of its own, in the folder for temporary files. @throws OperatorError where it can't be made */
 export async function openTemporaryTable(): Promise<TemporaryTable> {
-  return new TemporaryTable(await mkdtemp(join(tmpdir(), 'pixstate-rebuild-')));
+  return new TemporaryTable(await temporaryFolder('rebuild'));
 }

@@ -1,9 +1,10 @@
-/** What becomes of commands, and of a server, whose output nobody takes. */
+/** What becomes of commands, and of a server, whose output nobody takes, or that get no folder for temporary files. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
+import { text } from '../support/json.ts';
 import { type Env, endWithin, type Outcome, type Spawned, spawnProgram } from '../support/process.ts';
 import { sleep } from '../support/wait.ts';
 import { Folder } from './support.ts';
@@ -73,5 +74,14 @@ if (existsSync('/dev/full')) {
     assert.is((await endWithin(server, PATIENCE_MS)).code, 0);
   });
 }
+
+test('a folder for temporary files that is not there is named', async () => {
+  const TMPDIR = join(folder.path, 'nowhere');
+  for (const args of [['verify'], ['rebuild'], ['demo']]) {
+    const told = await folder.json(args, 1, { ...EMBEDDED, TMPDIR });
+    assert.is(text(told, 'error'), 'STORE_NOT_OPENED', args.join(' '));
+    assert.match(text(told, 'message'), new RegExp(`in ${TMPDIR}: ENOENT; is TMPDIR right\\?$`));
+  }
+});
 
 test.run();

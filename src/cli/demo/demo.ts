@@ -6,10 +6,8 @@
  */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { WriteStream } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,6 +15,7 @@ import { now } from '../../clock.ts';
 import { parseBrCode } from '../../domain/br-code.ts';
 import { verifyWebhook } from '../../domain/webhook-signature.ts';
 import { textOf } from '../../errors.ts';
+import { temporaryFolder } from '../../store/scratch.ts';
 import { type Answer, freePort, type Issued, must, until, type Webhook } from './parts.ts';
 import { drawingFor } from './qr-drawing.ts';
 
@@ -24,7 +23,7 @@ const TOLERANCE_S = 300;
 
 class Demo {
   readonly #out: WriteStream;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'pixstate-demo-'));
+  readonly #folder: string;
   readonly #webhooks: Webhook[] = [];
   #receiver: Server | null = null;
   #server: ChildProcess | null = null;
@@ -32,8 +31,9 @@ class Demo {
   #base = '';
   #account: Issued | null = null;
 
-  constructor(out: WriteStream) {
+  constructor(out: WriteStream, folder: string) {
     this.#out = out;
+    this.#folder = folder;
   }
 
   #say(line: string): void {
@@ -265,7 +265,7 @@ class Demo {
 
 /** Runs the demo; the exit status. */
 export async function demo(json: boolean): Promise<number> {
-  const demo = new Demo(json ? process.stderr : process.stdout);
+  const demo = new Demo(json ? process.stderr : process.stdout, await temporaryFolder('demo'));
   try {
     const result = await demo.run();
     if (json) process.stdout.write(`${JSON.stringify({ ok: true, ...result })}\n`);

@@ -7,10 +7,9 @@
  *   there by who opens the store next.
  * - An append is waited for to its end. The caller of any other write is told after 5 s; the write goes on.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { Store } from '../../engine/store.ts';
+import { temporaryFolder } from '../scratch.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
 import { LmdbBacklog } from './due/backlog.ts';
@@ -60,7 +59,7 @@ export async function openLmdbToRead(options: Omit<LmdbStoreOptions, 'onFatal' |
   const onFatal = (error: Error): never => {
     throw error;
   };
-  const scratch = await mkdtemp(join(tmpdir(), 'pixstate-read-'));
+  const scratch = await temporaryFolder('read');
   const removeScratch = (): Promise<void> => rm(scratch, { recursive: true, force: true });
   try {
     const store = await openOn(
