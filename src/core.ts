@@ -58,7 +58,7 @@ export interface Core extends OpenStore {
 export type ConsoleAt = ConsolePlace | { why: string };
 
 export interface CoreOptions {
-  /** `write` where nothing is said. */
+  /** `make` where nothing is said. */
   access?: Access;
   /** Names this run of this process; a new one where nothing is said. */
   incarnation?: string;
@@ -123,7 +123,8 @@ async function withKey(
     const sealer = await openSealer(config, access, opened.store);
     let checked: Promise<void> | null = null;
     const checkKey = (): Promise<void> => (checked ??= keyChecked(config, opened, sealer));
-    const ready = access === 'write' ? opened.ready.then(checkKey) : opened.ready;
+    const writes = access === 'write' || access === 'make';
+    const ready = writes ? opened.ready.then(checkKey) : opened.ready;
     if (opened.database === null) await ready;
     // A caller that waits hears of it; where nobody waits yet, nobody is to be surprised.
     ready.catch(() => {});
@@ -139,7 +140,7 @@ async function withKey(
  * @throws OperatorError
  */
 export async function openCore(config: Config, options: CoreOptions): Promise<Core> {
-  const { access = 'write', incarnation = newIncarnation(), onFatal, onNotice = () => {} } = options;
+  const { access = 'make', incarnation = newIncarnation(), onFatal, onNotice = () => {} } = options;
   knownKey(config);
   const onUnprojectable = (item: AttentionItem): Promise<void> => engine.note([item]);
   const opened = await openStore(config, { incarnation, now, access, onFatal, onNotice, onUnprojectable });

@@ -2,10 +2,10 @@
  * What goes on in a folder for as long as one process holds it: the holder's own work, and what others asked for.
  *
  * 1. What only reads is stopped where somebody else is to have the folder; it starts anew there.
- * 2. What writes comes to its end, unless a server shuts down.
+ * 2. What writes comes to its end, unless a server shuts down. It may make the store that it writes to.
  * 3. What is to be alone in the folder (a move of its accounts, a rebuild) gives way to nobody.
  */
-export type WorkKind = 'reads' | 'writes' | 'alone';
+export type WorkKind = 'reads' | 'writes' | 'makes' | 'alone';
 
 /** The work was stopped, or not begun, since the folder is about to be free or somebody else's. */
 export class GivenWay extends Error {}

@@ -97,7 +97,7 @@ async function openHeld(
   const self = { incarnation, pid: process.pid, since, version: packageVersion(), what: 'serve' };
   // Who asks before the store is open waits for it.
   const run = later<Run>();
-  const hold = await takeWithPrecedence(dataFolder(config.dataDir, 'write'), self, run.promise);
+  const hold = await takeWithPrecedence(dataFolder(config.dataDir, 'make'), self, run.promise);
   try {
     const core = await openCore(config, { ...options, incarnation });
     run.resolve(runOn(core, hold.works));

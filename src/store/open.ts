@@ -22,10 +22,10 @@ const LEASE_MS = 10_000;
 const TOLD_EVERY_MS = 2_000;
 
 /**
- * What a process does with a store. It only reads, and writes nothing; it looks, and makes nothing that isn't there, but
- * may write for others; or it writes. In a data folder, whoever may write holds the folder.
+ * What a process does with a store. It only reads, and writes nothing; it looks, but may write for others; it writes; or
+ * it makes the store, too, where there is none. In a data folder, whoever may write holds the folder.
  */
-export type Access = 'read' | 'look' | 'write';
+export type Access = 'read' | 'look' | 'write' | 'make';
 
 /** The process that opens a store. */
 interface Opener {
@@ -46,7 +46,7 @@ export interface FolderOptions extends Opener {
 }
 
 export interface DatabaseOptions extends Opener {
-  /** Where it is to be read, nothing is made in a database without a store. */
+  /** `make` where nothing is said: otherwise nothing is made in a database without a store. */
   access?: Access;
   /** Tells ops something that they should know, in a sentence. */
   onNotice(text: string): void;
@@ -80,7 +80,7 @@ export interface OpenDatabase extends OpenStore {
   journals: FollowedJournals;
 }
 
-/** The folder of a store that is there. @throws OperatorError where there is none: a look must not make one */
+/** The folder of a store that is there. @throws OperatorError where there is none: a mistyped name must not make one */
 function existingStore(dataDir: string): string {
   const folder = resolve(dataDir);
   let isThere: boolean;
@@ -93,9 +93,11 @@ function existingStore(dataDir: string): string {
   return folder;
 }
 
-/** The data folder as a process may use it. @throws OperatorError where it can't be made, or a look finds no store */
+/** The data folder as a process may use it. @throws OperatorError where it can't be made or written, or has no store */
 export function dataFolder(dataDir: string, access: Access): string {
-  return access === 'write' ? openFolder(dataDir) : existingStore(dataDir);
+  if (access === 'make') return openFolder(dataDir);
+  const folder = existingStore(dataDir);
+  return access === 'write' ? openFolder(folder) : folder;
 }
 
 /** Tells ops now and then how far something long has come. */
@@ -115,7 +117,7 @@ async function openLmdb(
   const { folder, now } = options;
   const tell = tellNowAndThen(onNotice);
   const onProgress = (rows: number, of: number): void => tell(`the log is taken up: ${rows} of ${of} rows`);
-  if (access === 'write')
+  if (access === 'write' || access === 'make')
     await takeOver({
       folder,
       now: now(),
@@ -132,7 +134,7 @@ async function openLmdb(
 
 /**
  * Opens the embedded store in a data folder; where this process may write, it holds the folder. Folder and store are
- * made where they aren't there, but only to be written.
+ * made where they aren't there, but only by who may make them.
  * @throws FolderHeld where a process of a build that took no lock has the folder
  * @throws OperatorError where the folder or the store in it can't be used
  */
@@ -239,7 +241,7 @@ export async function openFollower(
  * @throws OperatorError where the connection string can't be used
  */
 export async function openDatabaseStore(uri: string, options: DatabaseOptions): Promise<OpenDatabase> {
-  const { incarnation, access, onNotice, onUnprojectable, mostConnections } = options;
+  const { incarnation, access = 'make', onNotice, onUnprojectable, mostConnections } = options;
   // The driver is loaded only where it is used: commands on the embedded store start without it.
   const { openMongoStore } = await import('./mongo/store.ts');
   let giveUp: (error: Error) => void = () => {};
@@ -255,6 +257,7 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       silentAfterMs: SILENT_AFTER_MS,
       leaseMs: LEASE_MS,
       readOnly: access === 'read' || access === 'look',
+      mustExist: access !== 'make',
       onUnusable: (reason) => giveUp(new OperatorError(reason)),
       onNotice,
       ...(onUnprojectable === undefined ? {} : { onUnprojectable }),

@@ -12,7 +12,19 @@ import { Folder } from './support.ts';
 
 const EMBEDDED = { MONGODB_URI: '', PORT: '0' };
 const READING = [['account', 'list'], ['attention'], ['verify'], ['inspect', 'x'], ['verify', '--heads']];
+const WRITING = [
+  ['send', 'x', 'PAY'],
+  ['account', 'set', 'x', '--status', 'inactive'],
+  ['account', 'rotate-secret', 'x'],
+  ['account', 'rotate-webhook-secret', 'x', 'http://127.0.0.1:9/hook'],
+  ['account', 'adjust', 'x', '1', '--reason', 'none'],
+  ['deliveries', 'retry', 'x'],
+  ['attention', 'done', 'x'],
+  ['rebuild'],
+];
+const MOVING = ['migrate-store', '--to', 'mongodb://127.0.0.1:9/nowhere'];
 const test = suite('the store of a command');
+const KEY = randomBytes(32).toString('base64');
 let folder: Folder;
 
 test.before(async () => {
@@ -22,12 +34,12 @@ test.before(async () => {
 });
 test.after(() => folder.remove());
 
-test('a command that only reads makes no store', async () => {
+test('of the commands only account create makes a store', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'pixstate-empty-'));
   try {
     for (const DATA_DIR of [parent, join(parent, 'nowhere')]) {
-      for (const args of READING) {
-        const told = await folder.json(args, 1, { ...EMBEDDED, DATA_DIR });
+      for (const args of [...READING, ...WRITING, MOVING]) {
+        const told = await folder.json(args, 1, { ...EMBEDDED, SECRETS_KEY: KEY, DATA_DIR });
         assert.is(text(told, 'error'), 'STORE_NOT_OPENED', args.join(' '));
         assert.ok(text(told, 'message').includes(`there is no store in ${DATA_DIR}`));
       }
@@ -42,9 +54,8 @@ const mongodb = testServer();
 if (mongodb !== null)
   test('nor in a database', async () => {
     const name = `pixstate_nothing_${randomBytes(6).toString('hex')}`;
-    const SECRETS_KEY = randomBytes(32).toString('base64');
-    for (const args of READING) {
-      const told = await folder.json(args, 1, { MONGODB_URI: withDatabase(mongodb, name), SECRETS_KEY });
+    for (const args of [...READING, ...WRITING]) {
+      const told = await folder.json(args, 1, { MONGODB_URI: withDatabase(mongodb, name), SECRETS_KEY: KEY });
       assert.is(text(told, 'error'), 'STORE_NOT_OPENED', args.join(' '));
       assert.ok(text(told, 'message').includes(`there is no store in the database ${name}`));
     }

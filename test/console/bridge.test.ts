@@ -31,7 +31,7 @@ test.before.each(async (context) => {
   const onFatal = (error: Error): never => {
     throw error;
   };
-  context.opened = await openFolderStore(context.folder, { incarnation, now, access: 'write', onFatal });
+  context.opened = await openFolderStore(context.folder, { incarnation, now, access: 'make', onFatal });
   context.failures = [];
   context.asked = [];
   const { marks } = context.opened.store;

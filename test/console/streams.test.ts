@@ -40,7 +40,7 @@ test.before.each(async (context) => {
   const onFatal = (error: Error): never => {
     throw error;
   };
-  const opened = await openFolderStore(folder, { incarnation, now, access: 'write', onFatal });
+  const opened = await openFolderStore(folder, { incarnation, now, access: 'make', onFatal });
   const follower = await openFollower({ dataDir: folder, mongodbUri: null }, { incarnation, now });
   const { marks } = opened.store;
   const swapMark = marks.swapMark.bind(marks);

@@ -138,6 +138,6 @@ export function addCreateCommand(account: Command, shell: Shell): void {
     .option('--merchant-name <text>', "as in a charge's code (default: the name)")
     .option('--merchant-city <text>', "as in a charge's code (default: SAO PAULO)");
   addByAndReason(creating).action(async (options: CreateOptions) =>
-    shell.run('writes', create(askedOf(shell), options)),
+    shell.run('makes', create(askedOf(shell), options)),
   );
 }

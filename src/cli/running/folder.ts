@@ -16,7 +16,7 @@ import { packageVersion } from '../../version.ts';
 import { type Later, later, pause } from '../../waiting.ts';
 import type { Outcome, Output } from '../output.ts';
 import { runOn } from './others.ts';
-import type { Work } from './shell.ts';
+import { accessOf, type Work } from './shell.ts';
 
 const DRAIN_MS = 10_000;
 /** Longer than servers wait, which take precedence. */
@@ -67,7 +67,7 @@ class InFolder {
 
   constructor(errand: Errand) {
     this.#errand = errand;
-    this.#access = errand.kind === 'reads' ? 'look' : 'write';
+    this.#access = accessOf(errand.kind);
     this.#folder = dataFolder(errand.config.dataDir, this.#access);
   }
 

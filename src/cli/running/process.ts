@@ -7,7 +7,7 @@ import type { WorkKind } from '../../holder/works.ts';
 import { within } from '../../waiting.ts';
 import type { Outcome, Output } from '../output.ts';
 import { openedCore, runInFolder } from './folder.ts';
-import { Shell, type Work } from './shell.ts';
+import { accessOf, Shell, type Work } from './shell.ts';
 
 const DRAIN_MS = 10_000;
 const READY_MS = 6_000;
@@ -60,7 +60,7 @@ export class ProcessShell extends Shell {
   /** All that the work wrote is durable when this resolves. */
   async #onDatabase(config: Config, kind: WorkKind, work: Work): Promise<Outcome> {
     const onFatal = (error: Error): never => this.fatal(error);
-    const core = await openedCore({ config, onFatal }, kind === 'reads' ? 'read' : 'write');
+    const core = await openedCore({ config, onFatal }, kind === 'reads' ? 'read' : accessOf(kind));
     await readySoon(core);
     // Where others share the store, they take up what a silent process leaves; this one isn't silent.
     const beating = kind === 'reads' ? undefined : setInterval(() => beat(core), BEAT_MS);

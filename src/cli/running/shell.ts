@@ -5,6 +5,7 @@
 import type { Config } from '../../config.ts';
 import type { Core } from '../../core.ts';
 import type { WorkKind } from '../../holder/works.ts';
+import type { Access } from '../../store/open.ts';
 import type { Outcome, Output } from '../output.ts';
 
 /** What goes with a command's work. */
@@ -16,6 +17,12 @@ export interface Bench {
 
 /** What a command does, once its arguments are read. It knows neither this process's streams nor its end. */
 export type Work = (core: Core, bench: Bench) => Promise<Outcome>;
+
+/** What a command of a kind may do with the store. One that only reads may be asked to write for others in a folder. */
+export function accessOf(kind: WorkKind): Access {
+  if (kind === 'reads') return 'look';
+  return kind === 'makes' ? 'make' : 'write';
+}
 
 export abstract class Shell {
   readonly output: Output;

@@ -20,8 +20,10 @@ export interface ConnectionOptions {
   uri: string;
   /** What ops should know, in a sentence; told once each time it begins. */
   onNotice(text: string): void;
-  /** Nothing is made in a database where there is no store. */
+  /** Nothing is made: neither collections nor indexes. */
   readOnly?: boolean;
+  /** A database without a store can't be used. */
+  mustExist?: boolean;
   /** For reads and writes; many where nothing is said. */
   mostConnections?: number;
 }
@@ -83,6 +85,7 @@ export class MongoConnection {
   readonly #uri: string;
   readonly #onNotice: (text: string) => void;
   readonly #readOnly: boolean;
+  readonly #mustExist: boolean;
   #isThere = false;
   #turnsAway = false;
   #closed = false;
@@ -94,8 +97,9 @@ export class MongoConnection {
   #uncertainMs = Number.POSITIVE_INFINITY;
 
   /** @throws UnusableServer where the connection string is none. */
-  constructor({ uri, onNotice, readOnly = false, mostConnections }: ConnectionOptions) {
+  constructor({ uri, onNotice, readOnly = false, mustExist = readOnly, mostConnections }: ConnectionOptions) {
     this.#readOnly = readOnly;
+    this.#mustExist = mustExist;
     this.#onNotice = onNotice;
     this.#uri = uri;
     try {
@@ -138,8 +142,8 @@ export class MongoConnection {
       // A client whose first attempt failed by itself stays closed for ever: each is told to connect, again and again.
       await this.#pulseClient.connect();
       await this.#inspect();
-      if (this.#readOnly) await expectStore(this.db);
-      else await completeSchema(this.db, () => patientClient(this.#uri), this.#onNotice);
+      if (this.#mustExist) await expectStore(this.db);
+      if (!this.#readOnly) await completeSchema(this.db, () => patientClient(this.#uri), this.#onNotice);
       await this.measureClock();
     };
     await again(attempt, (error, attempts) => {

@@ -37,8 +37,10 @@ export interface MongoStoreOptions {
   silentAfterMs: number;
   /** A claim that isn't renewed for so long is free again. */
   leaseMs: number;
-  /** Nothing will be made: a database without a store can't be used. */
+  /** Nothing will be made: neither collections nor indexes. */
   readOnly?: boolean;
+  /** A database without a store can't be used. */
+  mustExist?: boolean;
   /** To the database; many where nothing is said. */
   mostConnections?: number;
   /** A committed batch can't be projected; the item is stored where nothing is said. */
@@ -72,9 +74,9 @@ export class MongoStore implements Store {
   constructor(options: MongoStoreOptions) {
     const { uri, incarnation, silentAfterMs, leaseMs, onNotice } = options;
     const { onUnprojectable = (item) => this.attention.note([item]) } = options;
-    const { readOnly = false, mostConnections } = options;
+    const { readOnly = false, mustExist = readOnly, mostConnections } = options;
     const most = mostConnections === undefined ? {} : { mostConnections };
-    const connection = new MongoConnection({ uri, onNotice, readOnly, ...most });
+    const connection = new MongoConnection({ uri, onNotice, readOnly, mustExist, ...most });
     const now = options.now ?? (() => connection.now());
     const reads = new MongoReads(connection);
     const common = { connection, reads, incarnation };

@@ -17,7 +17,7 @@ const since = new Date(now()).toISOString();
 const self = { incarnation, pid: process.pid, since, version: '1.2.3', what: 'serve' };
 await takeWithPrecedence(folder, self, new Promise(() => {}));
 const { store } = await openFolderStore(folder, {
-  ...{ incarnation, now, access: 'write' },
+  ...{ incarnation, now, access: 'make' },
   onFatal: (error) => {
     throw error;
   },

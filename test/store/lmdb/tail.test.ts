@@ -24,7 +24,7 @@ test.before.each(async (context) => {
   const onFatal = (error: Error): never => {
     throw error;
   };
-  context.opened = await openFolderStore(context.folder, { incarnation, now, access: 'write', onFatal });
+  context.opened = await openFolderStore(context.folder, { incarnation, now, access: 'make', onFatal });
   await grow(context.opened.store, 'acc_before', [chargeCreated(now())]);
   context.follower = await openFollower({ dataDir: context.folder, mongodbUri: null }, { incarnation, now });
   context.tail = await context.follower.tail();
