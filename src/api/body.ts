@@ -2,11 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context, Middleware } from 'koa';
 import getRawBody from 'raw-body';
+import { isTooDeep } from '../domain/text.ts';
 import { ApiError, invalidRequest } from './errors.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
-/** Deeper than any request needs to be, and far from what recursion can't take. */
-const MAX_DEPTH = 32;
 const EMPTY = Buffer.alloc(0);
 
 declare module 'koa' {
@@ -47,30 +46,6 @@ export function readBody(limit: number): Middleware {
 /** A body's bytes as they came, after `readBody`; empty where there was none. */
 export function bytesOf({ request }: Carrier): Buffer {
   return request.bytes ?? EMPTY;
-}
-
-const OPEN_OBJECT = 0x7b;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_OBJECT = 0x7d;
-const CLOSE_ARRAY = 0x5d;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-function isTooDeep(bytes: Buffer): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (inString) {
-      if (byte === BACKSLASH) i += 1;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      depth += 1;
-      if (depth > MAX_DEPTH) return true;
-    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth -= 1;
-  }
-  return false;
 }
 
 /** The JSON value of a body. @throws ApiError INVALID_REQUEST */

@@ -7,7 +7,7 @@ import { type FeePolicy, parseFeePolicy } from '../domain/fees.ts';
 import { type FieldError, normalizeTime } from '../domain/message-data.ts';
 import { anyPixKey } from '../domain/people/pix-key.ts';
 import type { Language } from '../domain/sentences/refusals.ts';
-import { codePoints, isPrintable } from '../domain/text.ts';
+import { codePoints, isPrintable, isTooDeep, MAX_DEPTH } from '../domain/text.ts';
 import { checkWebhookUrl } from '../webhooks/address.ts';
 import { invalidValues } from './failure.ts';
 
@@ -69,6 +69,10 @@ export class Values {
 
   /** A JSON object. */
   object(field: string, text: string): Record<string, unknown> {
+    if (isTooDeep(Buffer.from(text))) {
+      this.wrong(field, `must be nested at most ${MAX_DEPTH} deep`);
+      return {};
+    }
     const value = parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;

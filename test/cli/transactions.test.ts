@@ -68,6 +68,12 @@ test('send says what is wrong', async () => {
   for (const data of ['{', '[]', '5', 'null', '{"reason": 5}']) {
     await folder.fails(['send', id, 'REFUND', '--data', data], 2, 'VALIDATION_ERROR');
   }
+  const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  for (const levels of [33, 5_000]) {
+    const told = await folder.fails(['send', id, 'PAY', '--data', deep(levels)], 2, 'VALIDATION_ERROR');
+    assert.is(text(told, 'message'), '--data must be nested at most 32 deep');
+  }
+  await folder.json(['send', id, 'PAY', '--data', deep(32)]);
   await folder.fails(['send', id, 'PAY', '--id', 'a\u0001'], 2, 'VALIDATION_ERROR');
   await folder.fails(['send', randomUUID(), 'PAY'], 1, 'TRANSACTION_NOT_FOUND');
   await folder.fails(['send', 'nothing', 'PAY'], 1, 'TRANSACTION_NOT_FOUND');
