@@ -73,7 +73,9 @@ function link(user: string, { role: givenRole, by: givenBy, url: givenAddress }:
   const given = givenAddress === undefined ? null : givenUrl(givenAddress, values);
   values.check();
   return async (core): Promise<Outcome> => {
-    const url = given ?? (await consoleUrl(core));
+    // Of a folder's server the console is known: where there is none, another address has none either.
+    const found = given === null || core.database === null ? await consoleUrl(core) : given;
+    const url = given ?? found;
     const visitor = { by, role };
     const key = await makeLink(core.store.marks, visitor, core.now());
     const address = `${url}/#k=${key}`;

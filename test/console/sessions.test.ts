@@ -12,7 +12,7 @@ import {
   takeLink,
   touchSession,
 } from '../../src/console/passes.ts';
-import { cli } from '../support/cli.ts';
+import { type CliResult, cli } from '../support/cli.ts';
 import { text } from '../support/json.ts';
 import { temporaryFolder } from '../support/process.ts';
 import { startServer } from '../support/server.ts';
@@ -184,10 +184,16 @@ test('the command says why there is no console', async () => {
   const server = await startServer({ env: { CONSOLE: 'off' } });
   const isShared = server.env.MONGODB_URI !== undefined;
   const none = /no server on the database has one/;
+  const url = ['--url', 'http://127.0.0.1:3001'];
   const said = async (): Promise<string> => {
-    const { code, json } = await cli(server, ['console', '--json']);
+    const [{ code, json }, named] = (await Promise.all(
+      [[], url].map((args) => cli(server, ['console', ...args, '--json'])),
+    )) as [CliResult, CliResult];
     assert.is(code, 1);
     assert.is(text(json, 'error'), 'NO_CONSOLE');
+    // Of a database's servers not all are known from here: an address that is named is taken.
+    if (isShared) assert.is(named.code, 0);
+    else assert.equal([named.code, named.json], [1, json]);
     return text(json, 'message');
   };
   try {
