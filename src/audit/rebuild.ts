@@ -48,7 +48,7 @@ export interface RebuildOptions {
 }
 
 export interface RebuildReport {
-  /** False where a stored record can't be read and belongs to no journal. */
+  /** False where a stored record can't be read and belongs to no journal; of one account: to none of another's. */
   ok: boolean;
   accounts: number;
   entries: number;
@@ -261,7 +261,8 @@ class Rebuild {
   /** Takes away records that no journal explains. */
   async #removeRecords(): Promise<void> {
     const { scratch, account: only } = this.#options;
-    this.report.ok = await eachRecord(
+    let areOthers = true;
+    const isWhole = await eachRecord(
       this.#journal,
       async (record) => {
         const { account, id } = record;
@@ -271,8 +272,11 @@ class Rebuild {
         const gone = { transactions: [id], lookups: [] };
         await this.#restore(`${account}`, Number.MAX_SAFE_INTEGER, { gone });
       },
-      () => {},
+      (account) => {
+        areOthers &&= only !== undefined && account !== null && account !== only;
+      },
     );
+    this.report.ok = isWhole || areOthers;
   }
 }
 

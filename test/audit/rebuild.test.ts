@@ -221,6 +221,18 @@ test('a journal that was changed is followed nowhere', async () => {
   });
 });
 
+test('a record of another account that can not be read is no matter of this one', async () => {
+  const rotten = (owner: string) => (tables: StoredTables) =>
+    tables.records.put([STRANGER], `{"id":"${STRANGER}","account":"${owner}","rotten`);
+  await withDamage(rotten('nobody'), async (core) => {
+    assert.is((await rebuilt(core, life.account)).ok, true);
+    assert.is((await rebuilt(core)).ok, false);
+  });
+  await withDamage(rotten(life.account), async (core) => {
+    assert.is((await rebuilt(core, life.account)).ok, false);
+  });
+});
+
 test('an account whose journal can’t be followed keeps no other from being made again', async () => {
   const { folder: two, lives } = await folderOf(2);
   const [broken, sound] = lives.sort((a, b) => (a.account < b.account ? -1 : 1)) as [Life, Life];
