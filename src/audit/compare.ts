@@ -90,6 +90,14 @@ export async function compareRefusals(
     if (!listed.has(seq)) report(seq, `no list has the refused message to ${record.id}`);
 }
 
+/** Where the store has one log: what the transaction waits for must lead to it, as long as its record is this one. */
+export async function compareWaits({ journal, report }: Stored, record: TransactionRecord): Promise<void> {
+  const { log } = journal;
+  if (log === undefined || log.isAwaited(record)) return;
+  if (!isEqual(await journal.transaction(record.id), record) || log.isAwaited(record)) return;
+  report(record.seqs.at(-1) ?? 0, `${record.id} waits, and isn't listed among what waits for that`);
+}
+
 /** Progress that no entry names, or that says that it is another's. */
 export async function compareDeliveries(
   { journal, account, report }: Stored,

@@ -15,6 +15,7 @@ import type { LookupRow } from '../engine/store/lookups.ts';
 import {
   compareDeliveries,
   compareRefusals,
+  compareWaits,
   differenceOf,
   faultOf,
   isEqual,
@@ -206,6 +207,7 @@ export class OpenTransactions {
     try {
       await compareDeliveries(this.#options, open.record, open.deliveries);
       await compareRefusals(this.#options, open.record, open.refused);
+      await compareWaits(this.#options, open.record);
     } catch (error) {
       this.#report(open, ` can't be read: ${faultOf(error)}`);
     }

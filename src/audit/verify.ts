@@ -111,6 +111,8 @@ export async function auditAccounts(
   for await (const account of accounts) {
     if (!share.isOurs(account)) continue;
     if (replayed.size === ACCOUNTS_A_WALK) await walk([...replayed.keys()].at(-1) ?? null);
+    const fault = journal.log?.settingsFault(account) ?? null;
+    if (fault !== null) onDifference({ account, seq: 0, what: fault });
     const sound = await screening?.sound(account);
     const { batches, entries, seq, hash, recorded } = sound ?? (await replay(journal, account, options));
     replayed.set(account, { seq, recorded });

@@ -267,6 +267,18 @@ test('lookups: changed, missing, too many', async () => {
   );
 });
 
+test('what waits, and nothing leads to by that', async () => {
+  await finds(/waits, and isn't listed/, (tables) => tables.waits.clear());
+});
+
+test('settings that can not be read are told of, and all journals are read', async () => {
+  const report = await verifyAfter((tables) => tables.accounts.put([account], '{"rotten'));
+  assert.is(report.accounts, 2);
+  const [told, ...others] = report.differences;
+  assert.equal([told?.account, others], [account, []]);
+  assert.match(told?.what ?? '', new RegExp(`^the settings of ${account} can't be read: `));
+});
+
 test('progress of a delivery that no entry names', async () => {
   const progress = { id: 'dlv_x', account, transaction: charge, status: 'dead', failures: 5, attempts: [] };
   const put =

@@ -100,6 +100,7 @@ export interface StoredTables {
   names: StoredTable;
   refusals: StoredTable;
   waits: StoredTable;
+  accounts: StoredTable;
   deliveries: StoredTable;
   failed: StoredTable;
   places: StoredTable;
@@ -130,6 +131,7 @@ export async function withStoredTables<Result>(
     names: stored('names'),
     refusals: stored('refusals'),
     waits: stored('waits'),
+    accounts: stored('accounts'),
     deliveries: stored('deliveries'),
     failed: stored('failed'),
     places: stored('places'),

@@ -17,7 +17,7 @@ import type { Batch, Entry } from '../../engine/journal.ts';
 import { lookupsOf } from '../../engine/lookups.ts';
 import type { LoggedBatch, LogReads } from '../../engine/store/log.ts';
 import type { LookupName, LookupRow } from '../../engine/store/lookups.ts';
-import { compareDeliveries, compareRefusals, faultOf, type Stored } from '../compare.ts';
+import { compareDeliveries, compareRefusals, compareWaits, faultOf, type Stored } from '../compare.ts';
 import { isCounted } from '../given-lookups.ts';
 import { after, takeUp } from '../open-transactions.ts';
 import { lookupsIn } from '../pages.ts';
@@ -275,6 +275,7 @@ export class Screening {
     const beside: Stored = { journal: this.#options.journal, account, report: () => expect(false) };
     await compareDeliveries(beside, record, deliveries);
     await compareRefusals(beside, record, refused);
+    await compareWaits(beside, record);
     const standing = this.#standings.get(account);
     if (standing !== undefined) standing.compared += 1;
     this.#inHand.remove(record.id);

@@ -1,5 +1,5 @@
 /** One log of all accounts: the part of the store's port that a store has whose batches lie in one. */
-import type { Batch } from '../journal.ts';
+import type { Batch, TransactionRecord } from '../journal.ts';
 
 /** A batch as it lies in the log. */
 export interface LoggedBatch {
@@ -53,6 +53,10 @@ export interface LogReads {
    * @throws Error where a batch that has made it can't be read
    */
   recordText(id: string): string | null;
+  /** Whether a transaction whose record this is is found by all that it waits for. */
+  isAwaited(record: TransactionRecord): boolean;
+  /** Why an account's settings can't be read; null where they can, or there are none. */
+  settingsFault(account: string): string | null;
   /** How many records are stored, of all accounts; whether they can be read isn't looked at. */
   countRecords(): number;
 }

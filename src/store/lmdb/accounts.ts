@@ -30,7 +30,7 @@ export class LmdbAccounts implements AccountTable {
   }
 
   async isEmpty(): Promise<boolean> {
-    for (const _ of this.#environment.opened.projections.accounts.range(...ALL)) return false;
+    for (const _ of this.#environment.opened.projections.accounts.keys(...ALL)) return false;
     return true;
   }
 

@@ -223,7 +223,7 @@ export class LmdbJournal implements Journal {
   async accountIds(after: string, limit: number): Promise<string[]> {
     const { accounts, places } = this.#environment.opened.projections;
     const ids = new Set<string>();
-    for (const [id] of accounts.range(after, END)) {
+    for (const id of accounts.keys(after, END)) {
       if (ids.size > limit) break;
       ids.add(id);
     }

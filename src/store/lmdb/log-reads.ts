@@ -1,10 +1,11 @@
 /** The log of the embedded store, read once for all accounts. */
-import { type Batch, sha256 } from '../../engine/journal.ts';
+import { type Batch, sha256, type TransactionRecord } from '../../engine/journal.ts';
 import type { LoggedBatch, LogPage, LogReads, NewestPage } from '../../engine/store/log.ts';
 import { textOf } from '../../errors.ts';
 import type { Environment } from './environment.ts';
 import { accountIn, contentIn, parseBatch } from './log/batch-value.ts';
 import { batchText } from './log/rows.ts';
+import { waitKeys } from './projections/apply.ts';
 
 /** A page has no more rows than these, whatever they hold. */
 const MOST_ROWS = 1_000;
@@ -116,6 +117,20 @@ export class LmdbLogReads implements LogReads {
 
   recordText(id: string): string | null {
     return this.#environment.opened.projections.records.textOf(id);
+  }
+
+  isAwaited(record: TransactionRecord): boolean {
+    const { waits } = this.#environment.opened.projections;
+    return waitKeys(record).every((key) => waits.has(key));
+  }
+
+  settingsFault(account: string): string | null {
+    try {
+      this.#environment.opened.projections.accounts.get(account);
+      return null;
+    } catch (error) {
+      return textOf(error);
+    }
   }
 
   countRecords(): number {

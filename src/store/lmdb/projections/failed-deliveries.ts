@@ -49,7 +49,7 @@ export class FailedDeliveries {
   readonly #log: Log;
 
   constructor(table: Table, sources: Sources, log: Log) {
-    this.#rows = new Overlay({ table, coding: json<FailedRow>() });
+    this.#rows = new Overlay({ table, coding: json<FailedRow>('the failed delivery') });
     this.#sources = sources;
     this.#log = log;
   }

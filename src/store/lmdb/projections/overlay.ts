@@ -5,6 +5,7 @@
  * 1. What is put is newer than what is under way to the table, and that is newer than the table.
  * 2. A value that was put is handed out again as it is. Nobody changes it: it is frozen, or its type is for reading alone.
  */
+import { textOf } from '../../../errors.ts';
 import { frozen } from './frozen.ts';
 import { ALL, compareKeys } from './keys.ts';
 import type { Table } from './table.ts';
@@ -23,9 +24,16 @@ export const TEXT: Coding<string> = {
   shared: (text) => text,
 };
 
-/** Values that are plain JSON. */
-export function json<Value>(): Coding<Value> {
-  return { encode: (value) => JSON.stringify(value), decode: (text) => JSON.parse(text), shared: frozen };
+/** Values that are plain JSON; `name`: what they are, for who can't read one. */
+export function json<Value>(name: string): Coding<Value> {
+  const decode = (text: string, key: string): Value => {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new Error(`${name} ${key} can't be read: ${textOf(error)}`);
+    }
+  };
+  return { encode: (value) => JSON.stringify(value), decode, shared: frozen };
 }
 
 /** Null: taken out. */
@@ -111,26 +119,37 @@ export class Overlay<Value> {
 
   /** What lies between two keys, the second one left out, in their order. */
   *range(start: string, end: string): Generator<[key: string, value: Value]> {
+    for (const { key, value, text } of this.#between(start, end))
+      yield [key, value ?? this.#coding.decode(text, key)];
+  }
+
+  /** The keys of that, be it values that can't be read. */
+  *keys(start: string, end: string): Generator<string> {
+    for (const { key } of this.#between(start, end)) yield key;
+  }
+
+  /** `value` is what waits to be written; where nothing does, `text` is what lies in the table. */
+  *#between(start: string, end: string): Generator<{ key: string; value: Value | null; text: string }> {
     const changes = this.#changesIn(start, end);
     let next = 0;
-    for (const { key, value } of this.#table.rows({ start, end })) {
+    for (const { key, value: text } of this.#table.rows({ start, end })) {
       for (
         let change = changes[next];
         change !== undefined && compareKeys(change[0], key) < 0;
         change = changes[next]
       ) {
         next += 1;
-        if (change[1] !== null) yield [change[0], change[1]];
+        if (change[1] !== null) yield { key: change[0], value: change[1], text: '' };
       }
       const change = changes[next];
       if (change === undefined || change[0] !== key) {
-        yield [key, this.#coding.decode(value, key)];
+        yield { key, value: null, text };
         continue;
       }
       next += 1;
-      if (change[1] !== null) yield [key, change[1]];
+      if (change[1] !== null) yield { key, value: change[1], text: '' };
     }
-    for (const [key, value] of changes.slice(next)) if (value !== null) yield [key, value];
+    for (const [key, value] of changes.slice(next)) if (value !== null) yield { key, value, text: '' };
   }
 
   #changesIn(start: string, end: string): [string, Change<Value>][] {

@@ -138,22 +138,25 @@ export class Projections {
     this.places = new Places(file.table('places'));
     this.deliveries = new Deliveries(file.table('deliveries'));
     this.failed = new FailedDeliveries(file.table('failed'), this, log);
-    this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>() });
+    this.attention = new Overlay({ table: file.table('attention'), coding: json<Noted>('the item') });
     this.listed = texts('listed');
     this.about = texts('about');
     // Most waits have an end before they are written.
     this.waits = new Overlay({ table: file.table('waits'), coding: TEXT, areNew: true });
     this.accounts = new Overlay({
       table: file.table('accounts'),
-      coding: json<Account>(),
+      coding: json<Account>('the settings of'),
       recent: keptFor(ACCOUNTS),
     });
     this.clients = texts('clients');
     this.marks = texts('marks');
     this.parked = texts('parked');
     this.backlog = texts('backlog');
-    this.counts = new Overlay({ table: file.table('counts'), coding: json<number>() });
-    this.#storedTargets = new Overlay({ table: file.table('targets'), coding: json<TargetRow>() });
+    this.counts = new Overlay({ table: file.table('counts'), coding: json<number>('the count of') });
+    this.#storedTargets = new Overlay({
+      table: file.table('targets'),
+      coding: json<TargetRow>('the target'),
+    });
     this.schedule = new Schedule(file.table('due'), incarnation, now);
     this.#early = [this.lookups, this.deliveries, this.failed];
     this.#rest = [

@@ -78,7 +78,9 @@ export async function replay({ log, projections, now, upTo, onProgress }: Replay
     try {
       applyRow(projections, number, text, dueFrom);
     } catch (error) {
-      throw new OperatorError(`row ${number} of the log can't be read: ${textOf(error)}`);
+      const account = /"account":(?:\{"id":)?"([^"\\]*)"/.exec(text)?.[1];
+      const whose = account === undefined ? '' : `, of ${account},`;
+      throw new OperatorError(`row ${number} of the log${whose} can't be read: ${textOf(error)}`);
     }
     projections.upTo(number);
     rows += 1;
