@@ -52,23 +52,30 @@ async function anySealed(accounts: AccountTable): Promise<string | null> {
   return null;
 }
 
+type Sealed = Pick<Store, 'accounts' | 'marks'>;
+
 /**
- * Sees to it that a key is the one that a store's secrets are sealed with. A store remembers by a text that its first
- * key sealed; of a store that has none yet, made by a former build, any account's secret tells.
- * @throws OperatorError where it is another key: webhooks could be sent by nobody
+ * Whether a key is the one that a store's secrets are sealed with, or the store has none. A store remembers by a text
+ * that its first key sealed; of a store that has none yet, made by a former build, any account's secret tells.
  */
-export async function checkKey(
-  sealer: Sealer,
-  { accounts, marks }: Pick<Store, 'accounts' | 'marks'>,
-): Promise<void> {
-  const probe = await marks.mark(MARK);
-  const sealed = probe ?? (await anySealed(accounts));
+export async function isKeyOf(sealer: Sealer, { accounts, marks }: Sealed): Promise<boolean> {
+  const sealed = (await marks.mark(MARK)) ?? (await anySealed(accounts));
   try {
     if (sealed !== null) sealer.open(sealed);
+    return true;
   } catch {
+    return false;
+  }
+}
+
+/**
+ * Sees to it that a key is the one that a store's secrets are sealed with, and stays it.
+ * @throws OperatorError where it is another key: webhooks could be sent by nobody
+ */
+export async function checkKey(sealer: Sealer, store: Sealed): Promise<void> {
+  if (!(await isKeyOf(sealer, store)))
     throw new OperatorError(
       'SECRETS_KEY is not the key that the secrets of this store were sealed with: set that one (in a data folder of its own it is the file secrets.key)',
     );
-  }
-  if (probe === null) await marks.keepMark(MARK, sealer.seal(PROBE));
+  if ((await store.marks.mark(MARK)) === null) await store.marks.keepMark(MARK, sealer.seal(PROBE));
 }

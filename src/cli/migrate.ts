@@ -1,6 +1,6 @@
 /** `migrate-store`: moves accounts from the embedded store to MongoDB. */
 import type { Command } from 'commander';
-import { Sealer } from '../accounts/sealing.ts';
+import { isKeyOf, Sealer } from '../accounts/sealing.ts';
 import { findSecretsKey } from '../accounts/secrets-key.ts';
 import { newIncarnation, now } from '../clock.ts';
 import { type Config, ConfigError } from '../config.ts';
@@ -48,6 +48,15 @@ function resealer(key: Buffer, dataDir: string): (sealed: string) => string {
       return target.seal(own.open(sealed));
     }
   };
+}
+
+/** @throws Failure where those who are served from the target couldn't open what would be sealed for it */
+async function expectTargetsKey(key: Buffer, { store }: OpenStore): Promise<void> {
+  if (await isKeyOf(new Sealer(key), store)) return;
+  throw new Failure(
+    'SECRET_NOT_OPENED',
+    'SECRETS_KEY is not the key that the secrets in the database of --to are sealed with: set that one; no account was moved',
+  );
 }
 
 /** What commands are answered meanwhile. */
@@ -118,6 +127,7 @@ async function migrateFrom(
     target.store.due.beat(target.now()).catch(() => {});
   }, BEAT_MS);
   try {
+    await expectTargetsKey(key, target);
     const options = { source: source.store, target: target.store, reseal, accounts: account ?? null, now };
     const accounts = await migrate({ ...options, report: teller() });
     return { document: { accounts }, text: reportOf(accounts, dataDir) };

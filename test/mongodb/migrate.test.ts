@@ -1,6 +1,7 @@
 /** A server's data folder moves to MongoDB, and a server there goes on with it: what merchants and ops see is the same. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Folder } from '../cli/support.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { type Client, type Merchant, merchant } from '../support/client.ts';
 import { expectError, expectStatus } from '../support/expect.ts';
@@ -77,9 +78,14 @@ const heads = async (target: Server | string, env: Env): Promise<Json> => {
 };
 
 /** Moves with the command line; the connection string must not show. */
-async function move(dataDir: string, uri: string, args: string[] = []): Promise<Json[]> {
+async function move(
+  dataDir: string,
+  uri: string,
+  args: string[] = [],
+  key: string = SECRETS_KEY,
+): Promise<Json[]> {
   // A set MONGODB_URI doesn't make it read another store than the data folder's.
-  const env = { MONGODB_URI: uri, SECRETS_KEY };
+  const env = { MONGODB_URI: uri, SECRETS_KEY: key };
   const result = await cli(dataDir, ['migrate-store', '--to', uri, ...args, '--json'], env);
   assert.is(result.code, 0, `${result.stdout}${result.stderr}`);
   assert.not.match(result.stdout + result.stderr, 'mongodb://');
@@ -202,6 +208,27 @@ test('one account moves to a database that others are served from', async () => 
     await server.stop();
     await embedded.stop();
     await receiver.close();
+  }
+});
+
+test('a database whose secrets are sealed with another key takes none', async () => {
+  const database = await freshDatabase();
+  const folder = await Folder.make();
+  try {
+    const hook = ['--webhook-url', 'http://127.0.0.1:9/hook'];
+    const create = ['account', 'create', ...hook];
+    await folder.json(create, 0, { MONGODB_URI: '' });
+    const theirs = Buffer.alloc(32, 'theirs ').toString('base64');
+    await folder.json(create, 0, { MONGODB_URI: database.uri, SECRETS_KEY: theirs });
+    const migrate = ['migrate-store', '--to', database.uri];
+    const told = await folder.json(migrate, 1, { MONGODB_URI: '', SECRETS_KEY });
+    assert.is(text(told, 'error'), 'SECRET_NOT_OPENED');
+    assert.match(text(told, 'message'), /^SECRETS_KEY is not the key .* --to /);
+    const [account] = list(await folder.json(['account', 'list'], 0, { MONGODB_URI: '' }), 'accounts');
+    assert.is(text(account ?? null, 'status'), 'active', 'the folder still has it');
+    assert.is((await move(folder.path, database.uri, [], theirs)).length, 1);
+  } finally {
+    await folder.remove();
   }
 });
 
