@@ -111,6 +111,25 @@ export function tryLockFolder(folder: string): FolderLock | null {
   }
 }
 
+/**
+ * What one sees of the hold who can't take it: a text that is another one as soon as somebody has taken the folder since,
+ * or null where it is held.
+ * @throws CannotHold where even that can't be seen
+ */
+export function sightOf(folder: string): string | null {
+  let file: number | null = null;
+  try {
+    file = openSync(fileIn(folder), constants.O_RDONLY);
+    const { ino, mtimeNs } = fstatSync(file, { bigint: true });
+    return tryLock(file, { shared: true }) ? `${ino} ${mtimeNs}` : null;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 'nobody ever held it';
+    throw new CannotHold(folder, codeOf(error));
+  } finally {
+    if (file !== null) closeSync(file);
+  }
+}
+
 /** Who holds a folder that is held; null where its file doesn't tell, or not yet. */
 export function holderOf(folder: string): Holder | null {
   try {

@@ -10,7 +10,7 @@ import type { Run } from '../../holder/answering.ts';
 import { askToRun, described, otherVersion } from '../../holder/asking.ts';
 import { FolderHold, Sighting } from '../../holder/hold.ts';
 import { GivenWay, type WorkKind } from '../../holder/works.ts';
-import { CannotHold, type Holder, holderOf } from '../../store/folder-lock.ts';
+import { CannotHold, type Holder, holderOf, sightOf } from '../../store/folder-lock.ts';
 import { type Access, dataFolder } from '../../store/open.ts';
 import { packageVersion } from '../../version.ts';
 import { type Later, later, pause } from '../../waiting.ts';
@@ -119,12 +119,28 @@ class InFolder {
     }
   }
 
-  /** Where the folder can't be written by this process, it holds nothing, and only reads. */
-  async #reading(): Promise<number> {
+  /**
+   * Where the folder can't be written by this process, it holds nothing, and only reads; null where another one holds it,
+   * or has held it meanwhile: what was read beside one who writes is worth nothing, be it an error.
+   */
+  async #reading(): Promise<number | null> {
+    const before = sightOf(this.#folder);
+    if (before === null) return null;
+    let outcome: Outcome;
+    try {
+      outcome = await this.#read();
+    } catch (error) {
+      if (sightOf(this.#folder) !== before) return null;
+      throw error;
+    }
+    return sightOf(this.#folder) === before ? this.#errand.output.outcome(outcome) : null;
+  }
+
+  async #read(): Promise<Outcome> {
     const { work, output } = this.#errand;
     const core = await openedCore(this.#errand, 'read');
     try {
-      return output.outcome(await work(core, { output, signal: new AbortController().signal }));
+      return await work(core, { output, signal: new AbortController().signal });
     } finally {
       await core.close();
     }
