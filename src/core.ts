@@ -20,6 +20,7 @@ import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from './engine/store.ts';
+import { expectNoNewerCharts } from './engine/versions.ts';
 import { OperatorError } from './errors.ts';
 import type { Act } from './ops/acting.ts';
 import { SpareTime } from './spare-time.ts';
@@ -50,8 +51,11 @@ export interface Core extends OpenStore {
   consoleAt: Promise<ConsoleAt> | null;
   /** Tells the log what ops did that is no message; a server has one. */
   acted(act: Act): void;
-  /** Resolves where the key is known to open what the store holds; before, nothing may be written. @throws OperatorError */
-  checkKey(): Promise<void>;
+  /**
+   * Resolves where the key is known to open what the store holds, and no newer build has served it; before, nothing may be
+   * written. @throws OperatorError
+   */
+  checkWritable(): Promise<void>;
 }
 
 /** Where a server serves the console, or why it doesn't. */
@@ -94,11 +98,14 @@ async function openSealer(config: Config, access: Access, { accounts }: Store): 
   throw keyIsMissing(config.dataDir);
 }
 
-/** Resolves once the key is known to open what the store holds. */
-async function keyChecked(config: Config, opened: OpenStore, sealer: Sealer): Promise<void> {
+/** Resolves once the store is known to be fit for this key and this build to write to. */
+async function writableChecked(config: Config, opened: OpenStore, sealer: Sealer): Promise<void> {
   if (!sealer.hasKey) throw keyIsMissing(config.dataDir);
   await again(
-    () => checkSealer(sealer, opened.store),
+    async () => {
+      await expectNoNewerCharts(opened.store.marks);
+      await checkSealer(sealer, opened.store);
+    },
     (error) => (error instanceof StoreUnavailable ? LOOK_AGAIN_MS : null),
   );
 }
@@ -118,17 +125,17 @@ async function withKey(
   config: Config,
   access: Access,
   opened: OpenStore,
-): Promise<Pick<Core, 'ready' | 'checkKey'> & { sealer: Sealer }> {
+): Promise<Pick<Core, 'ready' | 'checkWritable'> & { sealer: Sealer }> {
   try {
     const sealer = await openSealer(config, access, opened.store);
     let checked: Promise<void> | null = null;
-    const checkKey = (): Promise<void> => (checked ??= keyChecked(config, opened, sealer));
+    const checkWritable = (): Promise<void> => (checked ??= writableChecked(config, opened, sealer));
     const writes = access === 'write' || access === 'make';
-    const ready = writes ? opened.ready.then(checkKey) : opened.ready;
+    const ready = writes ? opened.ready.then(checkWritable) : opened.ready;
     if (opened.database === null) await ready;
     // A caller that waits hears of it; where nobody waits yet, nobody is to be surprised.
     ready.catch(() => {});
-    return { sealer, ready, checkKey };
+    return { sealer, ready, checkWritable };
   } catch (error) {
     await opened.close();
     throw error;
@@ -145,7 +152,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const onUnprojectable = (item: AttentionItem): Promise<void> => engine.note([item]);
   const opened = await openStore(config, { incarnation, now, access, onFatal, onNotice, onUnprojectable });
   const { store, now: storeNow } = opened;
-  const { sealer, ready, checkKey } = await withKey(config, access, opened);
+  const { sealer, ready, checkWritable } = await withKey(config, access, opened);
   const directory = new Directory(store.accounts, sealer, storeNow);
   const { bank, connection, bankNotes } = await openBank(config, {
     account: (id) => directory.account(id),
@@ -192,5 +199,5 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const known = access === 'read' ? ready : ready.then(() => expectNotAnothers(config, store));
   known.catch(() => {});
   if (opened.database === null) await orClosed(known, close);
-  return { ...opened, ...parts, ready: known, checkKey, close };
+  return { ...opened, ...parts, ready: known, checkWritable, close };
 }

@@ -9,12 +9,17 @@ function own(): number {
   return Math.max(Number(versionOf('pix-in')), Number(versionOf('cashout')));
 }
 
-/** @throws OperatorError where a newer one has served the store */
-export async function expectNoNewerCharts(marks: Marks): Promise<void> {
+/** Which version has served the store; 0 where none has. @throws OperatorError where it is a newer one */
+export async function expectNoNewerCharts(marks: Marks): Promise<number> {
   const known = Number((await marks.mark(MARK)) ?? 0);
   if (known > own())
     throw new OperatorError(
       `the store was served with version ${known} of the statecharts, and this build knows ${own()}: start the newer one`,
     );
-  if (known < own()) await marks.putMark(MARK, String(own()));
+  return known;
+}
+
+/** From now on no older version serves the store, or writes to it. @throws OperatorError, as above */
+export async function keepCharts(marks: Marks): Promise<void> {
+  if ((await expectNoNewerCharts(marks)) < own()) await marks.putMark(MARK, String(own()));
 }

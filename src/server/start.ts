@@ -10,7 +10,7 @@ import { newIncarnation, now } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { type Core, type CoreOptions, openCore } from '../core.ts';
 import { StoreUnavailable } from '../engine/store.ts';
-import { expectNoNewerCharts } from '../engine/versions.ts';
+import { keepCharts } from '../engine/versions.ts';
 import { OperatorError } from '../errors.ts';
 import type { Run } from '../holder/answering.ts';
 import { type FolderHold, takeWithPrecedence } from '../holder/hold.ts';
@@ -151,7 +151,7 @@ export async function start(
   const show = (text: string): void => void process.stdout.write(text);
   const steps = [
     () => core.ready,
-    () => expectNoNewerCharts(store.marks),
+    () => keepCharts(store.marks),
     () => expectOwnBank(core.config, store),
     async () => void (await store.due.unpark(core.now())),
     async () => {

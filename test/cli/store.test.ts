@@ -8,6 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { keys, text } from '../support/json.ts';
 import { testServer, withDatabase } from '../support/store.ts';
+import { withStoredTables } from '../support/stored-tables.ts';
 import { Folder } from './support.ts';
 
 const EMBEDDED = { MONGODB_URI: '', PORT: '0' };
@@ -94,6 +95,32 @@ test('no key is made beside accounts', async () => {
   await rename(away, key);
   assert.equal(keys(await folder.json(['account', 'list'], 0, EMBEDDED)), ['accounts']);
   await folder.json(['account', 'create'], 0, EMBEDDED);
+});
+
+test('what a newer build wrote is not written to by this one', async () => {
+  const newer = await Folder.make();
+  try {
+    await newer.json(['account', 'create'], 0, EMBEDDED);
+    await withStoredTables(newer.path, ({ marks }) => marks.put(['charts'], '99'));
+    for (const args of [['serve'], ['account', 'create'], ['send', 'x', 'PAY'], ['rebuild']]) {
+      const told = await newer.json(args, 1, EMBEDDED);
+      assert.match(text(told, 'message'), /served with version 99 of the statecharts/, args.join(' '));
+    }
+    await newer.json(['account', 'list'], 0, EMBEDDED);
+    await withStoredTables(newer.path, ({ logState }) => {
+      logState.put(['state'], JSON.stringify({ ...JSON.parse(logState.get('state') ?? ''), format: 2 }));
+    });
+    for (const args of [['serve'], ['account', 'create'], ['account', 'list'], ['verify']]) {
+      const told = await newer.json(args, 1, EMBEDDED);
+      assert.match(
+        text(told, 'message'),
+        /pixstate\.log is of format 2, and this build knows 1/,
+        args.join(' '),
+      );
+    }
+  } finally {
+    await newer.remove();
+  }
 });
 
 test.run();

@@ -106,6 +106,8 @@ export interface StoredTables {
   places: StoredTable;
   marks: StoredTable;
   state: StoredTable;
+  /** The log's own. */
+  logState: StoredTable;
 }
 
 const OPTIONS = { noSubdir: true, maxDbs: 32, overlappingSync: false };
@@ -137,6 +139,7 @@ export async function withStoredTables<Result>(
     places: stored('places'),
     marks: stored('marks'),
     state: stored('state'),
+    logState: new StoredTable(log.openDB({ name: 'state', encoding: 'string' })),
   };
   try {
     return log.transactionSync(() => projections.transactionSync(() => work(tables)));

@@ -33,7 +33,7 @@ class CallShell extends Shell {
     const { gone } = this.#call;
     const outcome = await this.#works.run({ kind, name, gone }, async (signal) => {
       // Whoever opened the core may only have wanted to read.
-      if (kind !== 'reads') await this.#core.checkKey();
+      if (kind !== 'reads') await this.#core.checkWritable();
       return work(this.#core, { output, signal });
     });
     this.say(outcome);

@@ -11,7 +11,7 @@ import { OperatorError } from '../../../errors.ts';
 import { turn } from '../../../waiting.ts';
 import { flushToDisk } from '../lmdb.ts';
 import { parseBatch } from '../log/batch-value.ts';
-import { hasLog, Log, logIn } from '../log/log.ts';
+import { FORMAT, hasLog, Log, logIn } from '../log/log.ts';
 import { type Fact, factsRow, parseRow } from '../log/rows.ts';
 import type { Noted } from '../projections/projections.ts';
 import { expectNoFormerHolder } from './holder.ts';
@@ -198,7 +198,14 @@ async function makeLog(
     await write(log, rowsOf(keptFacts(former)), () => {});
     const dueFrom = log.last + 1;
     await write(log, rowsOf(dueFacts(former, now)), () => {});
-    await log.keepState({ format: 1, generation: '', boot: null, clean: false, dueFrom, madeOfFormer: true });
+    await log.keepState({
+      format: FORMAT,
+      generation: '',
+      boot: null,
+      clean: false,
+      dueFrom,
+      madeOfFormer: true,
+    });
     compareHeads(heads, await headsIn(log));
   } finally {
     await log.close();

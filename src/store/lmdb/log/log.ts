@@ -3,16 +3,19 @@
  * its group was written, and what the store says follows from the rows.
  */
 import type { Database, RootDatabase } from 'lmdb';
+import { OperatorError } from '../../../errors.ts';
 import { inOneTransaction, openRoot, sizeOf } from '../lmdb.ts';
 import { Room, roomFor } from '../room.ts';
 import { LogGroup } from './group.ts';
 import { type KeptBatch, KeptBatches } from './kept-batches.ts';
 import { batchIn } from './rows.ts';
 
+export const FORMAT = 1;
+
 /** What is known of the folder as a whole, beside the rows. */
 export interface LogState {
   /** The version of the rows. */
-  format: 1;
+  format: typeof FORMAT;
   /** Names the projections that belong to the log. */
   generation: string;
   /** The boot of the machine under which the projections are written; null where the system doesn't tell. */
@@ -59,6 +62,12 @@ export class Log {
     this.#state = this.#root.openDB({ name: 'state', encoding: 'string' });
     this.#room = readOnly ? null : new Room(this.#root, path);
     this.#last = this.end();
+    const { format = FORMAT } = this.state() ?? {};
+    if (format === FORMAT) return;
+    void this.close();
+    throw new OperatorError(
+      `${path} is of format ${format}, and this build knows ${FORMAT}: use the build that wrote it, or a newer one`,
+    );
   }
 
   /** The number of the last row that was issued; 0 for an empty log. */
@@ -78,7 +87,8 @@ export class Log {
   }
 
   state(): LogState | null {
-    const text = this.#state.get(STATE);
+    // lmdb gives no database, against its types, where there is none to be read.
+    const text = (this.#state as Database<string, string> | undefined)?.get(STATE);
     return text === undefined ? null : JSON.parse(text);
   }
 

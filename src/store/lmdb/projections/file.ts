@@ -5,7 +5,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import type { Database, RootDatabase, Transaction } from 'lmdb';
 import { flushToDisk, inOneTransaction, openRoot, sizeOf } from '../lmdb.ts';
-import type { Log, LogState } from '../log/log.ts';
+import { FORMAT, type Log, type LogState } from '../log/log.ts';
 import { Room } from '../room.ts';
 import { Rows, type Table, tableOf } from './table.ts';
 
@@ -107,7 +107,7 @@ export class ProjectionsFile {
     log.goBehind(file.mark);
     file.#log = log;
     const { dueFrom = 0 } = known ?? {};
-    await log.keepState({ format: 1, generation: file.#generation, boot, clean: false, dueFrom });
+    await log.keepState({ format: FORMAT, generation: file.#generation, boot, clean: false, dueFrom });
     return file;
   }
 
