@@ -9,7 +9,7 @@ import { type Accounts, type IssuedAccount, PLAIN_ACCOUNT } from './manage.ts';
 const DEMO_BALANCE = 100_000;
 
 /** The demo account of a store that several servers share: which of them makes it, its opening balance tells. */
-const SHARED_ID = 'acc_de300000000000000001';
+export const SHARED_ID = 'acc_de300000000000000001';
 /** How long the others wait for the one that makes it. */
 const PATIENCE_MS = 3_000;
 

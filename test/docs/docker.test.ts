@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
+import { SHARED_ID } from '../../src/accounts/demo-account.ts';
 import { readConfig } from '../../src/config.ts';
 import { at, type Json, keys, list, object, text } from '../support/json.ts';
 import { packageRoot } from '../support/process.ts';
@@ -44,6 +45,11 @@ function serverEnvironment(): Record<string, string> {
     Object.entries(environment).map(([name, value]) => [name, filledIn(String(value))]),
   );
 }
+
+test('the account that compose lets in is the one that the server makes', () => {
+  const told = [...read('docker-compose.yml').matchAll(/account set (\S+)/g)].map(([, id]) => id);
+  assert.equal(told, [SHARED_ID]);
+});
 
 test('compose starts a replica set of one, and the server once it is there', () => {
   assert.equal(keys(compose, 'services'), ['mongo', 'server']);
