@@ -19,14 +19,7 @@ import { faultOf } from './compare.ts';
 import { batchesIn, lookupsIn } from './pages.ts';
 import { type AuditReads, patiently, patientReads } from './patience.ts';
 import { eachRecord, isExplained } from './records.ts';
-import {
-  BrokenJournal,
-  lookupKeyOf,
-  Reprojection,
-  recordKey,
-  type Standing,
-  type Touched,
-} from './reprojection.ts';
+import { BrokenJournal, lookupKeyOf, Reprojection, recordKey, type Standing } from './reprojection.ts';
 import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
 
 /** So long a batch that was decided on what was wrong may be on its way. */
@@ -115,28 +108,22 @@ class Rebuild {
     return patiently(() => this.#target.restore({ ...nothing, ...parts, account, upTo }));
   }
 
-  /** Reads on; calls `each` with what a page changed. */
-  async #read(
-    account: string,
-    reprojection: Reprojection,
-    each: (touched: Touched) => Promise<void>,
-  ): Promise<void> {
-    const before = { entries: reprojection.entries };
+  /** Reads on, to the journal's present end. */
+  async #read(account: string, reprojection: Reprojection): Promise<void> {
     const pages = batchesIn(this.#journal, account, reprojection.standing.seq + 1);
     for (;;) {
       const { value: batches } = await this.#readable(account, reprojection, () => pages.next());
       if (batches === undefined) return;
-      const touched = reprojection.page(batches);
-      this.report.entries += reprojection.entries - before.entries;
-      before.entries = reprojection.entries;
+      const before = reprojection.entries;
+      reprojection.page(batches);
+      this.report.entries += reprojection.entries - before;
       this.#options.onPage?.({ accounts: this.report.accounts, entries: this.report.entries });
-      await each(touched);
     }
   }
 
   async #account(account: string): Promise<void> {
     const reprojection = new Reprojection(account, this.#options.scratch, { seq: 0, hash: ZERO_HASH });
-    await this.#read(account, reprojection, async () => {});
+    await this.#read(account, reprojection);
     await this.#expectEnd(account, reprojection);
     const from = reprojection.standing.seq;
     const mended =
@@ -153,7 +140,7 @@ class Rebuild {
   /** What was read ends where the account's head is, or the log has lost what comes then. @throws BrokenJournal */
   async #expectEnd(account: string, reprojection: Reprojection): Promise<void> {
     const { seq } = await this.#readable(account, reprojection, () => this.#journal.head(account));
-    await this.#read(account, reprojection, async () => {});
+    await this.#read(account, reprojection);
     if (seq > reprojection.standing.seq)
       throw reprojection.broken(reprojection.standing.seq + 1, 'is missing');
   }
@@ -187,7 +174,7 @@ class Rebuild {
     const { scratch } = this.#options;
     let mended = 0;
     for (let last: ScratchKey | null = null; ; ) {
-      await this.#read(account, reprojection, async () => {});
+      await this.#read(account, reprojection);
       const rows = scratch.page(kind, account, last, AT_ONCE);
       if (rows.length === 0) return mended;
       mended += await this.#restore(account, reprojection.standing.seq, restored(rows));
@@ -216,7 +203,7 @@ class Rebuild {
       const unknown = rows.filter(isUnknown);
       if (unknown.length === 0) continue;
       // What was stored by now stands in the journal by now.
-      await this.#read(account, reprojection, async () => {});
+      await this.#read(account, reprojection);
       const lookups = unknown.filter(isUnknown);
       const gone = { transactions: [], lookups };
       removed += await this.#restore(account, reprojection.standing.seq, { gone });
@@ -240,7 +227,7 @@ class Rebuild {
     if (text === null) return 0;
     const left: Left = JSON.parse(text);
     const reprojection = new Reprojection(account, scratch, left);
-    await this.#read(account, reprojection, async () => {});
+    await this.#read(account, reprojection);
     const { seq } = reprojection.standing;
     this.#leave(account, { ...reprojection.standing, from: left.from });
     let mended = 0;

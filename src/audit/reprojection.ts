@@ -29,12 +29,6 @@ export function lookupKeyOf(account: string, { name, key }: { name: string; key:
   return ['lookup', account, name, key];
 }
 
-/** What a page of batches changed. */
-export interface Touched {
-  transactions: Rebuilt[];
-  lookups: LookupRow[];
-}
-
 export class Reprojection {
   entries = 0;
   readonly #account: string;
@@ -54,10 +48,10 @@ export class Reprojection {
   }
 
   /**
-   * Projects batches that follow those before; gives what they changed, as of now.
+   * Projects batches that follow those before.
    * @throws BrokenJournal
    */
-  page(batches: readonly Batch[]): Touched {
+  page(batches: readonly Batch[]): void {
     const touched = new Set<string>();
     const lookups = new Map<string, LookupRow>();
     for (const batch of batches) {
@@ -76,7 +70,6 @@ export class Reprojection {
       })),
     ]);
     for (const id of this.#records.keys()) if (this.#records.size > MOST_RECORDS) this.#records.delete(id);
-    return { transactions, lookups: [...lookups.values()] };
   }
 
   broken(seq: number, what: string): BrokenJournal {
