@@ -4,6 +4,7 @@
  */
 import { StoreUnavailable } from '../../../engine/store.ts';
 import { Numbered } from '../../../passing.ts';
+import { within } from '../../../waiting.ts';
 
 const WRITE_TIMEOUT_MS = 5_000;
 
@@ -25,29 +26,9 @@ export class WriteWatch {
     return write;
   }
 
-  /**
-   * As `follow`, but after 5 s the caller gets StoreUnavailable. A result that comes later reaches no caller:
-   * it goes to `undo`.
-   */
-  bound<Result>(write: Promise<Result>, undo: (result: Result) => void = () => {}): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      let late = false;
-      const timer = setTimeout(() => {
-        late = true;
-        reject(waited());
-      }, WRITE_TIMEOUT_MS);
-      this.follow(write).then(
-        (result) => {
-          clearTimeout(timer);
-          if (late) undo(result);
-          else resolve(result);
-        },
-        (error: unknown) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      );
-    });
+  /** As `follow`, but after 5 s the caller gets StoreUnavailable; a result that comes later reaches nobody. */
+  bound<Result>(write: Promise<Result>): Promise<Result> {
+    return within(WRITE_TIMEOUT_MS, this.follow(write), waited);
   }
 
   /** @throws StoreUnavailable while a write has been waiting for too long. */
