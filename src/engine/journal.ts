@@ -11,7 +11,7 @@ import type { Snapshot } from '../../machines/index.ts';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { JournalEvent } from '../domain/events.ts';
 import type { By } from '../domain/messages.ts';
-import type { Balances, Posting } from '../domain/money.ts';
+import { type Balances, type Posting, ZERO_BALANCES } from '../domain/money.ts';
 import type { RefusalCode } from '../domain/sentences/refusal-codes.ts';
 import type { Charge, TransactionType, Transfer } from '../domain/transactions.ts';
 
@@ -175,6 +175,13 @@ export type TransferRecord = RecordOf<'cashout', Transfer>;
 export type TransactionRecord = ChargeRecord | TransferRecord;
 
 export const ZERO_HASH = '0'.repeat(64);
+
+/** The head of a journal without a batch. */
+export const EMPTY_HEAD: Head = { seq: 0, at: '', balances: ZERO_BALANCES, hash: ZERO_HASH };
+
+export function headOf({ seq, at, balances, hash }: Batch): Head {
+  return { seq, at, balances, hash };
+}
 
 /** An entry as it is stored: what is as usual is left out. */
 export type StoredEntry = Partial<Entry> & { message: JournalMessage };

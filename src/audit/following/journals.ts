@@ -10,11 +10,11 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchFault } from '../../domain/sentences/item-codes.ts';
-import { type Batch, contentOf, sha256, ZERO_HASH } from '../../engine/journal.ts';
+import { type Batch, contentOf, EMPTY_HEAD, headOf, sha256, ZERO_HASH } from '../../engine/journal.ts';
 import type { FollowedJournals, HeadInShort, Standing, StoredBatch } from '../../engine/store/journals.ts';
 import { faultOf } from '../compare.ts';
 import { PageLength } from '../pages.ts';
-import { type Before, type Fault, faultIn, headOf, NOTHING, UNREADABLE } from './judging.ts';
+import { type Before, type Fault, faultIn, UNREADABLE } from './judging.ts';
 
 /** How far an account was read. Where what the next batch is judged by isn't held, it is read again. */
 interface Known extends HeadInShort {
@@ -228,7 +228,7 @@ function firstOf(tasks: readonly Task[], most: number): Task[] {
 
 /** What the first batch of a task is judged by. */
 function lastOf(known: Known, found: readonly StoredBatch[]): Before {
-  if (known.seq === 0) return NOTHING;
+  if (known.seq === 0) return EMPTY_HEAD;
   if (known.last !== undefined) return known.last;
   const again = found.find(({ seq }) => seq === known.seq);
   if (again === undefined) return null;

@@ -1,8 +1,8 @@
 /** One batch judged by the one before it in its account's journal (I1, I2, I3): all adds up where each does. */
 import { isSameJson } from '../../domain/canonical-json.ts';
-import { applyPostings, sumOfPostings, ZERO_BALANCES } from '../../domain/money.ts';
+import { applyPostings, sumOfPostings } from '../../domain/money.ts';
 import type { BatchFault } from '../../domain/sentences/item-codes.ts';
-import { type Batch, type Head, ZERO_HASH } from '../../engine/journal.ts';
+import type { Head } from '../../engine/journal.ts';
 import type { LoggedBatch } from '../../engine/store/log.ts';
 import { BATCH_PARTS } from '../replay.ts';
 
@@ -11,17 +11,10 @@ export type Fault =
   | { kind: 'batch'; account: string; seq: number; fault: BatchFault }
   | { kind: 'row'; row: number; reason: string };
 
-/** Before an account's first batch. */
-export const NOTHING: Head = { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
 export const UNREADABLE = 'unreadable';
 
-/** The batch before; null where it isn't there. What is wrong with one that can't be read has been told. */
+/** The batch before, whatever is wrong with it; null where it isn't there. What is wrong with one that can't be read has been told. */
 export type Before = Head | typeof UNREADABLE | null;
-
-/** What comes next is judged by what stands in a batch, whatever is wrong with it. */
-export function headOf({ seq, at, balances, hash }: Batch): Head {
-  return { seq, at, balances, hash };
-}
 
 /** What is wrong with a batch, where anything is. @throws where it isn't made like one */
 export function faultIn(

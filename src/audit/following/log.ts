@@ -6,12 +6,12 @@
  * journals isn't looked at, nor is what was judged before: `verify` does both.
  */
 import type { BatchFault } from '../../domain/sentences/item-codes.ts';
-import type { Batch, Head } from '../../engine/journal.ts';
+import { type Batch, EMPTY_HEAD, type Head, headOf } from '../../engine/journal.ts';
 import type { LoggedBatch, LogPage } from '../../engine/store/log.ts';
 import { Lately } from '../../passing.ts';
 import { faultOf } from '../compare.ts';
 import type { AuditReads } from '../patience.ts';
-import { type Before, type Fault, faultIn, headOf, NOTHING, UNREADABLE } from './judging.ts';
+import { type Before, type Fault, faultIn, UNREADABLE } from './judging.ts';
 
 /** Where the following stands; plain JSON. */
 export interface FollowedTo {
@@ -74,7 +74,7 @@ export class Following {
 
   /** The batch before in its account's journal; null where it isn't there. @throws StoreUnavailable */
   async #before(journal: Reads, { account, seq }: Batch): Promise<Before> {
-    if (seq === 1) return NOTHING;
+    if (seq === 1) return EMPTY_HEAD;
     const known = this.#heads.get(account);
     if (known?.seq === seq - 1) return known;
     try {

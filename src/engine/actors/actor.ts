@@ -15,7 +15,7 @@ import { asError } from '../../errors.ts';
 import { pause, type Soon } from '../../waiting.ts';
 import type { Answer } from '../commands.ts';
 import { decide } from '../decide.ts';
-import type { Head, TransactionRecord } from '../journal.ts';
+import { type Head, headOf, type TransactionRecord } from '../journal.ts';
 import { allDue, isClaimed } from '../store/due.ts';
 import type { Lookup } from '../store/lookups.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
@@ -196,8 +196,7 @@ export class AccountActor implements InTurn {
         this.#head = null;
         continue;
       }
-      const { seq, at, balances, hash } = decided.append.batch;
-      this.#head = { seq, at, balances, hash };
+      this.#head = headOf(decided.append.batch);
       if (result.ended !== undefined) tellEnded(endings, result.ended);
       this.#answer(tickets, decided);
       this.#host.committed({ account: this.#account, taken: decided.taken, claims: result.claims });

@@ -2,9 +2,8 @@
  * The journal of the embedded store and its projections. An append is a row of the log; it is issued with a group of
  * writes under the condition that it follows its account's last one, and waited for to its end.
  */
-import { ZERO_BALANCES } from '../../domain/money.ts';
 import { timeOfText } from '../../domain/time.ts';
-import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../engine/journal.ts';
+import { type Batch, EMPTY_HEAD, type Head, headOf, type TransactionRecord } from '../../engine/journal.ts';
 import type { DeliveryRecord, FailedFilter, FailedPage } from '../../engine/store/deliveries.ts';
 import type { Claim } from '../../engine/store/due.ts';
 import type { NewestPage } from '../../engine/store/log.ts';
@@ -115,9 +114,8 @@ export class LmdbJournal implements Journal {
     let claims: Claim[] = [];
     if (issued !== 'known') {
       claims = applyAppended(this.#environment.projections, issued, claimUntil);
-      const { account, seq, at, balances, hash } = batch;
-      this.#heads.set(account, { seq, at, balances, hash });
-      if (this.#underWay.get(account) === batch) this.#underWay.delete(account);
+      this.#heads.set(batch.account, headOf(batch));
+      if (this.#underWay.get(batch.account) === batch) this.#underWay.delete(batch.account);
     }
     if (endings.length === 0) return { outcome: 'appended', claims };
     for (const { settling } of endings) settled(this.#environment.projections, settling);
@@ -128,7 +126,7 @@ export class LmdbJournal implements Journal {
     const known = this.#heads.get(account);
     if (known !== undefined) return known;
     const last = this.#environment.projections.places.last(account);
-    if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+    if (last === null) return EMPTY_HEAD;
     const value = this.#bytesAt(last.number);
     // An account whose last batch is gone isn't an empty one: its journal must not begin anew.
     if (value === null) throw new Error(`batch ${last.seq} of ${account} is not in the log`);

@@ -8,8 +8,7 @@
  * 4. The batches that wait together travel together, each with its own outcome; a group is bounded.
  */
 
-import { ZERO_BALANCES } from '../../../domain/money.ts';
-import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../../engine/journal.ts';
+import { type Batch, EMPTY_HEAD, type Head, type TransactionRecord } from '../../../engine/journal.ts';
 import type { Claim } from '../../../engine/store/due.ts';
 import { type Append, type AppendResult, StoreUnavailable } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
@@ -94,7 +93,7 @@ export class Appends {
   async head(account: string): Promise<Head> {
     const last = await this.#parts.reads.lastBatch(account);
     this.shared.seen(account);
-    if (last === null) return { seq: 0, at: '', balances: { ...ZERO_BALANCES }, hash: ZERO_HASH };
+    if (last === null) return EMPTY_HEAD;
     if (this.#known.get(account) !== last.seq) {
       await this.#parts.finishing.finishKnown({ account, seq: last.seq, transactions: last.transactions });
       this.#know(account, last.seq);
