@@ -10,7 +10,14 @@ import type { TransactionType } from '../domain/transactions.ts';
 import { noteFor } from './attention/item.ts';
 import { type Charts, type Step, timersOf, upToDate, versionOf } from './chart.ts';
 import type { Answer } from './commands.ts';
-import type { AttentionNote, BankOrder, Entry, JournalMessage, TransactionRecord } from './journal.ts';
+import {
+  type AttentionNote,
+  type BankOrder,
+  type Entry,
+  type JournalMessage,
+  type TransactionRecord,
+  usual,
+} from './journal.ts';
 import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
 import type { Workspace } from './workspace.ts';
@@ -161,24 +168,14 @@ export function remark(
   parts: Partial<Entry>,
 ): Entry {
   const status = record.snapshot.value;
-  const nothing = {
-    snapshot: null,
-    postings: [],
-    events: [],
-    timers: null,
-    orders: [],
-    attention: null,
-    refusal: null,
-    code: null,
-  };
   return {
+    ...usual(),
     transaction: record.id,
     type: record.type,
     at,
     message,
     from: status,
     to: status,
-    ...nothing,
     ...parts,
   };
 }

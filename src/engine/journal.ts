@@ -189,8 +189,8 @@ export type StoredEntry = Partial<Entry> & { message: JournalMessage };
 /** A batch as it is stored and hashed. */
 export type BatchContent = Omit<Batch, 'hash' | 'entries'> & { entries: StoredEntry[] };
 
-/** The parts of an entry where nothing is stored of them. */
-function usual(): Omit<Entry, 'at' | 'message'> {
+/** The parts of an entry that has nothing but a message, and where nothing is stored of them. */
+export function usual(): Omit<Entry, 'at' | 'message'> {
   return {
     attention: null,
     code: null,

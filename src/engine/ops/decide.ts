@@ -2,17 +2,13 @@
 import type { Posting } from '../../domain/money.ts';
 import type { Command } from '../commands.ts';
 import { answered, type Circumstances, type Decision, signed } from '../decision.ts';
-import type { Entry, JournalMessage } from '../journal.ts';
+import { type Entry, type JournalMessage, usual } from '../journal.ts';
 import { actionMark, lookupKey } from '../lookups.ts';
 import type { Workspace } from '../workspace.ts';
 
 /** An entry of the account itself. */
 function accountEntry(message: JournalMessage, at: string, postings: Posting[]): Entry {
-  const nothing = { from: null, to: null, refusal: null, code: null, snapshot: null, timers: null };
-  return {
-    ...{ transaction: null, type: null, at, message, ...nothing, postings },
-    ...{ events: [], orders: [], attention: null },
-  };
+  return { ...usual(), at, message, postings };
 }
 
 export function decideAdjust(
