@@ -9,11 +9,11 @@
 import { isPending } from '../domain/reversals/steps.ts';
 import type { Ending } from '../engine/actors/endings.ts';
 import { type Attempt, type Bank, BankRefused, backoffMs } from '../engine/bank.ts';
-import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
+import { DONE, Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
-import { type ClaimOf, type Due, KEPT_MS, wakeUp } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, type DueOrder, KEPT_MS, wakeUp } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
@@ -25,9 +25,6 @@ export interface ClaimedOrder {
   claim: ClaimOf<'bank'>;
   record: TransactionRecord | null;
 }
-
-type BankDue = ClaimOf<'bank'>['due'];
-type DueOrder<Kind> = BankDue & { order: BankOrder & { kind: Kind } };
 
 const MOST_IN_HAND = 4_096;
 const CALLS_AT_ONCE = 256;
@@ -51,9 +48,7 @@ export interface DeskOptions {
   onTrouble(error: unknown, due?: Due): void;
 }
 
-const DONE: Outcome = { next: null };
-
-function isOrder<Kind extends BankOrder['kind']>(due: BankDue, kind: Kind): due is DueOrder<Kind> {
+function isOrder<Kind extends BankOrder['kind']>(due: DueOrder, kind: Kind): due is DueOrder<Kind> {
   return due.order.kind === kind;
 }
 
@@ -146,7 +141,7 @@ export class Desk {
   }
 
   /** Read as decisions read it: `transaction` sees to it that nobody changes what it gives, at a price. */
-  async #record({ account, transaction }: BankDue): Promise<TransactionRecord | null> {
+  async #record({ account, transaction }: DueOrder): Promise<TransactionRecord | null> {
     const { transactions } = await this.#options.journal.read(account, {
       transactions: [transaction],
       lookups: [],
@@ -155,7 +150,7 @@ export class Desk {
   }
 
   /** The same order once more, later; `changes` to what is known of it. */
-  #later(due: BankDue, changes: object = {}, waitMs?: number): BankDue {
+  #later(due: DueOrder, changes: object = {}, waitMs?: number): DueOrder {
     const { bank, now } = this.#options;
     const at = now() + (waitMs ?? backoffMs(bank.pace, due.tries));
     return { ...due, order: { ...due.order, ...changes }, at, tries: due.tries + 1 };
@@ -172,11 +167,11 @@ export class Desk {
    * The next step counts from this one's time, not from now: after a pause the steps stay in order. Where the clock was
    * set back meanwhile, it counts from now.
    */
-  #next(due: BankDue, order: BankOrder, at: number): Outcome {
+  #next(due: DueOrder, order: BankOrder, at: number): Outcome {
     return { next: { ...due, order, at, tries: 0 } };
   }
 
-  #stepAt(due: BankDue, afterMs: number): number {
+  #stepAt(due: DueOrder, afterMs: number): number {
     const { bank, now } = this.#options;
     // A real bank isn't asked in a row for what was missed during a pause.
     return bank.canRepeatSubmit ? Math.min(due.at, now()) + afterMs : now() + afterMs;

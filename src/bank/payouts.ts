@@ -13,14 +13,14 @@ import {
   BankRefused,
   type PayoutContract,
 } from '../engine/bank.ts';
-import type { Outcome } from '../engine/claims.ts';
+import { DONE, type Outcome } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
-import type { ClaimOf } from '../engine/store/due.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
+import type { ClaimOf, DueOrder } from '../engine/store/due.ts';
 import type { JournalReads } from '../engine/store.ts';
 import type { Told } from './telling.ts';
 
-type PayoutDue = ClaimOf<'bank'>['due'] & { order: BankOrder & { kind: 'payout' } };
+type PayoutDue = DueOrder<'payout'>;
 
 export interface PayoutsOptions {
   engine: Engine;
@@ -35,8 +35,6 @@ export interface PayoutsOptions {
   later(due: PayoutDue, changes?: Partial<PayoutDue['order']>, waitMs?: number): Outcome;
   onTrouble(error: unknown, due: PayoutDue): void;
 }
-
-const DONE: Outcome = { next: null };
 
 function isSame(one: PayoutContract, other: PayoutContract): boolean {
   return one.profile === other.profile && one.clientId === other.clientId && one.pixKey === other.pixKey;

@@ -6,14 +6,14 @@ import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
 import { returningId } from '../engine/attention/stuck.ts';
 import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
-import type { Outcome } from '../engine/claims.ts';
+import { DONE, type Outcome } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type BankOrder, sha256, type TransactionRecord } from '../engine/journal.ts';
-import type { ClaimOf } from '../engine/store/due.ts';
+import type { DueOrder } from '../engine/store/due.ts';
 import type { AttentionKey } from '../engine/store.ts';
 
 type ReturnOrder = BankOrder & { kind: 'return' };
-type ReturnDue = ClaimOf<'bank'>['due'] & { order: ReturnOrder };
+type ReturnDue = DueOrder<'return'>;
 
 export interface ReturningOptions {
   engine: Pick<Engine, 'note' | 'withdraw'>;
@@ -27,8 +27,6 @@ export interface ReturningOptions {
   next(due: ReturnDue, order: ReturnOrder, waitMs: number): Outcome;
   onTrouble(error: unknown, due: ReturnDue): void;
 }
-
-const DONE: Outcome = { next: null };
 
 /** The item of a return that failed: the how-manieth of its payment. */
 function failedId({ endToEndId, number = 1 }: ReturnOrder): string {

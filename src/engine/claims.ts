@@ -150,6 +150,8 @@ export class Settler {
  */
 export type Outcome = { next: Due | null } | 'park' | 'kept' | 'ended';
 
+export const DONE: Outcome = { next: null };
+
 export interface HandsOptions<Item> {
   settler: Settler;
   /** The most that is in hand. */

@@ -69,6 +69,11 @@ export type ClaimOf<Kind extends DueKind> = Kind extends DueKind
 
 export type Claim = ClaimOf<DueKind>;
 
+/** An order to the bank that is due. */
+export type DueOrder<Kind extends BankOrder['kind'] = BankOrder['kind']> = ClaimOf<'bank'>['due'] & {
+  order: BankOrder & { kind: Kind };
+};
+
 /** The claim on a due thing, whatever its kind. */
 export function claimOn(due: Due, token: string): Claim {
   // TypeScript does not see that a due thing of each kind gives a claim of that kind.
