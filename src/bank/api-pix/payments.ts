@@ -13,8 +13,7 @@ import {
   timeIn,
   wholeIn,
 } from './reading.ts';
-import type { BankClient } from './wire/client.ts';
-import { unreadable } from './wire/client.ts';
+import { type BankClient, throwUnreadable } from './wire/client.ts';
 import type { Request } from './wire/exchange.ts';
 import { CallFailed } from './wire/outcome.ts';
 
@@ -166,7 +165,7 @@ export async function* pagesOf(client: BankClient, list: List, window: Window): 
     if (!Array.isArray(answer[items]) && (now ?? 1) > 0) break;
     if (page + 1 >= pages) return;
   }
-  throw unreadable();
+  throwUnreadable();
 }
 
 export class Payments {
@@ -232,8 +231,4 @@ export class Payments {
 
 function returnOf(answer: Answer): PaymentReturn {
   return readReturn(answer) ?? throwUnreadable();
-}
-
-function throwUnreadable(): never {
-  throw unreadable();
 }

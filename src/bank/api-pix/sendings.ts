@@ -1,9 +1,7 @@
 /** Transfers, where the bank sends: ordered and asked about as its profile says. */
-
 import { pagesOf, type Window } from './payments.ts';
 import type { Order, Sending, SendingProfile, SendingRef } from './profile.ts';
-import type { BankClient } from './wire/client.ts';
-import { unreadable } from './wire/client.ts';
+import { type BankClient, throwUnreadable } from './wire/client.ts';
 import type { Request } from './wire/exchange.ts';
 
 const ORDER_MS = 20_000;
@@ -65,8 +63,4 @@ export class Sendings {
   #at(request: Request): Request {
     return { ...request, path: this.#basePath + request.path };
   }
-}
-
-function throwUnreadable(): never {
-  throw unreadable();
 }

@@ -233,8 +233,7 @@ export class BankClient {
   #read(call: Call, raw: RawAnswer): Answer {
     if (!isSuccess(raw)) throw this.#failure(call, raw);
     const answer = objectOf(jsonOf(raw.body));
-    if (answer !== null) return answer;
-    throw unreadable(raw.status);
+    return answer ?? throwUnreadable(raw.status);
   }
 }
 
@@ -243,7 +242,7 @@ function isSuccess({ status }: RawAnswer): boolean {
 }
 
 /** An answer that says it worked, and not what: nobody knows. */
-export function unreadable(status: number | null = null): CallFailed {
+export function throwUnreadable(status: number | null = null): never {
   const facts = status === null ? {} : { status };
-  return new CallFailed('unknown', "the bank's answer can't be read", { ...facts, isBanks: true });
+  throw new CallFailed('unknown', "the bank's answer can't be read", { ...facts, isBanks: true });
 }
