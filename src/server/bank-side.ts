@@ -8,7 +8,7 @@ import type { CallbackDoor } from '../bank/api-pix/settings.ts';
 import { validity } from '../bank/api-pix/wire/identity.ts';
 import { elapsed, newTransactionId } from '../clock.ts';
 import type { Core } from '../core.ts';
-import { asError, OperatorError } from '../errors.ts';
+import { OperatorError, textOf } from '../errors.ts';
 import type { RecurringJob } from '../jobs/recurring-job.ts';
 import type { Sweeps } from '../jobs/sweeps.ts';
 import { addBankMetrics } from './bank-metrics.ts';
@@ -39,9 +39,7 @@ async function opening(door: Pick<Door, 'open'>, place: CallbackDoor | null): Pr
     return await door.open();
   } catch (error) {
     const { port, host } = place ?? {};
-    throw new OperatorError(
-      `BANK_CALLBACK_PORT ${port} on ${host} can't be opened: ${asError(error).message}`,
-    );
+    throw new OperatorError(`BANK_CALLBACK_PORT ${port} on ${host} can't be opened: ${textOf(error)}`);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Registers where the bank calls back, for each key: asked first, and set only where it differs. */
 import { keyOf } from '../../../domain/account.ts';
 import type { AccountTable } from '../../../engine/store.ts';
-import { asError } from '../../../errors.ts';
+import { textOf } from '../../../errors.ts';
 import type { BankConnection } from '../connection.ts';
 import type { Notes } from '../notes.ts';
 import { CallFailed } from '../wire/outcome.ts';
@@ -46,7 +46,7 @@ export class Registrar {
         notes.webhookTaken();
       } catch (error) {
         const about = error instanceof CallFailed ? isAbout(error) : null;
-        const { message } = asError(error);
+        const message = textOf(error);
         if (about === 'key') notes.keyRefused(key, message);
         if (about === 'url') notes.webhookRefused(webhookUrl, message);
         failures.push(error);

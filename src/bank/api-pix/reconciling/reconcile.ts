@@ -3,7 +3,7 @@ import { RECONCILED_MARKS } from '../../../engine/bank.ts';
 import { digestOf } from '../../../engine/journal.ts';
 import { lookUp, refusalKey } from '../../../engine/lookups.ts';
 import type { Marks } from '../../../engine/store/marks.ts';
-import { asError } from '../../../errors.ts';
+import { textOf } from '../../../errors.ts';
 import { askAbout, type News } from '../callbacks/incoming.ts';
 import type { Unbooked } from '../notes.ts';
 import type { Window } from '../payments.ts';
@@ -61,7 +61,7 @@ export class Reconciler {
     }
     this.#failing ??= now();
     if (now() - this.#failing < HOUR_MS * retryScale) return;
-    notes.listsUnread(this.#failing, asError(failures[0]).message);
+    notes.listsUnread(this.#failing, textOf(failures[0]));
   }
 
   /** What was noted as not booked is over once it is. Those that aren't. */
