@@ -47,6 +47,11 @@ export async function within<Result>(ms: number, work: Promise<Result>, late: ()
   }
 }
 
+/** Waits until the work has ended, well or not, at most `ms`; what takes longer goes on. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  await within(ms, work, () => new Error('late')).catch(() => {});
+}
+
 /**
  * Gives signals that abort work which takes `ms`, and up to `spreadMs` more: whoever asks within so long gets the same
  * one. With an `AbortSignal.timeout` of its own a command to MongoDB takes a sixth more CPU.

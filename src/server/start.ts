@@ -17,7 +17,7 @@ import { type FolderHold, takeWithPrecedence } from '../holder/hold.ts';
 import { GivenWay, type Works } from '../holder/works.ts';
 import { dataFolder } from '../store/open.ts';
 import { packageVersion } from '../version.ts';
-import { again, later, pause, within } from '../waiting.ts';
+import { again, atMost, later, pause } from '../waiting.ts';
 import { forgetConsole, tellOfConsole } from './admin.ts';
 import { openBankSide } from './bank-side.ts';
 import { Flags } from './flags.ts';
@@ -111,13 +111,12 @@ async function openHeld(
 
 /** Resolves once the console listens, or isn't going to soon: the API is served all the same. */
 async function consoleOpened({ consoleAt }: Core): Promise<void> {
-  await within(CONSOLE_MS, Promise.resolve(consoleAt), () => new Error('late')).catch(() => {});
+  await atMost(CONSOLE_MS, Promise.resolve(consoleAt));
 }
 
 /** Resolves once no order or timer is under way: what the bank hasn't answered by then is asked after the next start. */
 async function ordersEnded({ desk, timers }: Workers, patienceMs: number): Promise<void> {
-  const idle = Promise.all([desk.idle(), timers.idle()]);
-  await within(patienceMs, idle, () => new Error('orders are left')).catch(() => {});
+  await atMost(patienceMs, Promise.all([desk.idle(), timers.idle()]));
 }
 
 /** Starts everything that a server has; whatever was started is closed again where one part can't be. */

@@ -1,6 +1,7 @@
 /** Owns the worker of one HTTP thread, from its first word to its end. */
 import { Worker } from 'node:worker_threads';
 import { asError } from '../../errors.ts';
+import { atMost } from '../../waiting.ts';
 import { workerEntry } from '../../worker-entry.ts';
 import { Answering, type EnginePorts } from './answering.ts';
 import { unpack } from './errors.ts';
@@ -84,12 +85,7 @@ export class HttpThread {
       this.#drained = resolve;
     });
     this.#post({ drainMs: timeoutMs });
-    let bound: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<void>((resolve) => {
-      bound = setTimeout(resolve, timeoutMs + DRAIN_MARGIN_MS);
-    });
-    await Promise.race([drained, tooLate, this.#exited]);
-    clearTimeout(bound);
+    await atMost(timeoutMs + DRAIN_MARGIN_MS, Promise.race([drained, this.#exited]));
     await this.#worker.terminate();
   }
 }

@@ -23,6 +23,7 @@ import type {
   Wait,
   Wants,
 } from '../../engine/store.ts';
+import { atMost } from '../../waiting.ts';
 import { newestBatches } from './across/newest.ts';
 import type { Appends } from './appends/appends.ts';
 import { LookupPages } from './audit/lookup-pages.ts';
@@ -104,7 +105,7 @@ export class MongoJournal implements Journal {
 
   /** Waits for appends that are under way, not for long; what has not been sent by then fails. */
   async close(): Promise<void> {
-    await inTime(CLOSE_MS, Promise.allSettled(this.#appending)).catch(() => {});
+    await atMost(CLOSE_MS, Promise.allSettled(this.#appending));
     this.#parts.appends.close();
   }
 

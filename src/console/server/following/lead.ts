@@ -5,7 +5,7 @@
  *
  * For a moment two may take themselves for the one: what they do must bear that.
  */
-import { within } from '../../../waiting.ts';
+import { atMost } from '../../../waiting.ts';
 
 export interface LeadOptions {
   /** The mark's name. */
@@ -71,7 +71,7 @@ export class Lead {
     clearTimeout(this.#timer);
     const left = this.#beating.then(() => (this.isHeld ? this.#say('') : false));
     // Where that can't be said, the others notice.
-    await within(CLOSE_MS, left, () => new Error('the store takes too long')).catch(() => {});
+    await atMost(CLOSE_MS, left);
   }
 
   #next(afterMs: number): void {

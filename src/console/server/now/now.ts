@@ -4,7 +4,7 @@
  */
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import type { ChangePlace, StoreReads, Wait } from '../../../engine/store.ts';
-import { within } from '../../../waiting.ts';
+import { atMost } from '../../../waiting.ts';
 import type { Tally } from '../../protocol.ts';
 import type { Counted, Figures, Following, NewestEntries, NowDocument } from '../../shapes/now.ts';
 import type { Progress } from '../following/journal-follower.ts';
@@ -115,7 +115,7 @@ export class Now {
 
   async #read(reads: StoreReads): Promise<NowDocument> {
     const now = this.#options.now();
-    const ticked = within(TALLY_MS, this.#tick(), () => new Error('late')).catch(() => {});
+    const ticked = atMost(TALLY_MS, this.#tick());
     const found = await this.#causes.goOn((place) => listedBehind(reads, place), now);
     const transfers = await this.#transfers.read(reads, now);
     const protests = await this.#protests.read(reads, now);
