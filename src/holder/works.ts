@@ -5,6 +5,8 @@
  * 2. What writes comes to its end, unless a server shuts down. It may make the store that it writes to.
  * 3. What is to be alone in the folder (a move of its accounts, a rebuild) gives way to nobody.
  */
+import { later } from '../waiting.ts';
+
 export type WorkKind = 'reads' | 'writes' | 'makes' | 'alone';
 
 /** The work was stopped, or not begun, since the folder is about to be free or somebody else's. */
@@ -52,15 +54,11 @@ export class Works {
   ): Promise<Result> {
     if (!this.#isOpen) throw new GivenWay();
     const controller = new AbortController();
-    let abandon: (why: Error) => void = () => {};
-    const left = new Promise<never>((_, reject) => {
-      abandon = reject;
-    });
-    left.catch(() => {});
+    const left = later<never>();
     let late: NodeJS.Timeout | undefined;
     const stop = (why: Error): void => {
       controller.abort(why);
-      late ??= setTimeout(() => abandon(why), STOP_MS);
+      late ??= setTimeout(() => left.reject(why), STOP_MS);
     };
     const running = { kind, name, stop };
     const onGone = (): void => {
@@ -69,7 +67,7 @@ export class Works {
     this.#running.add(running);
     gone?.addEventListener('abort', onGone);
     try {
-      return await Promise.race([work(controller.signal), left]);
+      return await Promise.race([work(controller.signal), left.promise]);
     } finally {
       clearTimeout(late);
       gone?.removeEventListener('abort', onGone);

@@ -8,6 +8,7 @@ import type { FollowedJournals } from '../engine/store/journals.ts';
 import type { Tail } from '../engine/store/tail.ts';
 import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/store.ts';
 import { codeOf, OperatorError, textOf } from '../errors.ts';
+import { later } from '../waiting.ts';
 import { openFolder } from './folder.ts';
 import { LmdbFollower } from './lmdb/following.ts';
 import { isFormer, takeOver } from './lmdb/former/takeover.ts';
@@ -244,12 +245,7 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
   const { incarnation, access = 'make', onNotice, onUnprojectable, mostConnections } = options;
   // The driver is loaded only where it is used: commands on the embedded store start without it.
   const { openMongoStore } = await import('./mongo/store.ts');
-  let giveUp: (error: Error) => void = () => {};
-  const unusable = new Promise<never>((_, reject) => {
-    giveUp = reject;
-  });
-  // A caller that waits hears of it; where nobody waits yet, nobody is to be surprised.
-  unusable.catch(() => {});
+  const unusable = later<never>();
   try {
     const store = openMongoStore({
       uri,
@@ -258,12 +254,12 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       leaseMs: LEASE_MS,
       readOnly: access === 'read' || access === 'look',
       mustExist: access !== 'make',
-      onUnusable: (reason) => giveUp(new OperatorError(reason)),
+      onUnusable: (reason) => unusable.reject(new OperatorError(reason)),
       onNotice,
       ...(onUnprojectable === undefined ? {} : { onUnprojectable }),
       ...(mostConnections === undefined ? {} : { mostConnections }),
     });
-    const ready = Promise.race([store.ready, unusable]);
+    const ready = Promise.race([store.ready, unusable.promise]);
     ready.catch(() => {});
     const place = `database ${store.db.databaseName}`;
     return {
