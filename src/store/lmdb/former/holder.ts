@@ -2,9 +2,10 @@
  * Former builds took no lock of the operating system: they named their holder in the table `lock`. Where such a holder
  * still lives, the folder is its own.
  */
-import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { codeOf } from '../../../errors.ts';
 import { FolderHeld } from '../../folder.ts';
+import { bootId } from '../projections/file.ts';
 import type { FormerTables } from './tables.ts';
 
 /** A holder as former builds wrote it down. */
@@ -28,8 +29,7 @@ function holderIn({ lock }: FormerTables): FormerHolder | null {
 /** Whether a pid of the place is a pid of this process's namespace, since the same boot. */
 function isHere(place: string): boolean {
   try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return place.endsWith(`${boot} ${readlinkSync('/proc/self/ns/pid')}`);
+    return place.endsWith(`${bootId()} ${readlinkSync('/proc/self/ns/pid')}`);
   } catch {
     return false;
   }
