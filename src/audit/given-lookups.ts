@@ -9,7 +9,7 @@
  */
 import { historyOf } from '../engine/history.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
-import { lookupKey, lookupsOf } from '../engine/lookups.ts';
+import { lookupKey, lookupsOf, nameOf } from '../engine/lookups.ts';
 import type { LookupName, LookupRow } from '../engine/store/lookups.ts';
 import { faultOf, type Stored } from './compare.ts';
 import type { Open } from './open-transactions.ts';
@@ -24,10 +24,6 @@ interface Given {
   seq: number;
   /** The entry's place among those of the page. */
   position: number;
-}
-
-export function nameOf({ name, key }: LookupRow): string {
-  return `${name}:${key}`;
 }
 
 export function isCounted<Row extends LookupRow>(row: Row): row is Row & { name: 'adjustment' | 'refusal' } {
@@ -106,7 +102,7 @@ export class GivenLookups {
     { transaction }: Entry,
     open: Open | null,
   ): Promise<string | null> {
-    const full = `${name}:${key}`;
+    const full = nameOf({ name, key });
     const known =
       this.#page.get(full)?.findLast((given) => given.position < position) ?? this.#waiting.get(full);
     if (known !== undefined) return known.row.value;

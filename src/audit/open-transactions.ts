@@ -9,7 +9,7 @@
  */
 import { type HistoryReads, historyOf } from '../engine/history.ts';
 import type { Batch, Entry, TransactionRecord } from '../engine/journal.ts';
-import { lookupsOf } from '../engine/lookups.ts';
+import { lookupsOf, nameOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
 import {
@@ -54,11 +54,10 @@ export function after(
   rows: readonly LookupRow[] = lookupsOf(entry),
 ): Open {
   const deliveries = entry.events.flatMap((event) => event.deliveries.map(({ id }) => id));
-  const given = rows.map(({ name, key }) => `${name}:${key}`);
   return {
     record: project(open?.record ?? null, account, seq, entry),
     deliveries: [...(open?.deliveries ?? []), ...deliveries],
-    given: [...(open?.given ?? []), ...given],
+    given: [...(open?.given ?? []), ...rows.map(nameOf)],
     refused: [...(open?.refused ?? []), ...(entry.refusal === null ? [] : [seq])],
   };
 }

@@ -3,7 +3,7 @@
  * of the last page stay in memory, the others are read back.
  */
 import { type Batch, type Entry, follows, type TransactionRecord } from '../engine/journal.ts';
-import { lookupsOf } from '../engine/lookups.ts';
+import { lookupsOf, nameOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
 import type { GivenLookup, Rebuilt } from '../engine/store/restoration.ts';
@@ -56,7 +56,7 @@ export class Reprojection {
     const lookups = new Map<string, LookupRow>();
     for (const batch of batches) {
       this.#follow(batch);
-      for (const row of this.#project(batch, touched)) lookups.set(`${row.name}:${row.key}`, row);
+      for (const row of this.#project(batch, touched)) lookups.set(nameOf(row), row);
     }
     const transactions = [...touched].flatMap((id) => this.#records.get(id) ?? []);
     this.#scratch.put([

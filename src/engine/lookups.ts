@@ -23,6 +23,11 @@ function refundRows({ message, snapshot }: Entry, value: string): LookupRow[] {
   });
 }
 
+/** Names a lookup within its account: no lookup's name holds a colon. */
+export function nameOf({ name, key }: Pick<LookupRow, 'name' | 'key'>): string {
+  return `${name}:${key}`;
+}
+
 /** The key of a return that is told again as it was. */
 export function returnKey(returnId: string, amount: number): string {
   return `${returnId} ${amount}`;

@@ -1,7 +1,8 @@
 /** What the entries of a batch give to be found by, entry by entry, against what is stored. */
 import type { Entry } from '../../engine/journal.ts';
+import { nameOf } from '../../engine/lookups.ts';
 import type { Lookup, LookupRow } from '../../engine/store/lookups.ts';
-import { isCounted, isGivenBy, nameOf } from '../given-lookups.ts';
+import { isCounted, isGivenBy } from '../given-lookups.ts';
 import type { Open } from '../open-transactions.ts';
 import type { AuditReads } from '../patience.ts';
 import { expect } from './sound.ts';

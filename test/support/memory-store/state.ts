@@ -13,7 +13,7 @@ import {
   type TransactionRecord,
   ZERO_HASH,
 } from '../../../src/engine/journal.ts';
-import { lookupsOf } from '../../../src/engine/lookups.ts';
+import { lookupsOf, nameOf } from '../../../src/engine/lookups.ts';
 import {
   type DeliveryRecord,
   type FailedFilter,
@@ -77,9 +77,7 @@ export class MemoryState {
         const record = this.#records.get(id);
         return record?.account === account ? record : null;
       }),
-      lookups: wants.lookups.map(
-        (lookup) => this.#lookups.get(account)?.get(lookupKey(lookup))?.value ?? null,
-      ),
+      lookups: wants.lookups.map((lookup) => this.#lookups.get(account)?.get(nameOf(lookup))?.value ?? null),
     };
   }
 
@@ -107,7 +105,7 @@ export class MemoryState {
   restore({ account, upTo, transactions, lookups, gone }: Restoration): number {
     const later = this.#journal(account).filter(({ seq }) => seq > upTo);
     const changed = new Set(later.flatMap(({ entries }) => entries.map(({ transaction }) => transaction)));
-    const given = new Set(later.flatMap(({ entries }) => entries.flatMap(lookupsOf)).map(lookupKey));
+    const given = new Set(later.flatMap(({ entries }) => entries.flatMap(lookupsOf)).map(nameOf));
     let count = 0;
     for (const { record } of transactions) {
       if (changed.has(record.id) || canonicalJson(this.transaction(record.id)) === canonicalJson(record))
@@ -116,13 +114,13 @@ export class MemoryState {
       count += 1;
     }
     for (const row of lookups) {
-      if (given.has(lookupKey(row)) || this.#lookups.get(account)?.get(lookupKey(row))?.value === row.value)
+      if (given.has(nameOf(row)) || this.#lookups.get(account)?.get(nameOf(row))?.value === row.value)
         continue;
       this.#putLookups(account, [row]);
       count += 1;
     }
     for (const id of gone.transactions) count += this.#records.delete(id) ? 1 : 0;
-    for (const row of gone.lookups) count += this.#lookups.get(account)?.delete(lookupKey(row)) ? 1 : 0;
+    for (const row of gone.lookups) count += this.#lookups.get(account)?.delete(nameOf(row)) ? 1 : 0;
     return count;
   }
 
@@ -354,12 +352,7 @@ export class MemoryState {
 
   #putLookups(account: string, rows: readonly LookupRow[]): void {
     const known = this.#lookups.get(account) ?? new Map<string, LookupRow>();
-    for (const row of rows) known.set(lookupKey(row), row);
+    for (const row of rows) known.set(nameOf(row), row);
     this.#lookups.set(account, known);
   }
-}
-
-/** Names hold no colon, so no two lookups share a key. */
-function lookupKey({ name, key }: Lookup): string {
-  return `${name}:${key}`;
 }

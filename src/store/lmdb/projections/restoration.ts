@@ -1,8 +1,7 @@
 /** Projections that were made again from a journal, put in the place of those that the embedded store has. */
 import { canonicalJson } from '../../../domain/canonical-json.ts';
 import type { Batch, TransactionRecord } from '../../../engine/journal.ts';
-import { lookupsOf } from '../../../engine/lookups.ts';
-import type { Lookup } from '../../../engine/store/lookups.ts';
+import { lookupsOf, nameOf } from '../../../engine/lookups.ts';
 import type { Rebuilt, Restoration } from '../../../engine/store/restoration.ts';
 import { putLookup, waitKeys } from './apply.ts';
 import { endOf, keyOf, ordered } from './keys.ts';
@@ -13,10 +12,6 @@ import { dropQuoter, hasQuoter } from './quoters.ts';
 interface Later {
   transactions: ReadonlySet<string | null>;
   lookups: ReadonlySet<string>;
-}
-
-function nameOf({ name, key }: Lookup): string {
-  return `${name}:${key}`;
 }
 
 function laterIn(batches: readonly Batch[]): Later {
