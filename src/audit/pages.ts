@@ -1,7 +1,7 @@
 /** A store's journals page by page: what is held of them is bounded, whatever there is. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Batch } from '../engine/journal.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
+import { turn } from '../waiting.ts';
 import type { AuditReads } from './patience.ts';
 
 const LOOKUPS = 1_000;
@@ -68,7 +68,7 @@ export async function* batchesIn(
     length.learn(batches);
     yield batches;
     // Timers and signals have their turn, also where the store answers at once.
-    await nextTurn();
+    await turn();
     from = last.seq + 1;
   }
 }

@@ -1,7 +1,7 @@
 /** The walk over all stored records: those that no journal explains are found. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { RecordUnreadable } from '../engine/store.ts';
+import { turn } from '../waiting.ts';
 import { faultOf } from './compare.ts';
 import type { AuditReads } from './patience.ts';
 
@@ -84,7 +84,7 @@ export async function eachRecord(
       await visit(record);
     }
     if (records.length < limit) return isWhole;
-    await nextTurn();
+    await turn();
   }
 }
 

@@ -7,11 +7,11 @@
  * StoreUnavailable, which ends the replay. A server may go on writing: what is newer than the head is judged by its own history.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalJson, isSameJson } from '../domain/canonical-json.ts';
 import { applyPostings, type Balances, sumOfPostings, ZERO_BALANCES } from '../domain/money.ts';
 import { type Batch, contentOf, type Entry, type Head, sha256, ZERO_HASH } from '../engine/journal.ts';
 import type { LookupName } from '../engine/store/lookups.ts';
+import { turn } from '../waiting.ts';
 import { faultOf } from './compare.ts';
 import { GivenLookups } from './given-lookups.ts';
 import { after, type Open, OpenTransactions } from './open-transactions.ts';
@@ -139,7 +139,7 @@ export class Replay {
     await this.#open.endPage(ids, this.seq);
     this.#options.onPage?.(entries.length, this.#open.size + this.#lookups.waiting);
     // Timers and signals have their turn, also where the store answers at once.
-    await nextTurn();
+    await turn();
   }
 
   async #batch(batch: Batch): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Claims in hand: how many there may be, the work on them beside each other, and their ends.
  */
-import { again, later } from '../waiting.ts';
+import { again, later, turn } from '../waiting.ts';
 import type { Claim, Due } from './store/due.ts';
 import { type DueIndex, type Settlement, StoreUnavailable } from './store.ts';
 
@@ -119,7 +119,7 @@ export class Settler {
   }
 
   async #write(group: SettlingGroup, before: Promise<unknown>): Promise<boolean> {
-    await new Promise(setImmediate);
+    await turn();
     await before;
     this.#group = null;
     const isWritten = await this.#tell(group);

@@ -14,7 +14,7 @@ import type { Engine } from '../engine/engine.ts';
 import { type Backlog, targetId, type Wait } from '../engine/store/backlog.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import type { AttentionItem } from '../engine/store.ts';
-import { pause } from '../waiting.ts';
+import { pause, turn } from '../waiting.ts';
 import type { TargetState, Targets } from './targets.ts';
 
 export interface WaitingLineOptions {
@@ -75,7 +75,7 @@ export class WaitingLine {
   }
 
   async #putAll(): Promise<void> {
-    await new Promise(setImmediate);
+    await turn();
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting.splice(0, PUT_TOGETHER);
       try {

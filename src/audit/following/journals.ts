@@ -8,10 +8,10 @@
  * between others is a fault at once. Last batches that were read and aren't there may be a look at a primary that is cut
  * off; they are a fault where they stay away.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BatchFault } from '../../domain/sentences/item-codes.ts';
 import { type Batch, contentOf, EMPTY_HEAD, headOf, sha256, ZERO_HASH } from '../../engine/journal.ts';
 import type { FollowedJournals, HeadInShort, Standing, StoredBatch } from '../../engine/store/journals.ts';
+import { turn } from '../../waiting.ts';
 import { faultOf } from '../compare.ts';
 import { PageLength } from '../pages.ts';
 import { type Before, type Fault, faultIn, UNREADABLE } from './judging.ts';
@@ -207,7 +207,7 @@ export class JournalsFollowing {
     this.#entries += batch?.entries?.length ?? 1;
     if (this.#entries < ENTRIES_A_TURN) return;
     this.#entries = 0;
-    await nextTurn();
+    await turn();
   }
 }
 

@@ -10,13 +10,13 @@
  * 3. A stored lookup is counted once: with the entry that first gave it to the transaction that has it. An account's
  *    are in order where as many were counted as are stored.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isSameJson } from '../../domain/canonical-json.ts';
 import { applyPostings, sumOfPostings } from '../../domain/money.ts';
 import type { Batch, Entry } from '../../engine/journal.ts';
 import { lookupsOf } from '../../engine/lookups.ts';
 import type { LoggedBatch, LogReads } from '../../engine/store/log.ts';
 import type { LookupName, LookupRow } from '../../engine/store/lookups.ts';
+import { turn } from '../../waiting.ts';
 import { compareDeliveries, compareRefusals, compareWaits, faultOf, type Stored } from '../compare.ts';
 import { isCounted } from '../given-lookups.ts';
 import { after, takeUp } from '../open-transactions.ts';
@@ -97,7 +97,7 @@ export class Screening {
           report(batch.account, batch.seq, `nothing leads to the batch in row ${number} of the log`);
       onPage?.(entries, this.#standings.size + this.#suspects.size, this.#inHand.size);
       // Timers and signals have their turn, also where the store answers at once.
-      await nextTurn();
+      await turn();
     }
     // What was put back whole has no second entry by which it would have been read.
     for (const held of this.#inHand.all())
