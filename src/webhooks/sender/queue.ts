@@ -14,6 +14,7 @@
  *    anything but a timeout comes of an attempt.
  * 5. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
  */
+import { onceThisEnds } from '../../waiting.ts';
 import type { Ending } from './attempt.ts';
 import { Lane, newTraffic, Ring, type Slot, type Target, type Traffic } from './lanes.ts';
 import type { QueueLimits } from './limits.ts';
@@ -47,7 +48,8 @@ export class OriginQueue {
   #waiting = 0;
   /** Under way in lanes that haven't proven themselves, and probes. */
   #suspects = 0;
-  #roundDue = false;
+  /** A round runs after the callbacks of a turn of the event loop, so that what came together starts together. */
+  readonly #soonRound = onceThisEnds(() => this.#round());
 
   constructor(limits: QueueLimits, effects: QueueEffects) {
     this.#limits = limits;
@@ -160,14 +162,8 @@ export class OriginQueue {
     return lane.traffic.waiting >= Math.max(1, free);
   }
 
-  /** Rounds run after the callbacks of a turn of the event loop, so that what came together starts together. */
   #scheduleRound(): void {
-    if (this.#roundDue || (this.#proven.isEmpty && this.#unproven.isEmpty)) return;
-    this.#roundDue = true;
-    queueMicrotask(() => {
-      this.#roundDue = false;
-      this.#round();
-    });
+    if (!this.#proven.isEmpty || !this.#unproven.isEmpty) this.#soonRound();
   }
 
   #round(): void {
