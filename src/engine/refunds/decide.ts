@@ -1,5 +1,7 @@
-/** Decides what merchants and ops order of a charge: to refund it, and to cancel it. Neither leaves an entry where it is refused. */
-
+/**
+ * Decides what merchants and ops order of a charge: to refund it, and to cancel it. Neither leaves an entry where it is
+ * refused.
+ */
 import type { RefundOrderData } from '../../domain/messages.ts';
 import { isTooOld } from '../../domain/reversals/steps.ts';
 import { MOST_REFUNDS, remainingOf, returnedWith, reversalsOf } from '../../domain/reversals/sums.ts';
@@ -109,6 +111,15 @@ export function decideRefund(workspace: Workspace, command: RefundCommand, c: Ci
   return done(workspace, stepEntry(step, { id: record.id, type: 'pix-in', record: stored }, message, c));
 }
 
+/** The answer about a charge that waits for no payment, canceled already or not to be canceled; null: it waits. */
+export function cancelProblem(record: TransactionRecord): Answer | null {
+  const { value } = record.snapshot;
+  if (value === 'waiting_payment') return null;
+  if (value === 'canceled') return { kind: 'repeated', record };
+  const reason = `a pix-in that is ${value} can't be canceled`;
+  return { kind: 'refused', record, reason, allowed: allowedNow(record) };
+}
+
 /** Cancels a charge that waits; one that is canceled already is left as it is. */
 export function decideCancel(
   workspace: Workspace,
@@ -118,14 +129,11 @@ export function decideCancel(
   const stored = workspace.record(command.transaction);
   if (stored === null || stored.type !== 'pix-in') return answered({ kind: 'unknown' });
   const record = presentOf(stored, c.charts);
-  const { value } = record.snapshot;
-  if (value === 'canceled') return answered({ kind: 'repeated', record });
+  const problem = cancelProblem(record);
+  if (problem !== null) return answered(problem);
   const data = command.reason === null ? {} : { reason: command.reason };
   const step = take(record.snapshot, { type: 'CANCEL', at: c.at, data }, c.charts);
-  if (step === null) {
-    const reason = `a pix-in that is ${value} can't be canceled`;
-    return answered({ kind: 'refused', record, reason, allowed: allowedNow(record) });
-  }
+  if (step === null) throw new Error('the statechart does not take a cancellation');
   const message: JournalMessage = { data, digest: '', door: 'api', id: '', type: 'CANCEL' };
   return done(workspace, stepEntry(step, { id: record.id, type: 'pix-in', record: stored }, message, c));
 }

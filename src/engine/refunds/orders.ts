@@ -1,6 +1,6 @@
 /**
- * What merchants, or ops in their stead, order of a charge that exists: to refund it, and to cancel it. Refunds are judged before the bank is
- * looked at, and once more inside the mailbox, where racers meet.
+ * What merchants, or ops in their stead, order of a charge that exists: to refund it, and to cancel it. Refunds are judged
+ * before the bank is looked at, and once more inside the mailbox, where racers meet.
  */
 import type { Account } from '../../domain/account.ts';
 import type { By } from '../../domain/messages.ts';
@@ -14,8 +14,7 @@ import type { Engine, SendOptions } from '../engine.ts';
 import { type ChargeRecord, digestOf, type TransactionRecord } from '../journal.ts';
 import { lookUp } from '../lookups.ts';
 import type { JournalReads } from '../store.ts';
-import { refundProblem } from './decide.ts';
-import { allowedNow } from './later-words.ts';
+import { cancelProblem, refundProblem } from './decide.ts';
 
 /** Who of ops orders something, and under which id it is done once: of a refund, a UUID that names it. */
 export interface OpsOrder {
@@ -106,7 +105,7 @@ export class ChargeOrders {
     const record = readable(stored);
     // Inside, ops are told of a snapshot that can't be read.
     if (record === null) return send();
-    const done = notWaiting(record);
+    const done = cancelProblem(record);
     if (done !== null) return done;
     if (!bank.reachable()) throw new BankRefused('the bank can not be reached');
     await ops?.record();
@@ -114,7 +113,7 @@ export class ChargeOrders {
     if (ops === undefined) return send();
     // A message that isn't taken has an entry: what the bank has just told is looked at before.
     const after = (await this.#charge(account, stored.id)) ?? stored;
-    return notWaiting(after) ?? cancelAsOps(after, ops, options);
+    return cancelProblem(after) ?? cancelAsOps(after, ops, options);
   }
 
   async #charge(account: Account, id: string): Promise<ChargeRecord | null> {
@@ -141,15 +140,6 @@ export class ChargeOrders {
     if (found === null) throw new Error(`the charge ${transaction} has no refund with the key`);
     return { answer: { kind: 'duplicateKey', transaction }, refundId: found };
   }
-}
-
-/** The answer about a charge that waits for no payment, canceled already or not to be canceled; null: it waits. */
-function notWaiting(record: ChargeRecord): Answer | null {
-  const { value } = record.snapshot;
-  if (value === 'waiting_payment') return null;
-  if (value === 'canceled') return { kind: 'repeated', record };
-  const reason = `a pix-in that is ${value} can't be canceled`;
-  return { kind: 'refused', record, reason, allowed: allowedNow(record) };
 }
 
 /** The charge as the present charts see it; null where they can't read it. */
