@@ -11,7 +11,7 @@ import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
 import { type Room, surely } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import { type Backlog, targetId, type Wait } from '../engine/store/backlog.ts';
+import { type Backlog, type PutBehind, targetId } from '../engine/store/backlog.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import type { AttentionItem } from '../engine/store.ts';
 import { pause, turn } from '../waiting.ts';
@@ -104,7 +104,7 @@ export class WaitingLine {
     }
     const states = [...byTarget.keys()];
     // What is only too much at once is taken up again as soon as there is room.
-    const waits = [...byTarget].map(([state, claims]): Wait => {
+    const waits = [...byTarget].map(([state, claims]): PutBehind => {
       return { target: state.target, claims, lookAt: now() + (state.isChoked ? state.delayMs : 0) };
     });
     const counts = await surely(() => backlog.put(waits));

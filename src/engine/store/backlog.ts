@@ -14,7 +14,7 @@ export function targetId({ account, url }: Target): string {
 }
 
 /** Deliveries that are to wait behind their target; `lookAt` is in ms. */
-export interface Wait {
+export interface PutBehind {
   target: Target;
   claims: readonly ClaimOf<'delivery'>[];
   lookAt: number;
@@ -41,7 +41,7 @@ export interface Backlog {
    * Ends claims and puts their deliveries behind their targets, in one write; those that were taken over stay where
    * they are. A target behind which nothing lay gets its look. In the order of the waits: how many lie behind each.
    */
-  put(waits: readonly Wait[]): Promise<number[]>;
+  put(waits: readonly PutBehind[]): Promise<number[]>;
   /**
    * Targets whose look is due: the caller's for `LOOK_MS`. One that dies meanwhile leaves the look to others: at once
    * where the data has one process.

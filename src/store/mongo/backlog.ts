@@ -13,9 +13,9 @@
 import {
   type Backlog,
   LOOK_MS,
+  type PutBehind,
   type Target,
   targetId,
-  type Wait,
   type WaitingTarget,
 } from '../../engine/store/backlog.ts';
 import { type ClaimOf, claimOn, isOf } from '../../engine/store/due.ts';
@@ -66,7 +66,7 @@ export class MongoBacklog implements Backlog {
     this.#parts = parts;
   }
 
-  async put(waits: readonly Wait[]): Promise<number[]> {
+  async put(waits: readonly PutBehind[]): Promise<number[]> {
     const { connection, reads } = this.#parts;
     connection.check();
     await this.#update(
@@ -92,7 +92,7 @@ export class MongoBacklog implements Backlog {
   }
 
   /** How many there were. */
-  async #putBehind({ target, claims }: Wait): Promise<number> {
+  async #putBehind({ target, claims }: PutBehind): Promise<number> {
     const id = targetId(target);
     const statements = claims.map((claim) => {
       const { document, token } = placeOfClaim(claim);
@@ -202,7 +202,7 @@ export class MongoBacklog implements Backlog {
 }
 
 /** The statement that makes a target's document where there is none, counts what came, and gives it a look if it has none. */
-function countedIn({ target: { account, url }, lookAt }: Wait, added: number): object {
+function countedIn({ target: { account, url }, lookAt }: PutBehind, added: number): object {
   const hasLook = { $and: [{ $ne: [{ $type: '$lookAt' }, 'missing'] }, { $ne: ['$empty', true] }] };
   const $set = {
     account,

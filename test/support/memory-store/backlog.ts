@@ -3,9 +3,9 @@
 import {
   FAR_MS,
   LOOK_MS,
+  type PutBehind,
   type Target,
   targetId,
-  type Wait,
   type WaitingTarget,
 } from '../../../src/engine/store/backlog.ts';
 import { type ClaimOf, type Due, isOf } from '../../../src/engine/store/due.ts';
@@ -26,7 +26,7 @@ export class MemoryBacklog {
     this.#due = due;
   }
 
-  put({ target: { account, url }, claims, lookAt }: Wait): number {
+  put({ target: { account, url }, claims, lookAt }: PutBehind): number {
     const id = targetId({ account, url });
     const row = this.#rows.get(id) ?? { target: { account, url }, look: lookAt, waiting: [] };
     this.#rows.set(id, row);

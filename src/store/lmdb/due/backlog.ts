@@ -6,9 +6,9 @@ import {
   type Backlog,
   FAR_MS,
   LOOK_MS,
+  type PutBehind,
   type Target,
   targetId,
-  type Wait,
   type WaitingTarget,
 } from '../../../engine/store/backlog.ts';
 import { type ClaimOf, type Due, isOf } from '../../../engine/store/due.ts';
@@ -39,14 +39,14 @@ export class LmdbBacklog implements Backlog {
     this.#now = now;
   }
 
-  async put(waits: readonly Wait[]): Promise<number[]> {
+  async put(waits: readonly PutBehind[]): Promise<number[]> {
     const { projections } = this.#environment.opened;
     const counts = waits.map((wait) => this.#put(projections, wait));
     projections.changed();
     return counts;
   }
 
-  #put(projections: Projections, { target, claims, lookAt }: Wait): number {
+  #put(projections: Projections, { target, claims, lookAt }: PutBehind): number {
     const { schedule, backlog, targets } = projections;
     const id = targetId(target);
     const row: TargetRow = targets.get(id) ?? { ...target, look: lookAt, waiting: 0 };
