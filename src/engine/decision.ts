@@ -20,7 +20,7 @@ import {
 } from './journal.ts';
 import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
-import type { Workspace } from './workspace.ts';
+import type { Taken, Workspace } from './workspace.ts';
 
 type RefundParams = (SideEffect & { type: 'orderRefund' })['params'];
 type AlarmParams = (SideEffect & { type: 'alarm' })['params'];
@@ -43,8 +43,7 @@ export interface Circumstances {
 
 export interface Decision {
   answer: Answer;
-  /** The entry, and the record after it, null for an entry of the account itself. */
-  taken: { entry: Entry; record: TransactionRecord | null } | null;
+  taken: Taken | null;
   /** The transaction of a refused message that would have an entry, if it hadn't so many of them. */
   unrecorded?: TransactionRecord;
 }

@@ -19,17 +19,9 @@ import { type Head, headOf, type TransactionRecord } from '../journal.ts';
 import { allDue, isClaimed } from '../store/due.ts';
 import type { Lookup } from '../store/lookups.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
-import { Unread, Workspace, wantsOfAll } from '../workspace.ts';
+import { type Taken, Unread, Workspace, wantsOfAll } from '../workspace.ts';
 import { endingsOf, tellEnded } from './endings.ts';
-import {
-  Abandoned,
-  type ActorHost,
-  type Committed,
-  HandedOver,
-  Overloaded,
-  type Quarantined,
-  type Ticket,
-} from './host.ts';
+import { Abandoned, type ActorHost, HandedOver, Overloaded, type Quarantined, type Ticket } from './host.ts';
 import type { InTurn } from './rounds.ts';
 
 export const MAILBOX_SIZE = 8192;
@@ -60,7 +52,7 @@ interface Decided {
   /** The clock, ms since 1970. */
   clock: number;
   append: Append | null;
-  taken: Committed['taken'];
+  taken: Taken[];
   answers: (Answer | Error)[];
   unrecorded: TransactionRecord[];
 }

@@ -3,9 +3,10 @@ import type { Account } from '../../domain/account.ts';
 import type { Soon } from '../../waiting.ts';
 import type { Bank } from '../bank.ts';
 import type { Answer, Command } from '../commands.ts';
-import type { Entry, TransactionRecord } from '../journal.ts';
+import type { TransactionRecord } from '../journal.ts';
 import type { Claim, Due } from '../store/due.ts';
 import type { Journal } from '../store.ts';
+import type { Taken } from '../workspace.ts';
 import type { Ending } from './endings.ts';
 import type { InTurn } from './rounds.ts';
 import type { Stalls } from './stalls.ts';
@@ -43,7 +44,7 @@ export interface Ticket {
 /** A batch that is durable now, and what was claimed of what it made due. */
 export interface Committed {
   account: string;
-  taken: { entry: Entry; record: TransactionRecord | null }[];
+  taken: Taken[];
   claims: Claim[];
 }
 
