@@ -168,14 +168,18 @@ function httpThreads(reader: Reader, mongodbUri: string | null): number {
   return count;
 }
 
+function bankOf(reader: Reader): BankChoice {
+  const bank = reader.choice('BANK', 'sandbox', ['sandbox', 'api-pix'] as const);
+  return { bank, bankSettings: bank === 'sandbox' ? null : readBankSettings(reader) };
+}
+
 /**
  * Reads the configuration.
  * @throws ConfigError with every mistake.
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const reader = new Reader(env);
-  const bank = reader.choice('BANK', 'sandbox', ['sandbox', 'api-pix'] as const);
-  const bankSettings = bank === 'sandbox' ? null : readBankSettings(reader);
+  const { bank, bankSettings } = bankOf(reader);
   const privateWebhooks = reader.choice('ALLOW_PRIVATE_WEBHOOKS', bank === 'sandbox' ? 'true' : 'false', [
     'true',
     'false',
@@ -225,8 +229,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
  */
 export function readBankConfig(env: NodeJS.ProcessEnv = process.env): BankSettings | null {
   const reader = new Reader(env);
-  const bank = reader.choice('BANK', 'sandbox', ['sandbox', 'api-pix'] as const);
-  const settings = bank === 'sandbox' ? null : readBankSettings(reader);
+  const { bankSettings } = bankOf(reader);
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
-  return settings;
+  return bankSettings;
 }
