@@ -54,12 +54,3 @@ export async function lifecycles(order: Order, events: number, receiver: Receive
   const rate = (order.requests * Math.min(1, seen / wanted)) / seconds;
   return { rate, created, events: { seen, wanted }, seconds };
 }
-
-/** One line of what came out. */
-export function lifecycleText(
-  kind: string,
-  requests: number,
-  { rate, created, events, seconds }: Lifecycles,
-): string {
-  return `lifecycle of ${kind}: ${rate.toFixed(0)}/s (${requests} created at ${created.rate.toFixed(0)}/s, ${events.seen} of ${events.wanted} events delivered within ${seconds.toFixed(1)} s)`;
-}
