@@ -257,8 +257,3 @@ export function allowedTypes(machine: string, value: string): readonly string[] 
 export function isEnded(machine: string, value: string): boolean {
   return statesOf(machine)[value]?.tags.includes('ended') === true;
 }
-
-/** The event that a due timer feeds back to the statechart. */
-export function timerEvent(name: string): { type: string } {
-  return { type: name };
-}

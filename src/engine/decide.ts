@@ -4,7 +4,7 @@
  */
 import { textOfTime, timeOfText } from '../domain/time.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
-import { begin, take, timerEvent, UnreadableSnapshot } from './chart.ts';
+import { begin, take, UnreadableSnapshot } from './chart.ts';
 import type { Command } from './commands.ts';
 import { decideMessage } from './decide-message.ts';
 import {
@@ -122,7 +122,7 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   const hasCome = earliest <= c.now || earliest <= seen(command, c.clock);
   const due = hasCome ? waited.find(({ at }) => timeOfText(at) === earliest) : undefined;
   if (due === undefined) return answered({ kind: 'notYet', at: earliest - ahead });
-  const step = take(present.snapshot, timerEvent(due.name), c.charts);
+  const step = take(present.snapshot, { type: due.name }, c.charts);
   // A name that a newer statechart doesn't know is nothing to wait for.
   if (step === null) return answered({ kind: 'repeated', record });
   const type = step.raised ?? due.name;

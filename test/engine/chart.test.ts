@@ -6,15 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AnyStateMachine, initialTransition, transition } from 'xstate';
 import { type MachineName, machines, type Snapshot } from '../../machines/index.ts';
-import {
-  allowedTypes,
-  begin,
-  isEnded,
-  type Step,
-  take,
-  timerEvent,
-  versionOf,
-} from '../../src/engine/chart.ts';
+import { allowedTypes, begin, isEnded, type Step, take, versionOf } from '../../src/engine/chart.ts';
 import { endToEndId, frozen, START, withMigration } from './support.ts';
 
 const s = suite('chart');
@@ -197,7 +189,7 @@ s('a timer comes back as the event that XState named', () => {
   const { started } = begin('pix-in', CHARGE);
   assert.is(started.length, 1);
   assert.is(started[0]?.delayMs, 60_000);
-  const expired = take(stored('pix-in', 'waiting_payment', CHARGE), timerEvent(started[0]?.name ?? ''));
+  const expired = take(stored('pix-in', 'waiting_payment', CHARGE), { type: started[0]?.name ?? '' });
   assert.is(expired?.value, 'expired');
 });
 
