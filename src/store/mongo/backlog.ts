@@ -21,13 +21,7 @@ import {
 import { type ClaimOf, claimOn, isOf } from '../../engine/store/due.ts';
 import type { Plain } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
-import {
-  claimToken,
-  type DeliveryDocument,
-  dueDelivery,
-  placeOfClaim,
-  stillStanding,
-} from './due/documents.ts';
+import { claimToken, type DeliveryDocument, dueDelivery, placeOfClaim } from './due/documents.ts';
 import type { Leases } from './due/leases.ts';
 import type { MongoReads } from './reads.ts';
 import { allTaken, updateAll, type Written } from './writes/writes.ts';
@@ -139,7 +133,7 @@ export class MongoBacklog implements Backlog {
   }
 
   async #claim(id: string, found: readonly WaitingDocument[]): Promise<ClaimOf<'delivery'>[]> {
-    const { connection, reads, incarnation, leases } = this.#parts;
+    const { incarnation, leases } = this.#parts;
     if (found.length === 0) return [];
     this.#tokens += 1;
     const token = `${incarnation}#b${this.#tokens}`;
@@ -153,11 +147,7 @@ export class MongoBacklog implements Backlog {
       return claimOn(due, claimToken(due, document._id, '', token));
     });
     const written = await this.#update('deliveries', statements);
-    // Another process may have taken some of them, and a repeated write finds what is done.
-    const isAll = written.found === found.length;
-    const ours = isAll ? null : await connection.surely(() => stillStanding(reads, claims));
-    const won = ours === null ? claims : claims.filter((_, index) => ours[index]);
-    leases.hold(won, end);
+    const won = await leases.holdWon(claims, written.found === found.length, end);
     return won.filter((claim): claim is ClaimOf<'delivery'> => isOf(claim, 'delivery'));
   }
 

@@ -36,7 +36,6 @@ import {
   type FoundDue,
   inOrder,
   placeOfClaim,
-  stillStanding,
 } from './documents.ts';
 import type { Leases } from './leases.ts';
 import { rewindAll, unwindAll } from './rewind.ts';
@@ -145,7 +144,7 @@ export class MongoDue implements DueIndex {
 
   /** Writes a claim of this process on what was found; gives what it got. */
   async #claimFound(kind: DueKind, found: readonly FoundDue[]): Promise<Claim[]> {
-    const { connection, reads, leases } = this.#parts;
+    const { connection, leases } = this.#parts;
     const token = this.#newToken();
     const end = leases.nextEnd();
     const claims = found.map(({ due, element, document }) =>
@@ -154,11 +153,7 @@ export class MongoDue implements DueIndex {
     const statements = found.map((each) => claimOf(each, token, new Date(end)));
     const collection = kind === 'delivery' ? 'deliveries' : 'transactions';
     const written = allTaken(await updateAll(connection, collection, statements));
-    const isAll = written.found === found.length;
-    const ours = isAll ? null : await connection.surely(() => stillStanding(reads, claims));
-    const won = ours === null ? claims : claims.filter((_, index) => ours[index]);
-    leases.hold(won, end);
-    return won;
+    return leases.holdWon(claims, written.found === found.length, end);
   }
 
   async holds(claims: readonly Claim[]): Promise<boolean[]> {

@@ -20,7 +20,7 @@ export interface LeasesParts {
 }
 
 /** A claim in hand, and until when it is ours in any case, ms since 1970. */
-interface Held {
+interface Lease {
   claim: Claim;
   end: number;
 }
@@ -30,7 +30,7 @@ const RENEWED_AFTER = 0.3;
 
 export class Leases {
   readonly #parts: LeasesParts;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, Lease>();
 
   constructor(parts: LeasesParts) {
     this.#parts = parts;
@@ -49,6 +49,18 @@ export class Leases {
   /** Takes note of claims that were written where they lie. */
   hold(claims: readonly Claim[], end: number): void {
     for (const claim of claims) this.#held.set(claim.token, { claim, end });
+  }
+
+  /**
+   * Takes note of claims that were to be written where they lie, and gives those that were: where not all are known to
+   * (`isAll`), another process may have taken some, and a repeated write finds what is done.
+   */
+  async holdWon(claims: readonly Claim[], isAll: boolean, end: number): Promise<Claim[]> {
+    const { connection, reads } = this.#parts;
+    const standing = isAll ? null : await connection.surely(() => stillStanding(reads, claims));
+    const won = claims.filter((_, index) => standing === null || standing[index] === true);
+    this.hold(won, end);
+    return won;
   }
 
   letGo(claims: readonly (Claim | null)[]): void {
@@ -83,7 +95,7 @@ export class Leases {
     });
   }
 
-  async #renew(held: readonly Held[]): Promise<void> {
+  async #renew(held: readonly Lease[]): Promise<void> {
     if (held.length === 0) return;
     const end = this.nextEnd();
     const isAll = await this.#write(held, end);
@@ -97,7 +109,7 @@ export class Leases {
   }
 
   /** Writes the end of leases; whether all of them stood. */
-  async #write(held: readonly Held[], end: number): Promise<boolean> {
+  async #write(held: readonly Lease[], end: number): Promise<boolean> {
     const { deliveries, transactions } = renewalOf(
       held.map(({ claim }) => placeOfClaim(claim)),
       new Date(end),
