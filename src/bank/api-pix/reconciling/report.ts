@@ -1,11 +1,11 @@
 /** `bank reconcile`: a span of the bank's list beside the journal, with all that differs. */
+import { textOfTime } from '../../../domain/time.ts';
 import type { JournalReads } from '../../../engine/store.ts';
 import type { BankConnection } from '../connection.ts';
 import type { Payment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
 import type { BankLists, Difference } from './bank-lists.ts';
 import { bookedIn } from './journal-side.ts';
-
 import { type UnseenCharge, unseenCharges } from './unseen.ts';
 import { RETURNS_MS } from './windows.ts';
 
@@ -118,7 +118,7 @@ export async function reconcileSpan(
     listed.differs({ kind: 'missing', endToEndId, transactionId, amount, what });
   }
   const differences = [...listed.differences.values()];
-  const [from, to] = [span.from, span.to].map((at) => new Date(at).toISOString()) as [string, string];
+  const [from, to] = [textOfTime(span.from), textOfTime(span.to)];
   const unseen = await unseenCharges(connection, journal, span);
   return { ok: differences.length === 0, from, to, ...listed.sums, journal: booked, differences, unseen };
 }
