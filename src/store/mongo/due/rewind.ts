@@ -10,7 +10,7 @@ import type { MongoConnection } from '../connection.ts';
 import { allTaken, updateAll } from '../writes/writes.ts';
 
 /** A time less as much as another one lies ahead of now, but not before now. */
-function earlier(time: string, wrong: string, now: Date): Document {
+function earlier(time: string, wrong: string | Document, now: Date): Document {
   return { $max: [now, { $subtract: [time, { $subtract: [wrong, now] }] }] };
 }
 
@@ -50,7 +50,7 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
         {
           case: { $gt: [lastAttempt, soon] },
           // biome-ignore lint/suspicious/noThenProperty: the operator's own word
-          then: { $max: [now, { $subtract: ['$due', { $subtract: [lastAttempt, now] }] }] },
+          then: earlier('$due', lastAttempt, now),
         },
       ],
       default: '$due',
