@@ -33,7 +33,6 @@ import { inTime, type MongoConnection } from './connection.ts';
 import {
   batchFromDocument,
   type JournalDocument,
-  type RefusalDocument,
   recordFromDocument,
   type TransactionDocument,
   waitFilter,
@@ -168,11 +167,7 @@ export class MongoJournal implements Journal {
 
   async refusals(transaction: string, after: number, limit: number): Promise<number[]> {
     this.#check();
-    const options = { sort: { seq: 1 }, limit, projection: { _id: 0, seq: 1 } };
-    const filter = { transaction, seq: { $gt: after } };
-    const found = await this.#parts.reads.find<RefusalDocument>('refusals', filter, options);
-    // A payment given back has two documents.
-    return [...new Set(found.map(({ seq }) => seq))];
+    return this.#parts.reads.refusals(transaction, after, limit);
   }
 
   async batchesFrom(account: string, from: number, limit: number): Promise<Batch[]> {

@@ -12,7 +12,12 @@ import {
   RUN_MS,
   SERVER_MS,
 } from './connection.ts';
-import { type JournalDocument, onceEach, type TransactionDocument } from './documents.ts';
+import {
+  type JournalDocument,
+  onceEach,
+  type RefusalDocument,
+  type TransactionDocument,
+} from './documents.ts';
 import { Gathered, MOST_KEYS, Throttle } from './gathering.ts';
 
 const BOUNDED_READ = { ...MAJORITY_READ, maxTimeMS: SERVER_MS } as const;
@@ -189,6 +194,14 @@ export class MongoReads {
     const found = await this.find<BatchInShort>('journal', { $or }, { projection });
     const batches = new Map(found.map((batch) => [`${batch.account} ${batch.seq}`, batch]));
     return numbers.map(({ account, seq }) => batches.get(`${account} ${seq}`) ?? null);
+  }
+
+  /** The batches that refused a transaction's messages, behind `after`. */
+  async refusals(transaction: string, after: number, limit: number): Promise<number[]> {
+    const options = { sort: { seq: 1 }, limit, projection: { _id: 0, seq: 1 } } as const;
+    const found = await this.find<RefusalDocument>('refusals', { transaction, seq: { $gt: after } }, options);
+    // A payment given back has two documents.
+    return [...new Set(found.map(({ seq }) => seq))];
   }
 
   async batchDocument(account: string, seq: number): Promise<JournalDocument | null> {

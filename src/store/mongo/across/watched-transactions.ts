@@ -1,6 +1,6 @@
 /** Transactions that somebody looks at: whether their documents, or their deliveries', have changed. */
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
-import type { JournalDocument, RefusalDocument, TransactionDocument } from '../documents.ts';
+import type { JournalDocument, TransactionDocument } from '../documents.ts';
 import { type DeliveryDocument, deliveryFromDocument } from '../due/documents.ts';
 import type { MongoReads } from '../reads.ts';
 
@@ -51,20 +51,13 @@ export class WatchedTransactions {
     const { seq: after = 0, refusals: refused = 0 } = known ?? {};
     const numbers = new Set([...seqs.filter((each) => each > after), seq]);
     if (known !== undefined && refusals > refused)
-      for (const each of await this.#refusals(_id, after)) numbers.add(each);
+      for (const each of await this.#reads.refusals(_id, after, MOST_REFUSALS)) numbers.add(each);
     const found =
       known === undefined
         ? []
         : await this.#reads.find<JournalDocument>('journal', { account, seq: { $in: [...numbers] } });
     this.#standings.set(_id, standing);
     return found;
-  }
-
-  async #refusals(transaction: string, after: number): Promise<number[]> {
-    const options = { sort: { seq: 1 }, limit: MOST_REFUSALS, projection: { _id: 0, seq: 1 } };
-    const filter = { transaction, seq: { $gt: after } };
-    const found = await this.#reads.find<RefusalDocument>('refusals', filter, options);
-    return found.map(({ seq }) => seq);
   }
 
   /** The deliveries that have come further. */
