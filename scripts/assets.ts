@@ -127,7 +127,7 @@ function pageOf({ script, style, shared }: Bundle, icon: Made): string {
 }
 
 /** Builds into a folder, which is made. @throws where the budget is exceeded */
-export async function buildAssets(folder: string): Promise<number> {
+async function buildAssets(folder: string): Promise<number> {
   mkdirSync(folder, { recursive: true });
   const made = await bundle(await drawAll());
   const mark = icon();

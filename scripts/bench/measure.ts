@@ -135,7 +135,7 @@ export async function warmRow(
   return measure(name, subject, { port, requests, seconds });
 }
 
-export function rateOf({ figures }: Line): number {
+function rateOf({ figures }: Line): number {
   return figures['rate/s'] ?? Number.NaN;
 }
 

@@ -46,7 +46,7 @@ const FEES = {
 };
 
 /** Seconds until a charge of the merchant `quick` expires. */
-export const QUICK_S = 4;
+const QUICK_S = 4;
 
 /** The arguments of `account create` beside the name. */
 function settings(receiver: Receiver): Record<MerchantName, string[]> {

@@ -19,7 +19,7 @@ const SCENARIOS = [
 ] as const;
 
 /** The farthest expiry there is: 30 days. */
-export const FAR_S = 2_592_000;
+const FAR_S = 2_592_000;
 
 /** Texts and names that one way of storing or another might change. */
 export const ODD_METADATA: JsonObject = {
@@ -46,7 +46,7 @@ const ODD_DATA: JsonObject = {
 };
 
 /** Four bytes each: the longest that there is. */
-export const LONG_REF = '🦊'.repeat(255);
+const LONG_REF = '🦊'.repeat(255);
 
 const PAYER: JsonObject = {
   name: 'José da Conceição Ñandú',

@@ -15,8 +15,8 @@ export interface FaultRates {
   slow: number;
 }
 
-export const CALM: FaultRates = { before: 0, after: 0, stale: 0, slow: 0 };
-export const ROUGH: FaultRates = { before: 15, after: 25, stale: 40, slow: 4 };
+const CALM: FaultRates = { before: 0, after: 0, stale: 0, slow: 0 };
+const ROUGH: FaultRates = { before: 15, after: 25, stale: 40, slow: 4 };
 
 /** A write is tried again at the latest so long after the store is back. */
 export const OUTAGE_OVER_MS = 30_000;

@@ -50,7 +50,7 @@ export interface RunState {
 export class TooManyRuns extends Error {}
 
 /** More aren't counted before a run begins. */
-export const MOST_COUNTED = 10_000;
+const MOST_COUNTED = 10_000;
 const MOST_RUNNING = 4;
 /** Runs that are over and still known. */
 const KEPT = 50;

@@ -57,7 +57,7 @@ export function isPaymentOf(
   return txid === charge.txid && (pixKey === null || pixKey.toLowerCase() === charge.pixKey.toLowerCase());
 }
 
-export function payMessage({ endToEndId, amount, paidAt }: Payment): BankMessage {
+function payMessage({ endToEndId, amount, paidAt }: Payment): BankMessage {
   return { id: `pix:${endToEndId}`, type: 'PAY', data: { endToEndId, amount, paidAt } };
 }
 
@@ -90,7 +90,7 @@ export function returnMessage(
 }
 
 /** Whether the charge is credited with this payment, or will be: what comes back of others was nobody's credit. */
-export function isCredited({ endToEndId, amount }: Payment, charge: KnownCharge): boolean {
+function isCredited({ endToEndId, amount }: Payment, charge: KnownCharge): boolean {
   if (charge.credited !== null) return charge.credited === endToEndId;
   return charge.waits && amount === charge.amount;
 }

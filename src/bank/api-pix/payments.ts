@@ -61,7 +61,7 @@ const PAGE = 1_000;
 const DESCRIPTION_MOST = 140;
 
 /** A return; null where id, amount or status can't be read. */
-export function readReturn(answer: Answer): PaymentReturn | null {
+function readReturn(answer: Answer): PaymentReturn | null {
   const id = textIn(answer, 'id');
   const amount = centsOf(answer.valor);
   const status = textIn(answer, 'status');

@@ -2,7 +2,7 @@
 import type { Hint, Profile } from '../profile.ts';
 import { type Answer, endToEndIdIn, jsonOf, listIn, objectOf, textIn } from '../reading.ts';
 
-export const ELEMENTS_MAX = 500;
+const ELEMENTS_MAX = 500;
 
 /** Letters and digits alone: what no id of ours or the bank's can be is dropped before anybody looks it up. */
 const ID = /^[A-Za-z0-9-]{1,64}$/;

@@ -76,7 +76,7 @@ class Page implements Taker {
 }
 
 /** How many of a batch's entries are of this time (ms) or before. */
-export function entriesUntil({ entries }: Batch, time: number): number {
+function entriesUntil({ entries }: Batch, time: number): number {
   const later = entries.findIndex(({ at }) => Date.parse(at) > time);
   return later < 0 ? entries.length : later;
 }

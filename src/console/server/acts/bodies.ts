@@ -4,7 +4,7 @@ import { MAX_AMOUNT } from '../../../domain/money.ts';
 import { codePoints, isPrintable, isUuidV4 } from '../../../domain/text.ts';
 import { timeIn } from '../query.ts';
 
-export const MOST_IDS = 100;
+const MOST_IDS = 100;
 const MOST_ID = 255;
 /** No item has a longer one. */
 const MOST_NAME = 400;

@@ -30,7 +30,7 @@ export interface Projected extends Pick<Append, 'records' | 'lookups' | 'due' | 
 }
 
 /** The name of a due thing that a row gives: the same whenever the row is read. */
-export function dueId(number: number, index: number): string {
+function dueId(number: number, index: number): string {
   return `${number}.${index}`;
 }
 
