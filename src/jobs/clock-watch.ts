@@ -80,7 +80,7 @@ export class ClockWatch {
         onNotice(`the clock went forward by ${seconds} s: what was brought back has its former time again`);
     }
     // A process that dies soon after the clock was set forward leaves what it wrote by that time: the next one must know.
-    if (Math.abs(ms) > SET_MS) this.#markedAt = Number.NEGATIVE_INFINITY;
+    if (Math.abs(ms) > SET_MS) await this.#mark();
     this.#setAt = setAt;
   }
 
@@ -92,7 +92,11 @@ export class ClockWatch {
       this.#rewinds -= 1;
       engine.checkClock();
     }
-    if (performance.now() - this.#markedAt < MARK_MS) return;
+    if (performance.now() - this.#markedAt >= MARK_MS) await this.#mark();
+  }
+
+  async #mark(): Promise<void> {
+    const { store, now } = this.#options;
     await store.marks.putMark(MARK, String(now()));
     this.#markedAt = performance.now();
   }
