@@ -74,6 +74,7 @@ export class Desk {
     });
     this.#returning = new Returning({
       ...{ engine, bank, now, onTrouble, stuckAfterMs: options.stuckAfterMs },
+      isOurs: async (claim) => (await due.holds([claim]))[0] === true,
       later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
       next: (each, order, waitMs) => this.#next(each, order, this.#stepAt(each, waitMs)),
     });
@@ -133,7 +134,7 @@ export class Desk {
       const isFirst = fresh !== null && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
       const attempt = { isFirst, turn, refusedAt };
       if (isOrder(due, 'refund')) return await this.#refund(due, record, attempt);
-      return isOrder(due, 'return') ? await this.#returning.turn(due, record, attempt) : DONE;
+      return isOrder(due, 'return') ? await this.#returning.turn(claim, due, record, attempt) : DONE;
     } catch (error) {
       this.#options.onTrouble(error, due);
       return { next: this.#later(due) };

@@ -9,11 +9,12 @@ import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
 import { DONE, type Outcome } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type BankOrder, sha256, type TransactionRecord } from '../engine/journal.ts';
-import type { DueOrder } from '../engine/store/due.ts';
+import type { ClaimOf, DueOrder } from '../engine/store/due.ts';
 import type { AttentionKey } from '../engine/store.ts';
 
 type ReturnOrder = BankOrder & { kind: 'return' };
 type ReturnDue = DueOrder<'return'>;
+type ReturnClaim = ClaimOf<'bank'>;
 
 export interface ReturningOptions {
   engine: Pick<Engine, 'note' | 'withdraw'>;
@@ -21,6 +22,8 @@ export interface ReturningOptions {
   now(): number;
   /** A return that has not ended for so many ms is stuck. */
   stuckAfterMs: number;
+  /** Whether a claim is ours still. */
+  isOurs(claim: ReturnClaim): Promise<boolean>;
   /** The same order once more, later; `changes` to what is known of it. */
   later(due: ReturnDue, changes?: Partial<ReturnOrder>, waitMs?: number): Outcome;
   /** The order's next turn, so long after this one. */
@@ -50,21 +53,26 @@ export class Returning {
   }
 
   /** A return's turn. */
-  async turn(given: ReturnDue, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
+  async turn(
+    claim: ReturnClaim,
+    given: ReturnDue,
+    record: TransactionRecord,
+    attempt: Attempt,
+  ): Promise<Outcome> {
     const { bank, engine, now, later, next, onTrouble } = this.#options;
     const due = { ...given, order: { ...given.order, since: given.order.since ?? now() } };
     const { refusedAt: _refusedAt, ...order } = due.order;
     try {
       const { wakeInMs, failed } = await bank.giveBack(order, attempt);
       if (wakeInMs !== null) {
-        await this.#noteIfStuck(due, record);
+        await this.#noteIfStuck(claim, due, record);
         return next(due, { ...order, turn: attempt.turn + 1 }, wakeInMs);
       }
       if (failed !== undefined) await this.#noteFailed(order, record, failed);
       else if (!bank.canRepeatSubmit) await engine.withdraw(itemsUpTo(order));
       return DONE;
     } catch (error) {
-      await this.#noteIfStuck(due, record);
+      await this.#noteIfStuck(claim, due, record);
       if (error instanceof BankRefused) return later(due, { refusedAt: now() }, bank.pace.refusalMs);
       onTrouble(error, due);
       return later(due);
@@ -81,8 +89,12 @@ export class Returning {
     await engine.note([itemFor('RETURN_FAILED', given, amount)]);
   }
 
-  async #noteIfStuck({ order }: ReturnDue, { id, account }: TransactionRecord): Promise<void> {
-    const { engine, bank, now, stuckAfterMs } = this.#options;
+  async #noteIfStuck(
+    claim: ReturnClaim,
+    { order }: ReturnDue,
+    { id, account }: TransactionRecord,
+  ): Promise<void> {
+    const { engine, bank, now, stuckAfterMs, isOurs } = this.#options;
     const { endToEndId, amount, since = now() } = order;
     if (bank.canRepeatSubmit || now() - since < stuckAfterMs) return;
     const begun = textOfTime(since);
@@ -91,5 +103,7 @@ export class Returning {
     await engine.note([
       itemFor('RETURN_STUCK', { id: returningId(order), since: begun, about, data }, amount),
     ]);
+    // Whoever has taken it over meanwhile may have seen its end: nobody would take this off the list.
+    if (!(await isOurs(claim))) await engine.withdraw([{ kind: 'stuck', id: returningId(order) }]);
   }
 }

@@ -501,4 +501,28 @@ test('a settlement after a refund changes nothing, and a person is told', async 
   assert.ok((await process.store.attention.page({}, null, 1_000)).length > 0, 'nobody is told');
 });
 
+test('a return that another one saw the end of is no item for ops, however late the first one hears', async () => {
+  const scene = await open();
+  const { process, bank, clock, state, account } = scene;
+  const record = applied(await createCharge(process, account));
+  applied(await tell(scene, record, paid(), 'bank'));
+  await tell(scene, record, paid(), 'bank');
+  let cut: (error: Error) => void = () => {};
+  const slow = new TestBank();
+  slow.whenGivenBack = () =>
+    new Promise((_, reject) => {
+      cut = reject;
+    });
+  const frozen = openProcess({ state, clock, bank: slow });
+  await frozen.beat();
+  await frozen.tick();
+  await until(() => slow.givenBack.length === 1, 10_000, 'the first order');
+  await sweeps(scene, 2, 6 * MINUTE_MS);
+  assert.is(bank.givenBack.length, 1);
+  cut(new Error('the connection failed'));
+  await until(() => frozen.troubles.length === 1, 10_000, 'the late word');
+  await frozen.sweep();
+  assert.equal(await process.store.attention.page({ kind: 'stuck' }, null, 10), []);
+});
+
 test.run();
