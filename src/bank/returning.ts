@@ -97,13 +97,13 @@ export class Returning {
     const { engine, bank, now, stuckAfterMs, isOurs } = this.#options;
     const { endToEndId, amount, since = now() } = order;
     if (bank.canRepeatSubmit || now() - since < stuckAfterMs) return;
+    // Whoever has taken it over meanwhile may have seen its end, and nobody would take this off the list.
+    if (!(await isOurs(claim))) return;
     const begun = textOfTime(since);
     const about = { account, transaction: id };
     const data = { endToEndId, bank: bank.says(endToEndId) };
     await engine.note([
       itemFor('RETURN_STUCK', { id: returningId(order), since: begun, about, data }, amount),
     ]);
-    // Whoever has taken it over meanwhile may have seen its end: nobody would take this off the list.
-    if (!(await isOurs(claim))) await engine.withdraw([{ kind: 'stuck', id: returningId(order) }]);
   }
 }
