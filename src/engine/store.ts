@@ -19,7 +19,7 @@ import type { Soon } from '../waiting.ts';
 import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecord } from './journal.ts';
 import type { Backlog } from './store/backlog.ts';
 import type { DeliveryRecord, FailedFilter, FailedPage } from './store/deliveries.ts';
-import type { Claim, ClaimOf, Due, DueKind } from './store/due.ts';
+import type { Claim, ClaimOf, Due, DueKind, SetForward } from './store/due.ts';
 import type { LogReads, NewestPage } from './store/log.ts';
 import type { Lookup, LookupPage, LookupRow, QuotedPage } from './store/lookups.ts';
 import type { Marks } from './store/marks.ts';
@@ -215,8 +215,8 @@ export interface DueIndex {
    * things, at least: what was brought back once stays as it is.
    */
   rewind(now: number): Promise<number>;
-  /** It was set forward by `ms`: what was brought back by no more is due when it was before. How many things. */
-  unwind(now: number, ms: number): Promise<number>;
+  /** Set forward: what was brought back since it was set back, by no more, is due as before. How many things. */
+  unwind(now: number, forward: SetForward): Promise<number>;
   /** Drops what the adapter keeps only to find things and needs no longer. */
   tidy(now: number): Promise<void>;
 }

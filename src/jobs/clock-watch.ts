@@ -22,9 +22,15 @@ const LOOK_MS = 1_000;
 /** How often the time is put down for the next process. */
 const MARK_MS = 10_000;
 const MARK = 'clock';
-/** There is something that was brought back, or was. */
+/** To which time the clock was set back last, ms since 1970. */
 const SET_BACK = 'clock set back';
+/** Of several processes each sees it at its own look, and brings back what is left. */
+const ALL_HAVE_SEEN_MS = 5_000;
 const REWINDS = 3;
+
+function inSeconds(ms: number): number {
+  return Math.round(ms / 1000);
+}
 
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
@@ -68,20 +74,29 @@ export class ClockWatch {
     const { store, now, onNotice } = this.#options;
     const setAt = now() - performance.now();
     const ms = await this.#aheadBefore(setAt);
-    const seconds = Math.round(Math.abs(ms) / 1000);
     if (ms > SET_MS) {
       await store.marks.putMark(SET_BACK, String(now()));
       this.#rewinds = REWINDS;
-      onNotice(`the clock was set back by ${seconds} s: what was due by the former time is brought back`);
-    }
-    if (ms < -SET_MS && (await store.marks.mark(SET_BACK)) !== null) {
-      const count = await store.due.unwind(now(), -ms);
-      if (count > 0)
-        onNotice(`the clock went forward by ${seconds} s: what was brought back has its former time again`);
-    }
-    // A process that dies soon after the clock was set forward leaves what it wrote by that time: the next one must know.
-    if (Math.abs(ms) > SET_MS) await this.#mark();
+      // The next process knows that it was as long as nothing is brought back.
+      this.#markedAt = Number.NEGATIVE_INFINITY;
+      onNotice(
+        `the clock was set back by ${inSeconds(ms)} s: what was due by the former time is brought back`,
+      );
+    } else if (ms < -SET_MS) await this.#wentForward(-ms);
     this.#setAt = setAt;
+  }
+
+  async #wentForward(ms: number): Promise<void> {
+    const { store, now, onNotice } = this.#options;
+    const setBackTo = await store.marks.mark(SET_BACK);
+    const since = Number(setBackTo) - ALL_HAVE_SEEN_MS;
+    const count = setBackTo === null ? 0 : await store.due.unwind(now(), { ms, since });
+    if (count > 0)
+      onNotice(
+        `the clock went forward by ${inSeconds(ms)} s: what was brought back has its former time again`,
+      );
+    // A process that dies soon leaves what it wrote by this time: the next one must know, should it be wrong.
+    await this.#mark();
   }
 
   async look(): Promise<void> {

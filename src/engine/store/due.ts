@@ -28,6 +28,12 @@ export type Due = DueParts &
     | { kind: 'delivery'; delivery: string; url?: string }
   );
 
+/** A clock that was set forward by `ms`, after it had been set back to `since` (ms since 1970). */
+export interface SetForward {
+  ms: number;
+  since: number;
+}
+
 /**
  * Up to which time, as its thing was dated, what was claimed may be taken as come: a clock has shown the time that it
  * was due at, even where it was set back since.

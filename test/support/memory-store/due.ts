@@ -6,7 +6,14 @@
  * 3. A parked row is in no hand and can't be claimed.
  * 4. A claim that was let go comes free once its time is over; until then its token still ends it.
  */
-import { type Claim, claimOn, type Due, type DueKind, isClaimed } from '../../../src/engine/store/due.ts';
+import {
+  type Claim,
+  claimOn,
+  type Due,
+  type DueKind,
+  isClaimed,
+  type SetForward,
+} from '../../../src/engine/store/due.ts';
 
 interface Row {
   due: Due;
@@ -134,9 +141,11 @@ export class MemoryDue {
     return wrong.length;
   }
 
-  /** What was brought back by no more than `ms` is due when it was before. */
-  unwind(now: number, ms: number): number {
-    const early = [...this.#rows].filter(({ due: { ahead = 0 } }) => ahead > 0 && ahead <= ms + 1_000);
+  /** What was brought back since then, by no more, is due when it was before. */
+  unwind(now: number, { ms, since }: SetForward): number {
+    const early = [...this.#rows].filter(
+      ({ due: { ahead = 0 }, made }) => ahead > 0 && ahead <= ms + 1_000 && made >= since,
+    );
     for (const row of early.filter(({ claim }) => claim === null)) {
       row.due = { ...row.due, at: row.due.at + (row.due.ahead ?? 0), ahead: 0 };
       row.made = now;

@@ -8,7 +8,14 @@
  */
 
 import { countedTogether } from '../../../engine/attention/counted.ts';
-import { type Claim, type ClaimOf, type Due, type DueKind, isOf } from '../../../engine/store/due.ts';
+import {
+  type Claim,
+  type ClaimOf,
+  type Due,
+  type DueKind,
+  isOf,
+  type SetForward,
+} from '../../../engine/store/due.ts';
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import type { Environment } from '../environment.ts';
 import type { Fact } from '../log/rows.ts';
@@ -101,9 +108,9 @@ export class LmdbDue implements DueIndex {
     return count;
   }
 
-  async unwind(now: number, ms: number): Promise<number> {
+  async unwind(now: number, forward: SetForward): Promise<number> {
     const { projections } = this.#environment.opened;
-    const count = await unwindSchedule(projections, () => Math.max(now, this.#now()), ms);
+    const count = await unwindSchedule(projections, () => Math.max(now, this.#now()), forward);
     if (count > 0) projections.changed();
     return count;
   }

@@ -3,7 +3,7 @@
  * right, and is so again, what was brought back is due when it was before.
  */
 import { FAR_MS } from '../../../engine/store/backlog.ts';
-import { SET_MS } from '../../../engine/store/due.ts';
+import { SET_MS, type SetForward } from '../../../engine/store/due.ts';
 import type { Projections } from '../projections/projections.ts';
 import { revise } from './revise.ts';
 import type { Thing } from './rows.ts';
@@ -27,12 +27,17 @@ export function rewindSchedule(projections: Projections, now: () => number): Pro
   });
 }
 
-/** How many things that were brought back by no more than `ms` are due again when they were before. */
-export function unwindSchedule(projections: Projections, now: () => number, ms: number): Promise<number> {
+/** How many things are due again when they were before they were brought back. */
+export function unwindSchedule(
+  projections: Projections,
+  now: () => number,
+  { ms, since }: SetForward,
+): Promise<number> {
   return revise(projections, {
-    revision: ({ due }) => {
+    revision: ({ due, made }) => {
       const { ahead = 0 } = due;
-      return ahead === 0 || ahead > ms + SET_MS ? due : { ...due, at: due.at + ahead, ahead: 0 };
+      const isIts = ahead > 0 && ahead <= ms + SET_MS && made >= since;
+      return isIts ? { ...due, at: due.at + ahead, ahead: 0 } : due;
     },
     now,
     all: true,

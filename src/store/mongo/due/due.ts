@@ -15,6 +15,7 @@ import {
   DUE_KINDS,
   type DueKind,
   isOf,
+  type SetForward,
 } from '../../../engine/store/due.ts';
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
@@ -265,8 +266,8 @@ export class MongoDue implements DueIndex {
     return rewindAll(this.#parts.connection, now);
   }
 
-  async unwind(_now: number, ms: number): Promise<number> {
-    return unwindAll(this.#parts.connection, ms);
+  async unwind(_now: number, forward: SetForward): Promise<number> {
+    return unwindAll(this.#parts.connection, forward);
   }
 
   async unpark(now: number): Promise<number> {

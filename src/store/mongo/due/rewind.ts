@@ -4,7 +4,7 @@
  */
 import type { Document } from 'mongodb';
 import { FAR_MS } from '../../../engine/store/backlog.ts';
-import { SET_MS } from '../../../engine/store/due.ts';
+import { SET_MS, type SetForward } from '../../../engine/store/due.ts';
 import { KEPT_MS } from '../backlog.ts';
 import type { MongoConnection } from '../connection.ts';
 import { allTaken, updateAll } from '../writes/writes.ts';
@@ -21,6 +21,11 @@ function mapped(array: string, changes: (element: string) => { if: Document; due
     then: { $mergeObjects: ['$$e', { due }] },
   }));
   return { $map: { input: `$${array}`, as: 'e', in: { $switch: { branches, default: '$$e' } } } };
+}
+
+/** When a delivery became due, by the clock that it is judged by. */
+function lastAttempt(): Document {
+  return { $ifNull: [{ $last: '$attempts.at' }, '$due'] };
 }
 
 /** @returns how many documents were changed */
@@ -41,16 +46,16 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
     },
   ]);
   const orders = mapped('orders', (e) => [{ if: { $gt: [`${e}.due`, far] }, due: now }]);
-  const lastAttempt = { $ifNull: [{ $last: '$attempts.at' }, '$due'] };
+  const attempted = lastAttempt();
   const deliveries = {
     $switch: {
       branches: [
         // biome-ignore lint/suspicious/noThenProperty: the operator's own word
         { case: isHeldFar('$$ROOT'), then: now },
         {
-          case: { $gt: [lastAttempt, soon] },
+          case: { $gt: [attempted, soon] },
           // biome-ignore lint/suspicious/noThenProperty: the operator's own word
-          then: earlier('$due', lastAttempt, now),
+          then: earlier('$due', attempted, now),
         },
       ],
       default: '$due',
@@ -87,25 +92,31 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
   return allTaken(transactions).changed + allTaken(others).changed + allTaken(looks).changed;
 }
 
-/** Whether something is due before the time that it bears, by no more than `ms`. */
-function isEarly(due: string, at: string, ms: number): Document {
-  const early = { $subtract: [at, due] };
-  const dates = [due, at].map((time) => ({ $eq: [{ $type: time }, 'date'] }));
-  return { $and: [...dates, { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }] };
-}
-
 /**
- * What was brought back by no more than `ms` is due when it was before: that is the time that it bears.
+ * What was brought back is due when it was before: that is the time that it bears. By how much it is due earlier than
+ * that, and when it became due by the wrong clock, tells when it was brought back.
  * @returns how many documents were changed
  */
-export async function unwindAll(connection: MongoConnection, ms: number): Promise<number> {
+export async function unwindAll(connection: MongoConnection, { ms, since }: SetForward): Promise<number> {
   connection.check();
+  const isEarly = (due: string, at: string, made: string | Document): Document => {
+    const early = { $subtract: [at, due] };
+    const dates = [due, at].map((time) => ({ $eq: [{ $type: time }, 'date'] }));
+    const isBySince = { $gte: [{ $subtract: [made, early] }, new Date(since)] };
+    return { $and: [...dates, { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }, isBySince] };
+  };
   const isFree = (element: string): Document => ({ $eq: [{ $type: `${element}.token` }, 'missing'] });
-  const isEarlyTimer = (e: string): Document => ({ $and: [isFree(e), isEarly(`${e}.due`, `${e}.at`, ms)] });
+  const isEarlyTimer = (e: string): Document => ({
+    $and: [isFree(e), isEarly(`${e}.due`, `${e}.at`, '$updatedAt')],
+  });
   const timers = mapped('timers', (e) => [{ if: isEarlyTimer(e), due: `${e}.at` }]);
   const anyEarly = { $anyElementTrue: { $map: { input: '$timers', as: 'e', in: isEarlyTimer('$$e') } } };
   const q = { 'timers.due': { $exists: true }, $expr: anyEarly };
-  const early = { due: { $exists: true }, token: null, $expr: isEarly('$due', '$nextAttemptAt', ms) };
+  const early = {
+    due: { $exists: true },
+    token: null,
+    $expr: isEarly('$due', '$nextAttemptAt', lastAttempt()),
+  };
   const [transactions, deliveries] = await Promise.all([
     updateAll(connection, 'transactions', [
       { q, u: [{ $set: { timers } }], multi: true, hint: 'timers_due' },

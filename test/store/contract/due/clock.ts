@@ -13,10 +13,11 @@ export function clockContract(context: ContractContext): void {
       const at = now() + HOUR_MS;
       await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
       advance(-2 * HOUR_MS);
+      const since = now();
       await store.due.rewind(now());
       await store.due.beat(now());
       advance(2 * HOUR_MS);
-      await store.due.unwind(now(), 2 * HOUR_MS);
+      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since });
       await store.due.beat(now());
       same(await store.due.claim('timer', at - 1, 10), []);
       const { due } = first(await store.due.claim('timer', at, 10));
@@ -30,12 +31,28 @@ export function clockContract(context: ContractContext): void {
       await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
       advance(-2 * HOUR_MS);
       await store.due.rewind(now());
-      await store.due.unwind(now(), HOUR_MS);
+      await store.due.unwind(now(), { ms: HOUR_MS, since: now() });
       const again = await harness.reopen('b');
       advance(HOUR_MS);
       await again.due.beat(now());
       const { due } = first(await again.due.claim('timer', now(), 10));
       same([due.at, due.ahead], [now(), 2 * HOUR_MS]);
+    });
+
+    test('what a right clock had brought back before a wrong one was set stays so', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      advance(HOUR_MS);
+      const timers = [{ name: 'EXPIRE', at: iso(now() + HOUR_MS) }];
+      await grow(store, randomUUID(), [chargeCreated(now(), { timers })]);
+      advance(-HOUR_MS);
+      await store.due.rewind(now());
+      const at = now() + HOUR_MS;
+      advance(HOUR_MS / 2);
+      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since: now() });
+      await store.due.beat(now());
+      same(await store.due.claim('timer', at - 1, 10), []);
+      same(first(await store.due.claim('timer', at, 10)).due.at, at);
     });
   });
 }
