@@ -1,4 +1,6 @@
 /** A server's data folder moves to MongoDB, and a server there goes on with it: what merchants and ops see is the same. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Folder } from '../cli/support.ts';
@@ -217,15 +219,21 @@ test('a database whose secrets are sealed with another key takes none', async ()
   try {
     const hook = ['--webhook-url', 'http://127.0.0.1:9/hook'];
     const create = ['account', 'create', ...hook];
-    await folder.json(create, 0, { MONGODB_URI: '' });
+    const own = Buffer.alloc(32, 'own ').toString('base64');
+    await folder.json(create, 0, { MONGODB_URI: '', SECRETS_KEY: own });
     const theirs = Buffer.alloc(32, 'theirs ').toString('base64');
     await folder.json(create, 0, { MONGODB_URI: database.uri, SECRETS_KEY: theirs });
     const migrate = ['migrate-store', '--to', database.uri];
     const told = await folder.json(migrate, 1, { MONGODB_URI: '', SECRETS_KEY });
     assert.is(text(told, 'error'), 'SECRET_NOT_OPENED');
     assert.match(text(told, 'message'), /^SECRETS_KEY is not the key .* --to /);
-    const [account] = list(await folder.json(['account', 'list'], 0, { MONGODB_URI: '' }), 'accounts');
+    const [account] = list(
+      await folder.json(['account', 'list'], 0, { MONGODB_URI: '', SECRETS_KEY: own }),
+      'accounts',
+    );
     assert.is(text(account ?? null, 'status'), 'active', 'the folder still has it');
+    // As the guide says, where both have a key: the folder's own as its file.
+    await writeFile(join(folder.path, 'secrets.key'), own, { mode: 0o600 });
     assert.is((await move(folder.path, database.uri, [], theirs)).length, 1);
   } finally {
     await folder.remove();
