@@ -74,7 +74,7 @@ export class Desk {
     });
     this.#returning = new Returning({
       ...{ engine, bank, now, onTrouble, stuckAfterMs: options.stuckAfterMs },
-      isOurs: async (claim) => (await due.holds([claim]))[0] === true,
+      isOurs: (claim) => this.#holds(claim),
       later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
       next: (each, order, waitMs) => this.#next(each, order, this.#stepAt(each, waitMs)),
     });
@@ -160,8 +160,12 @@ export class Desk {
   /** Whether a claim is ours still. Who was frozen since it asked is too late: others have taken it for dead. */
   async #isOurs(claim: ClaimOf<'bank'>, askedAt: number): Promise<boolean> {
     if (this.#options.bank.canRepeatSubmit) return true;
-    const [isOurs] = await this.#options.due.holds([claim]);
-    return isOurs === true && this.#elapsed() - askedAt < OURS_MS;
+    return (await this.#holds(claim)) && this.#elapsed() - askedAt < OURS_MS;
+  }
+
+  async #holds(claim: ClaimOf<'bank'>): Promise<boolean> {
+    const [isHeld] = await this.#options.due.holds([claim]);
+    return isHeld === true;
   }
 
   /**

@@ -89,12 +89,12 @@ export class ClockWatch {
   async #wentForward(ms: number): Promise<void> {
     const { store, now, onNotice } = this.#options;
     const setBackTo = await store.marks.mark(SET_BACK);
-    const since = Number(setBackTo) - ALL_HAVE_SEEN_MS;
-    const count = setBackTo === null ? 0 : await store.due.unwind(now(), { ms, since });
-    if (count > 0)
-      onNotice(
-        `the clock went forward by ${inSeconds(ms)} s: what was brought back has its former time again`,
-      );
+    if (setBackTo !== null) {
+      const since = Number(setBackTo) - ALL_HAVE_SEEN_MS;
+      const count = await store.due.unwind(now(), { ms, since });
+      const what = `the clock went forward by ${inSeconds(ms)} s: what was brought back has its former time again`;
+      if (count > 0) onNotice(what);
+    }
     // A process that dies soon leaves what it wrote by this time: the next one must know, should it be wrong.
     await this.#mark();
   }

@@ -1,9 +1,10 @@
 /** What the client takes an answer for that isn't the API's, or says more than it knows. */
 import * as assert from 'uvu/assert';
-import { Pixstate, PixstateError } from '../../src/client/pixstate.ts';
+import { Pixstate } from '../../src/client/pixstate.ts';
 import { merchant } from '../support/client.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { startServer } from '../support/server.ts';
+import { failure } from './failure.ts';
 import { startFront } from './front.ts';
 
 const { test, run } = fixtureSuite('client/answers', async (defer) => {
@@ -16,17 +17,6 @@ const { test, run } = fixtureSuite('client/answers', async (defer) => {
 });
 
 const pix = { pixKeyType: 'EMAIL', pixKey: 'Maria@Example.com' } as const;
-
-/** The error that a call rejects with. */
-async function failure(call: Promise<unknown>) {
-  try {
-    await call;
-  } catch (error) {
-    if (error instanceof PixstateError) return error;
-    throw error;
-  }
-  throw new Error('the call succeeded');
-}
 
 test("what isn't the API's is told apart, and a redirect isn't followed", async ({ front, pixstate }) => {
   for (const fate of [

@@ -1,9 +1,10 @@
 /** What the client sends again, and what it never does: a front before a real server loses answers. */
 import * as assert from 'uvu/assert';
-import { Pixstate, PixstateError } from '../../src/client/pixstate.ts';
+import { Pixstate } from '../../src/client/pixstate.ts';
 import { merchant } from '../support/client.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { startServer } from '../support/server.ts';
+import { failure } from './failure.ts';
 import { type Front, startFront } from './front.ts';
 
 const { test, run } = fixtureSuite('client/retries', async (defer) => {
@@ -22,17 +23,6 @@ const unavailable = {
   headers: { 'retry-after': '1' },
   body: JSON.stringify({ error: 'SERVICE_UNAVAILABLE', message: 'Not now.' }),
 };
-
-/** The error that a call rejects with. */
-async function failure(call: Promise<unknown>) {
-  try {
-    await call;
-  } catch (error) {
-    if (error instanceof PixstateError) return error;
-    throw error;
-  }
-  throw new Error('the call succeeded');
-}
 
 /** How often the front was asked for a path. */
 function asked(front: Front, method: string, path: string): number {

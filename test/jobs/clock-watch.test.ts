@@ -12,13 +12,19 @@ const test = suite('the watch over the clock');
 const START = Date.UTC(2026, 0, 5, 12);
 const HOUR_MS = 3_600_000;
 
-test('a clock that was set forward is put down at once: who dies soon after leaves things of that time', async () => {
+/** A store with its clock; `watch` begins another process's watch over that. */
+function watched() {
   const clock = { ms: START };
   const now = (): number => clock.ms;
   const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
   const notices: string[] = [];
   const watch = (): ClockWatch =>
     new ClockWatch({ store, now, engine: { checkClock() {} }, onNotice: (text) => notices.push(text) });
+  return { clock, now, store, notices, watch };
+}
+
+test('a clock that was set forward is put down at once: who dies soon after leaves things of that time', async () => {
+  const { clock, notices, watch } = watched();
   const before = watch();
   await before.look();
   clock.ms += HOUR_MS;
@@ -30,12 +36,7 @@ test('a clock that was set forward is put down at once: who dies soon after leav
 });
 
 test('a charge does not expire before its time because the clock was behind for a while', async () => {
-  const clock = { ms: START };
-  const now = (): number => clock.ms;
-  const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
-  const notices: string[] = [];
-  const watch = (): ClockWatch =>
-    new ClockWatch({ store, now, engine: { checkClock() {} }, onNotice: (text) => notices.push(text) });
+  const { clock, now, store, notices, watch } = watched();
   const at = START + HOUR_MS;
   await grow(store, randomUUID(), [chargeCreated(START, { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
   const first = watch();
