@@ -35,11 +35,6 @@ function cents(min: number) {
     .openapi({ type: 'integer', minimum: min, maximum: MAX_AMOUNT, example: 1000, description: 'Cents.' });
 }
 
-/** The type of what may be null as the document tells it: a type that is given by hand hides that it may. */
-const orNull = <Type extends 'integer' | 'object' | 'string'>(type: Type): { type: [Type, 'null'] } => ({
-  type: [type, 'null'],
-});
-
 const MAX_METADATA = 50;
 const MAX_METADATA_KEY = 40;
 const MAX_METADATA_VALUE = 500;
@@ -69,8 +64,10 @@ const metadata = z
       if (message !== null) context.addIssue({ code: 'custom', path: [key], message });
     }
   })
+  .nullish()
+  // Whoever gives a type by hand says there whether it may be null.
   .openapi({
-    type: 'object',
+    type: ['object', 'null'],
     maxProperties: MAX_METADATA,
     additionalProperties: {
       oneOf: [{ type: 'string', maxLength: MAX_METADATA_VALUE }, { type: 'number' }, { type: 'boolean' }],
@@ -133,7 +130,7 @@ export const ChargeSchema = z
     description: text(1, 500, 'Payment description.').nullish(),
     additionalInfo: text(1, 140, 'Additional PIX information.').nullish(),
     customer: customer.nullish(),
-    metadata: metadata.nullish().openapi(orNull('object')),
+    metadata,
     expiresIn: z
       .number({ error: 'must be whole seconds from 60 to 2592000' })
       .refine(
@@ -142,7 +139,7 @@ export const ChargeSchema = z
       )
       .nullish()
       .openapi({
-        ...orNull('integer'),
+        type: ['integer', 'null'],
         minimum: 60,
         maximum: 2_592_000,
         description: 'Seconds until the charge expires.',
@@ -180,13 +177,15 @@ export const TransferSchema = z
     ).nullish(),
     externalRef,
     description: text(1, 140, 'Transfer description.').nullish(),
-    metadata: metadata.nullish().openapi(orNull('object')),
+    metadata,
   })
   .openapi('CashoutRequest');
 
 export const RefundSchema = z
   .strictObject({
-    amount: cents(1).nullish().openapi(orNull('integer')),
+    amount: cents(1)
+      .nullish()
+      .openapi({ type: ['integer', 'null'] }),
     reason: text(1, 140, 'Why the money goes back.').nullish(),
     idempotencyKey: text(
       1,
@@ -205,8 +204,9 @@ const data = z
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     'must be an object',
   )
+  .nullish()
   .openapi({
-    type: 'object',
+    type: ['object', 'null'],
     additionalProperties: true,
     description: 'What the message brings; parts that are not known are kept.',
   });
@@ -217,14 +217,17 @@ export const MessageSchema = z
   .strictObject({
     type: z.string({ error: 'must be a message type' }).openapi({ example: 'PAY' }),
     id: messageId,
-    data: data.nullish().openapi(orNull('object')),
+    data,
   })
   .openapi('SandboxMessage');
 
 export const PaySchema = z
   .strictObject({
-    payer: data.nullish().openapi(orNull('object')),
-    endToEndId: z.unknown().nullish().openapi(orNull('string')),
+    payer: data,
+    endToEndId: z
+      .unknown()
+      .nullish()
+      .openapi({ type: ['string', 'null'] }),
   })
   .openapi('SandboxPayment');
 
