@@ -13,6 +13,7 @@ import { openFolder } from './folder.ts';
 import { LmdbFollower } from './lmdb/following.ts';
 import { isFormer, takeOver } from './lmdb/former/takeover.ts';
 import { hasLog } from './lmdb/log/log.ts';
+import { hasPlenty } from './lmdb/room.ts';
 import { type LmdbStoreOptions, openLmdbStore, openLmdbToRead } from './lmdb/store.ts';
 
 /** A process without a heartbeat for so long has fallen silent. */
@@ -99,6 +100,14 @@ export function dataFolder(dataDir: string, access: Access): string {
   if (access === 'make') return openFolder(dataDir);
   const folder = existingStore(dataDir);
   return access === 'write' ? openFolder(folder) : folder;
+}
+
+/**
+ * How a command opens a folder that it holds. Near the disk's end one that only reads writes nothing at all, what is
+ * behind the log neither, and so it reads where nothing can be written any more.
+ */
+export function accessToHeld(folder: string, access: Access): Access {
+  return access === 'look' && !hasPlenty(folder) ? 'read' : access;
 }
 
 /** Tells ops now and then how far something long has come. */

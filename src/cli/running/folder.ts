@@ -11,7 +11,7 @@ import { askToRun, described, otherVersion } from '../../holder/asking.ts';
 import { FolderHold, Sighting } from '../../holder/hold.ts';
 import { GivenWay, type WorkKind } from '../../holder/works.ts';
 import { CannotHold, type Holder, holderOf, sightOf } from '../../store/folder-lock.ts';
-import { type Access, dataFolder } from '../../store/open.ts';
+import { type Access, accessToHeld, dataFolder } from '../../store/open.ts';
 import { packageVersion } from '../../version.ts';
 import { type Later, later, pause } from '../../waiting.ts';
 import type { Outcome, Output } from '../output.ts';
@@ -58,6 +58,11 @@ export async function openedCore(
   }
 }
 
+/** Who opened the store to read it alone writes for nobody: others do that themselves when it has ended. */
+async function giveWay(): Promise<never> {
+  throw new GivenWay();
+}
+
 class InFolder {
   readonly #errand: Errand;
   readonly #folder: string;
@@ -101,15 +106,17 @@ class InFolder {
   /** Does the work, and what others ask for meanwhile. All that was written is durable when this resolves. */
   async #holding({ works }: FolderHold, incarnation: string, run: Later<Run>): Promise<Outcome> {
     const { kind, name, work, output } = this.#errand;
+    const access = accessToHeld(this.#folder, this.#access);
     let core: Core;
     try {
-      core = await openedCore(this.#errand, this.#access, incarnation);
+      core = await openedCore(this.#errand, access, incarnation);
     } catch (error) {
       // What others asked for they do themselves, and see what is wrong.
       run.reject(new GivenWay());
       throw error;
     }
-    run.resolve(runOn(core, works));
+    const forOthers = access === 'read' ? { ...core, checkWritable: giveWay } : core;
+    run.resolve(runOn(forOthers, works));
     try {
       return await works.run({ kind, name }, (signal) => work(core, { output, signal }));
     } finally {

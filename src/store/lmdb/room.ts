@@ -33,6 +33,12 @@ function mayGrow(): boolean {
   }
 }
 
+/** Whether the disk that a file or folder lies on has so much free that nothing need be written ahead. */
+export function hasPlenty(path: string): boolean {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize > PLENTY;
+}
+
 export class Room {
   readonly #root: RootDatabase;
   readonly #path: string;
@@ -77,7 +83,7 @@ export class Room {
   }
 
   #look(wanted: number): void {
-    if (this.#hasPlenty()) {
+    if (this.#mayGrow && hasPlenty(this.#path)) {
       this.#known = wanted + LOOK;
       return;
     }
@@ -93,12 +99,6 @@ export class Room {
       }
     }
     this.#known = covered();
-  }
-
-  #hasPlenty(): boolean {
-    if (!this.#mayGrow) return false;
-    const { bavail, bsize } = statfsSync(this.#path);
-    return bavail * bsize > PLENTY;
   }
 
   #extend(bytes: number): void {
