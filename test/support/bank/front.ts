@@ -10,6 +10,7 @@ import {
   type Bench,
   EFI_ROUTES,
   INTER_ROUTES,
+  inWordsOfEfi,
   problem,
   type Reply,
   type Route,
@@ -113,7 +114,8 @@ export class Front {
       return problem(415, 'RequisicaoInvalida');
     const body = raw === '' ? {} : objectOf(jsonOf(raw));
     if (body === null) return problem(400, 'RequisicaoInvalida');
-    return route.handle(bench, { ids, query: parsed(arrived).searchParams, body, raw, headers });
+    const reply = route.handle(bench, { ids, query: parsed(arrived).searchParams, body, raw, headers });
+    return this.profile === 'efi' ? inWordsOfEfi(reply) : reply;
   }
 
   #routeOf(arrived: Pick<Arrived, 'method' | 'target'>): { route: Route; ids: string[] } | null {

@@ -72,6 +72,20 @@ export function problem(status: number, name: string, violacoes: Violation[] = [
   };
 }
 
+/** What Efí says for the standard's 404s of these names: 400, in words of its own. */
+const EFI_UNKNOWN: Record<string, string> = {
+  ...{ CobNaoEncontrado: 'cobranca_nao_encontrada', PixNaoEncontrado: 'pix_nao_encontrado' },
+  ...{
+    PixDevolucaoNaoEncontrada: 'devolucao_nao_encontrada',
+    WebhookNaoEncontrado: 'webhook_nao_encontrado',
+  },
+};
+
+export function inWordsOfEfi(reply: Reply): Reply {
+  const nome = EFI_UNKNOWN[String(reply.body?.title)];
+  return reply.status === 404 && nome !== undefined ? { status: 400, body: { nome, mensagem: nome } } : reply;
+}
+
 function invalid(bank: Bench, call: string, name: string, violations: Violation[]): Reply {
   bank.violations.push({ call, violations });
   return problem(400, name, violations);

@@ -44,7 +44,7 @@ export interface Call {
   deadlineMs: number;
   /** Whether a 404 of this name is about the payee's key: a refusal. */
   namesPayee?: (name: string) => boolean;
-  /** Which names of a 404 say that there is no such thing: all, where nothing is said. */
+  /** Which names may say that there is no such thing: all, where nothing is said. */
   namesMissing?: (name: string) => boolean;
 }
 

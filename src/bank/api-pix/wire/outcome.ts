@@ -116,9 +116,13 @@ export function failureOf(
   return new CallFailed('not-done', message, { ...facts, concern: 'path' });
 }
 
-/** A 404 in the bank's own words, of a name that is meant: it answers, and knows no such thing. */
+/** Names that say so by themselves: Efí answers 400 with `cobranca_nao_encontrada`, for one. */
+const SAYS_MISSING = /nao_encontrad[ao]$/;
+
+/** The bank answers in its own words, with a name that is meant: it knows no such thing. */
 export function isNotFound({ status, body }: RawAnswer, isMeant: (name: string) => boolean): boolean {
-  if (status !== 404) return false;
+  if (status !== 404 && status !== 400) return false;
   const name = bankErrorName(body);
-  return name !== null && name !== ANY_PROBLEM && isMeant(name);
+  if (name === null || name === ANY_PROBLEM || !isMeant(name)) return false;
+  return status === 404 || SAYS_MISSING.test(name);
 }
