@@ -3,6 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { expectVerified } from '../../faults/scene.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
+import { callBack } from '../../support/bank/callbacks.ts';
+import { shownPayment } from '../../support/bank/state.ts';
 import { cliJson } from '../../support/cli.ts';
 import { expectStatus } from '../../support/expect.ts';
 import { charge, reaches } from '../../support/flows.ts';
@@ -63,6 +65,18 @@ test('at Efí a charge whose registration was lost is registered once more', asy
     bank.fault('PUT cob', { kind: 'cut-before' });
     const created = await charge(client, 1_000);
     assert.ok(bank.state.charges.has(bare(text(created, 'id'))));
+  });
+});
+
+test('at Inter, which posts the bare array of the payments, a callback is heard', async () => {
+  await withServed({ profile: 'inter' }, async (served) => {
+    const { bank, server, client } = served;
+    const created = await charge(client, 5_000);
+    const { devolucoes: _none, ...payment } = shownPayment(payAt(served, created));
+    const webhookUrl = String(server.env.BANK_WEBHOOK_URL);
+    const called = { webhookUrl, elements: [payment], client: bank.client, isBare: true };
+    assert.is(await callBack(called), 200);
+    await reaches(client, 'pix-in', text(created, 'id'), 'paid', 20_000);
   });
 });
 

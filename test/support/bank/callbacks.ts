@@ -9,10 +9,12 @@ export interface Callback {
   elements: readonly Fields[];
   /** The bank's certificate for callbacks. */
   client: Pair;
+  /** The array of the elements alone, as Inter posts them. */
+  isBare?: boolean;
 }
 
 /** Calls back once; the answer's status, 0 where there is none. Whether and how often it is done again is the test's. */
-export function callBack({ webhookUrl, elements, client }: Callback): Promise<number> {
+export function callBack({ webhookUrl, elements, client, isBare = false }: Callback): Promise<number> {
   const { cert, key } = client;
   return new Promise((resolve) => {
     const options = { method: 'POST', cert, key, agent: false, rejectUnauthorized: false } as const;
@@ -22,6 +24,6 @@ export function callBack({ webhookUrl, elements, client }: Callback): Promise<nu
     });
     sent.on('error', () => resolve(0));
     sent.setHeader('content-type', 'application/json');
-    sent.end(JSON.stringify({ pix: elements }));
+    sent.end(JSON.stringify(isBare ? elements : { pix: elements }));
   });
 }

@@ -33,10 +33,12 @@ function hintsOf(element: Answer, profile: Pick<Profile, 'hints'>): Hint[] {
 
 /**
  * The hints of a callback's elements, each as many as it has; a body without `pix`, the bank's test for one, has none.
- * Null: no JSON object, or more elements than a callback may have.
+ * Inter posts the bare array of the elements. Null: neither that nor a JSON object, or more elements than a callback
+ * may have.
  */
 export function readCallback(body: string, profile: Pick<Profile, 'hints'>): Hint[][] | null {
-  const callback = objectOf(jsonOf(body));
+  const told = jsonOf(body);
+  const callback = Array.isArray(told) && told.length > 0 ? { pix: told } : objectOf(told);
   if (callback === null) return null;
   const elements = listIn(callback, 'pix');
   return elements.length > ELEMENTS_MAX ? null : elements.map((element) => hintsOf(element, profile));
