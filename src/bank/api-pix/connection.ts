@@ -83,7 +83,7 @@ export class BankConnection {
     const apiPath = basePath + profile.apiPath;
     this.charges = new Charges(this.client, apiPath);
     this.payments = new Payments(this.#others, apiPath);
-    this.hooks = new Hooks(this.#others, apiPath);
+    this.hooks = new Hooks(this.#others, apiPath, profile);
     this.sendings = profile.sending === null ? null : new Sendings(this.#others, profile.sending, basePath);
   }
 

@@ -101,6 +101,8 @@ export interface Profile {
   /** What is asked for, or what the contract must have given where the bank isn't asked. */
   scopes: readonly string[];
   tokenRequest(credentials: Credentials): { headers: Record<string, string>; body: string };
+  /** A Pix key as the bank takes it in a path. */
+  keyInPath(key: string): string;
   /** How many calls at once. */
   callsAtOnce: number;
   sending: SendingProfile | null;

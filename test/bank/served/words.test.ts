@@ -80,4 +80,13 @@ test('at Inter, which posts the bare array of the payments, a callback is heard'
   });
 });
 
+test('at Inter, whose paths name phones without their plus, a phone’s webhook is registered', async () => {
+  const phone = '+5511912345678';
+  const keys = new Set([phone]);
+  await withServed({ profile: 'inter', keys, env: { BANK_PIX_KEY: phone } }, async ({ bank, server }) => {
+    await until(() => bank.state.webhooks.has(phone), 10_000, 'the webhook');
+    assert.equal(await attention(server, 'bank'), []);
+  });
+});
+
 test.run();

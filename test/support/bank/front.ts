@@ -74,6 +74,7 @@ export class Front {
       keys: options.keys,
       copyAndPaste: options.copyAndPaste ?? true,
       refusesSecondPut: options.refusesSecondPut ?? this.profile === 'efi',
+      refusesPlus: options.refusesPlus ?? this.profile === 'inter',
     };
   }
 

@@ -38,6 +38,8 @@ export interface BankOptions {
   copyAndPaste: boolean;
   /** A second PUT of a txid is refused, as Efí does, and no revision. */
   refusesSecondPut: boolean;
+  /** A path takes no phone with its plus, as Inter's doesn't. */
+  refusesPlus: boolean;
 }
 
 export interface Route {
@@ -228,23 +230,32 @@ function getReturn({ state, now }: Bench, { ids: [payId = '', id = ''] }: Asked)
     : { status: 200, body: shownReturn(found) };
 }
 
-function putWebhook(bank: Bench, { ids: [key = ''], body }: Asked): Reply {
+/** The customer's key that a path names; null where it names none. */
+function keyIn({ options: { keys, refusesPlus } }: Bench, named: string): string | null {
+  if (!refusesPlus) return keys.has(named) ? named : null;
+  return [...keys].find((key) => key.replace('+', '') === named) ?? null;
+}
+
+function putWebhook(bank: Bench, { ids: [named = ''], body }: Asked): Reply {
   const violations = webhookViolations(body);
   if (violations.length > 0) return invalid(bank, 'PUT webhook', 'WebhookOperacaoInvalida', violations);
-  if (!bank.options.keys.has(key)) return problem(403, 'AcessoNegado');
+  const key = keyIn(bank, named);
+  if (key === null) return problem(403, 'AcessoNegado');
   bank.state.webhooks.set(key, String(body.webhookUrl));
   return { status: 200 };
 }
 
-function getWebhook({ state, options, now }: Bench, { ids: [key = ''] }: Asked): Reply {
-  if (!options.keys.has(key)) return problem(403, 'AcessoNegado');
-  const webhookUrl = state.webhooks.get(key);
+function getWebhook(bank: Bench, { ids: [named = ''] }: Asked): Reply {
+  const key = keyIn(bank, named);
+  if (key === null) return problem(403, 'AcessoNegado');
+  const webhookUrl = bank.state.webhooks.get(key);
   if (webhookUrl === undefined) return problem(404, 'WebhookNaoEncontrado');
-  return { status: 200, body: { webhookUrl, chave: key, criacao: new Date(now()).toISOString() } };
+  return { status: 200, body: { webhookUrl, chave: key, criacao: new Date(bank.now()).toISOString() } };
 }
 
-function deleteWebhook({ state }: Bench, { ids: [key = ''] }: Asked): Reply {
-  return state.webhooks.delete(key) ? { status: 204 } : problem(404, 'WebhookNaoEncontrado');
+function deleteWebhook(bank: Bench, { ids: [named = ''] }: Asked): Reply {
+  const isThere = bank.state.webhooks.delete(keyIn(bank, named) ?? '');
+  return isThere ? { status: 204 } : problem(404, 'WebhookNaoEncontrado');
 }
 
 export const STANDARD_ROUTES: readonly Route[] = [

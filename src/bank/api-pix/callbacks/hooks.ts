@@ -1,6 +1,6 @@
 /** Where the bank calls back for a key (`/webhook`): one URL a key. */
 
-import { JSON_TYPE } from '../profile.ts';
+import { JSON_TYPE, type Profile } from '../profile.ts';
 import { textIn } from '../reading.ts';
 import type { BankClient } from '../wire/client.ts';
 
@@ -16,11 +16,13 @@ function namesWebhook(name: string): boolean {
 export class Hooks {
   readonly #client: BankClient;
   readonly #path: string;
+  readonly #keyInPath: Profile['keyInPath'];
 
   /** `path` is the API's, before `/webhook`. */
-  constructor(client: BankClient, path: string) {
+  constructor(client: BankClient, path: string, { keyInPath }: Pick<Profile, 'keyInPath'>) {
     this.#client = client;
     this.#path = `${path}/webhook`;
+    this.#keyInPath = keyInPath;
   }
 
   /** The URL for a key; null where none is registered. @throws CallFailed */
@@ -50,6 +52,6 @@ export class Hooks {
   }
 
   #of(key: string): string {
-    return `${this.#path}/${encodeURIComponent(key)}`;
+    return `${this.#path}/${encodeURIComponent(this.#keyInPath(key))}`;
   }
 }

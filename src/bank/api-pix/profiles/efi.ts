@@ -71,6 +71,7 @@ export const efi: Profile = {
     headers: { authorization: basic(credentials), 'content-type': JSON_TYPE },
     body: JSON.stringify({ grant_type: 'client_credentials' }),
   }),
+  keyInPath: (key) => key,
   callsAtOnce: CALLS_AT_ONCE,
   sending: {
     scopes: ['pix.send', 'gn.pix.send.read'],

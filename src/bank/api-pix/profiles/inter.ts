@@ -83,6 +83,8 @@ export const inter: Profile = {
       scope: [...API_PIX_SCOPES, ...SCOPES].join(' '),
     }).toString(),
   }),
+  // Phones without their plus.
+  keyInPath: (key) => key.replace(/^\+/, ''),
   callsAtOnce: CALLS_AT_ONCE,
   sending: {
     scopes: SCOPES,

@@ -16,6 +16,7 @@ export const standard: Profile = {
       scope: API_PIX_SCOPES.join(' '),
     }).toString(),
   }),
+  keyInPath: (key) => key,
   callsAtOnce: CALLS_AT_ONCE,
   sending: null,
   hints: () => [],
