@@ -229,7 +229,7 @@ export class ApiPixBank implements Bank {
     const { charges } = this.#options.connection;
     try {
       const { status } = await charges.remove(id);
-      if (status === null || status.startsWith('REMOVIDA_')) return [];
+      if (status?.startsWith('REMOVIDA_') === true) return [];
       throw new CallFailed('unknown', `the bank says that the charge it removed is ${status}`);
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error;

@@ -5,7 +5,7 @@ import { centsOf, reaisText } from './money-text.ts';
 import { type Payment, pagesOf, readPayment, type UnreadPayment, type Window } from './payments.ts';
 import { bare, JSON_TYPE } from './profile.ts';
 import { type Answer, firstCharacters, listIn, objectIn, textIn } from './reading.ts';
-import type { BankClient } from './wire/client.ts';
+import { type BankClient, throwUnreadable } from './wire/client.ts';
 import { CallFailed } from './wire/outcome.ts';
 
 /** A charge to register. */
@@ -86,6 +86,13 @@ export function readCharge(answer: Answer): BankCharge {
   };
 }
 
+/** @throws CallFailed where an answer is about another charge than this one, or about none: a gateway's notice, for one */
+function chargeIn(answer: Answer, id: string): BankCharge {
+  const charge = readCharge(answer);
+  const isOther = charge.txid !== null && charge.txid !== bare(id);
+  return charge.status === null || isOther ? throwUnreadable() : charge;
+}
+
 /** Whether a code is a dynamic one, sound by its CRC, and for nothing but this charge. */
 function isOurs(code: string, { id, amount }: ChargeOrder, location: string | null): boolean {
   try {
@@ -152,7 +159,7 @@ export class Charges {
   /** The bank's knowledge of a charge; null where it knows none. @throws CallFailed */
   async ask(id: string): Promise<BankCharge | null> {
     const answer = await this.#client.ask(callOf('GET', this.#pathOf(id), QUESTION_MS));
-    return answer === null ? null : readCharge(answer);
+    return answer === null ? null : chargeIn(answer, id);
   }
 
   /** The charges that were made within a window, page by page. @throws CallFailed */
@@ -165,7 +172,7 @@ export class Charges {
   async remove(id: string, deadlineMs = PATCH_MS): Promise<BankCharge> {
     const body = JSON.stringify({ status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' });
     const answer = await this.#client.ask(callOf('PATCH', this.#pathOf(id), deadlineMs, body));
-    if (answer !== null) return readCharge(answer);
+    if (answer !== null) return chargeIn(answer, id);
     throw new CallFailed('not-done', 'the bank knows no such charge', { status: 404 });
   }
 

@@ -165,4 +165,34 @@ test('a removal that the bank answers with a charge that is paid removes nothing
   });
 });
 
+const NOTICE: Fields = { mensagem: 'Sistema em manutenção' };
+
+test('an answer about no charge, or about another one, expires none', async () => {
+  const env = { BANK_EXPIRY_GRACE_S: '0' };
+  for (const body of [NOTICE, { txid: 'f'.repeat(32), status: 'ATIVA', valor: { original: '50.00' } }])
+    await withServed({ account: ['--expires-in', '3'], env }, async (served) => {
+      const { bank, client } = served;
+      const created = await charge(client, 5_000);
+      const id = text(created, 'id');
+      bank.fault('GET cob', { kind: 'changed', change: () => body }, ALWAYS);
+      const payment = payAt(served, created);
+      await until(() => bank.calls('GET cob').length > 1, 30_000, 'questions');
+      assert.is(text((await client.get(`/pix-in?id=${id}`)).body, 'status'), 'waiting_payment');
+      bank.clearFaults();
+      await reaches(client, 'pix-in', id, 'paid', 30_000);
+      assert.equal(payment.returns, []);
+    });
+});
+
+test('a removal that is answered with a notice is asked about', async () => {
+  await withServed({}, async ({ bank, client }) => {
+    const id = text(await charge(client, 5_000), 'id');
+    bank.fault('PATCH cob', { kind: 'answer', status: 200, body: JSON.stringify(NOTICE) });
+    expectStatus(await client.post(`/pix-in/${id}/cancel`, {}), 502);
+    assert.is(text((await client.get(`/pix-in?id=${id}`)).body, 'status'), 'waiting_payment');
+    expectStatus(await client.post(`/pix-in/${id}/cancel`, {}), 200);
+    assert.is(bank.state.charges.get(bare(id))?.status, 'REMOVIDA_PELO_USUARIO_RECEBEDOR');
+  });
+});
+
 test.run();
