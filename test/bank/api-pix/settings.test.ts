@@ -133,6 +133,10 @@ test('URLs are https, and carry nothing that must not be logged', () => {
     'bank.example',
     'https://me:pw@bank.example',
     'https://b.example?a=1',
+    'https://b.example/?',
+    'https://b.example/#',
+    'https://b.example ',
+    'https://b.example/\r',
   ])
     only({ BANK_URL: url }, /^BANK_URL must be an https URL/);
   only({ BANK_WEBHOOK_URL: 'http://shop.example' }, /^BANK_WEBHOOK_URL must be/);
