@@ -184,6 +184,20 @@ function doorTls(bank: BankReader): CallbackDoor['tls'] {
   return bank.found(identityOfPem(cert, key), CALLBACK_NAMES) === null ? null : { cert, key, ca };
 }
 
+/** Who is let in, by the names of a certificate: a plain door sees none, and would let in everybody. */
+function namesOf(reader: EnvironmentReader, bank: BankReader, isPlain: boolean): string[] | null {
+  const text = reader.text('BANK_CALLBACK_NAMES');
+  if (text === null) return null;
+  const names = text.split(',').flatMap((name) => name.trim() || []);
+  if (names.length === 0) bank.wrong('BANK_CALLBACK_NAMES', 'must name whom to let in, with commas between');
+  else if (isPlain)
+    bank.wrong(
+      'BANK_CALLBACK_NAMES',
+      `must be set with ${CALLBACK_TLS.join(', ')}: a plain door sees no names`,
+    );
+  return names;
+}
+
 function callbackOf(reader: EnvironmentReader, bank: BankReader): CallbackDoor | null {
   const port = reader.whole('BANK_CALLBACK_PORT', null, 0, 65_535);
   const given = CALLBACK_VARIABLES.map((name) => `BANK_CALLBACK_${name}`).filter(
@@ -205,10 +219,9 @@ function callbackOf(reader: EnvironmentReader, bank: BankReader): CallbackDoor |
   const path = reader.text('BANK_CALLBACK_PATH') ?? '/bank/pix';
   if (!/^(\/[\w.~-]+)+$/.test(path))
     bank.wrong('BANK_CALLBACK_PATH', 'must be a path such as /bank/pix, without a slash at its end');
-  const names = reader.text('BANK_CALLBACK_NAMES')?.split(',') ?? null;
   return {
     ...{ port, path, host: reader.host('BANK_CALLBACK_HOST') ?? '0.0.0.0' },
-    ...{ tls: doorTls(bank), names: names?.map((name) => name.trim()).filter((name) => name !== '') ?? null },
+    ...{ tls: doorTls(bank), names: namesOf(reader, bank, isPlain) },
   };
 }
 

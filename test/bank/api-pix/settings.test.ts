@@ -217,6 +217,9 @@ test('the door for callbacks: all of its files, or a proxy in front', () => {
   only(unfit, /^BANK_CALLBACK_KEY_FILE isn't the key/);
   only({ BANK_CALLBACK_HOST: '0.0.0.0' }, /^BANK_CALLBACK_PORT must be set with BANK_CALLBACK_HOST/);
   only({ ...plain, BANK_CALLBACK_PATH: 'pix/' }, /^BANK_CALLBACK_PATH must be a path/);
+  only({ ...plain, BANK_CALLBACK_NAMES: 'pix.bank.example' }, /^BANK_CALLBACK_NAMES must be set with BANK_C/);
+  const named = { ...files, BANK_CALLBACK_CA_FILE: authority.certFile, BANK_CALLBACK_NAMES: ' , ' };
+  only(named, /^BANK_CALLBACK_NAMES must name whom/);
   only({ BANK_CALLBACK_SECRET: 'whsec_x' }, /^BANK_CALLBACK_SECRET is the sandbox's/);
 });
 
