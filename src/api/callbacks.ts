@@ -5,13 +5,18 @@ import { Abandoned, Overloaded } from '../engine/actors/host.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
+import { within } from '../waiting.ts';
 import { bytesOf, checkContentType, parseJson } from './body.ts';
-import { type ApiServices, type Context, sendOptions } from './context.ts';
+import { type ApiServices, type CommandOptions, type Context, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, validationError } from './errors.ts';
 
 export const MAX_CALLBACK_BYTES = 1024 * 1024;
 const MAX_MESSAGES = 500;
 const TOLERANCE_S = 300;
+/** Messages are taken until so long before the request's 504, which would tell the bank nothing of those before. */
+const MARGIN_MS = 2_000;
+/** How much longer the ones under way by then are waited for. */
+const PATIENCE_MS = 1_000;
 
 interface CallbackMessage {
   id: string;
@@ -93,6 +98,23 @@ function resultOf(id: string, answer: MessageAnswer): ResultEntry {
   }
 }
 
+/** When messages are taken no more, ms of `elapsed`. */
+function lastMoment(ctx: Context): number {
+  return ctx.state.deadline - MARGIN_MS;
+}
+
+/** A message that isn't decided at the last moment is dropped, and is one result: it doesn't end the request. */
+function messageOptions({ elapsed }: ApiServices, ctx: Context, message: CallbackMessage): CommandOptions {
+  const options = sendOptions(ctx);
+  const deadline = lastMoment(ctx);
+  return {
+    weight: 2_048 + 2 * JSON.stringify(message).length,
+    deadline,
+    abandoned: () => elapsed() >= deadline || options.abandoned(),
+    onDropped: () => {},
+  };
+}
+
 /** Sends one message to its transaction. */
 async function told(
   services: CallbackServices,
@@ -108,7 +130,7 @@ async function told(
   const problem = shapeProblem(message);
   const given = problem === null ? ((data ?? {}) as Record<string, unknown>) : { data };
   const incoming = { id, type, data: given };
-  const options = { ...sendOptions(ctx), weight: 2_048 + 2 * JSON.stringify(message).length };
+  const options = messageOptions(services, ctx, message);
   const answer =
     problem === null
       ? await services.payments.tell(record, incoming, 'bank', options)
@@ -127,14 +149,17 @@ async function resultFor(
   message: CallbackMessage,
 ): Promise<ResultEntry> {
   const { id } = message;
-  if (ctx.state.timedOut) return { id, result: 'later', message: 'out of time' };
+  const left = lastMoment(ctx) - services.elapsed();
+  if (left <= 0) return { id, result: 'later', message: 'out of time' };
+  const result = told(services, ctx, message).catch(async (error: unknown) => {
+    if (isAway(error)) throw error;
+    services.onFailure(error, ctx.state.requestId, ctx.path);
+    await services.payments.noteUndecided(message, textOf(error));
+    return { id, result: 'later' as const, message: 'the message can not be decided: it is recorded' };
+  });
   try {
-    return await told(services, ctx, message).catch(async (error: unknown) => {
-      if (isAway(error)) throw error;
-      services.onFailure(error, ctx.state.requestId, ctx.path);
-      await services.payments.noteUndecided(message, textOf(error));
-      return { id, result: 'later' as const, message: 'the message can not be decided: it is recorded' };
-    });
+    // What is applied all the same after that is told as a duplicate when the bank says it again.
+    return await within(left + PATIENCE_MS, result, () => new Abandoned());
   } catch (error) {
     if (!isAway(error)) throw error;
     return { id, result: 'later', message: 'not taken now' };
