@@ -43,9 +43,12 @@ s('keys come out in their one form', () => {
 });
 
 s('an e-mail key has at most 77 characters', () => {
-  const longest = `${'a'.repeat(60)}@${'b'.repeat(13)}.br`;
-  assert.is(longest.length, 77);
-  assert.equal(normalizePixKey('EMAIL', longest), { ok: true, key: longest });
+  const longest = [`${'a'.repeat(60)}@${'b'.repeat(13)}.br`, `${'a'.repeat(65)}@example.com`];
+  for (const key of longest) {
+    assert.is(key.length, 77);
+    assert.equal(normalizePixKey('EMAIL', key), { ok: true, key });
+    assert.not(normalizePixKey('EMAIL', `a${key}`).ok);
+  }
 });
 
 s('other forms are refused with a word on the form expected, without the value', () => {

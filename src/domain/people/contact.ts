@@ -14,10 +14,13 @@ const E164_FORM = /^\+[1-9]\d{6,14}$/;
  * comments are refused, though the RFC has them: no payer is reached there. Any case.
  */
 export function isEmail(value: string): boolean {
-  if (value.length > EMAIL_MOST) return false;
+  return value.length <= EMAIL_MOST && value.indexOf('@') <= LOCAL_PART_MOST && hasEmailForm(value);
+}
+
+/** Whether the value is written as an e-mail address, whatever the lengths of the whole and of its local part. */
+export function hasEmailForm(value: string): boolean {
   const at = value.indexOf('@');
-  if (at < 1 || at > LOCAL_PART_MOST) return false;
-  return LOCAL_PART.test(value.slice(0, at)) && isDomainName(value.slice(at + 1));
+  return at >= 1 && LOCAL_PART.test(value.slice(0, at)) && isDomainName(value.slice(at + 1));
 }
 
 /**

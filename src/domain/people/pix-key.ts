@@ -1,4 +1,4 @@
-import { isBrazilianPhone, isEmail } from './contact.ts';
+import { hasEmailForm, isBrazilianPhone } from './contact.ts';
 import { isCnpj, isCpf } from './document.ts';
 import { PIX_KEY_TYPES, type PixKeyType } from './pix-key-types.ts';
 
@@ -26,7 +26,9 @@ const KEY_FORMS: Record<PixKeyType, KeyForm> = {
   },
   EMAIL: {
     expected: 'must be an e-mail address of at most 77 characters, without spaces',
-    normalize: (value) => (value.length <= EMAIL_KEY_MOST && isEmail(value) ? value.toLowerCase() : null),
+    // A key is a name in the directory, to which no mail goes: its length is bounded, and that of no part.
+    normalize: (value) =>
+      value.length <= EMAIL_KEY_MOST && hasEmailForm(value) ? value.toLowerCase() : null,
   },
   PHONE: {
     expected: 'must be a Brazilian phone number in E.164: +55, area code and number, without punctuation',
