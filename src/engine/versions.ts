@@ -23,3 +23,12 @@ export async function expectNoNewerCharts(marks: Marks): Promise<number> {
 export async function keepCharts(marks: Marks): Promise<void> {
   if ((await expectNoNewerCharts(marks)) < own()) await marks.putMark(MARK, String(own()));
 }
+
+/**
+ * What was made with a version goes to another store, which no older one serves, or writes to, from then on.
+ * @throws OperatorError, as above
+ */
+export async function carryCharts(from: Marks, to: Marks): Promise<void> {
+  const [here, there] = await Promise.all([expectNoNewerCharts(from), expectNoNewerCharts(to)]);
+  if (there < here) await to.putMark(MARK, String(here));
+}

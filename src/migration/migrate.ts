@@ -9,6 +9,7 @@
 import type { Difference } from '../audit/verify.ts';
 import { accountsIn } from '../engine/store/walks.ts';
 import type { Store } from '../engine/store.ts';
+import { carryCharts, expectNoNewerCharts } from '../engine/versions.ts';
 import { moveAttention } from './attention.ts';
 import { carryBank } from './bank.ts';
 import { copyJournal, copyProgress } from './copy.ts';
@@ -71,9 +72,12 @@ class Migration {
   }
 
   async run(): Promise<MovedAccount[]> {
-    const { source, accounts, now, reseal } = this.#options;
+    const { source, target, accounts, now, reseal } = this.#options;
+    for (const { marks } of [source, target]) await expectNoNewerCharts(marks);
     const ids = await accountsOf(source, accounts);
     const plans = await this.#survey(ids);
+    // Before anything that an older build couldn't read is there.
+    await carryCharts(source.marks, target.marks);
     await carryBank(this.#stores);
     const pending = plans.filter(({ done }) => !done);
     await sideBySide(pending, ACCOUNTS_AT_ONCE, (plan) => this.#copy(plan));
@@ -132,7 +136,8 @@ class Migration {
 
 /**
  * Moves the accounts; all of them are copied and verified before the first one is handed over.
- * @throws MigrationRefused, and whatever a store throws: then the same call goes on where this one stopped.
+ * @throws MigrationRefused; OperatorError where a newer build has served either store; and whatever a store throws: then
+ * the same call goes on where this one stopped.
  */
 export function migrate(options: MigrateOptions): Promise<MovedAccount[]> {
   return new Migration(options).run();

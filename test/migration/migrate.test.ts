@@ -5,6 +5,8 @@ import { Accounts } from '../../src/accounts/manage.ts';
 import { verifyStore } from '../../src/audit/verify.ts';
 import { HandedOver } from '../../src/engine/actors/host.ts';
 import type { Store } from '../../src/engine/store.ts';
+import { keepCharts } from '../../src/engine/versions.ts';
+import { OperatorError } from '../../src/errors.ts';
 import { iso } from '../store/contract/builders.ts';
 import { same } from '../store/contract/harness.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
@@ -168,6 +170,24 @@ test('a stuck cashout that ops were done with stays done with', async () => {
   assert.is(dismissed.filter((each) => each).length, 2);
   await run({ source, target });
   same(await target.attention.dismissed(marks), dismissed);
+  for (const store of [source, target]) await store.close();
+});
+
+test('what a newer build served neither gives accounts nor takes any, and an older one never serves them', async () => {
+  const source = await openFolderStore(await scene.copy());
+  const target = openMemory(new MemoryState());
+  await keepCharts(source.marks);
+  const version = await source.marks.mark('charts');
+  for (const { marks } of [source, target]) {
+    const before = await marks.mark('charts');
+    await marks.putMark('charts', '99');
+    const refused = await run({ source, target }).catch((error: unknown) => error);
+    assert.instance(refused, OperatorError);
+    same(await target.journal.accountIds('', 10), [], 'nothing is moved');
+    await marks.putMark('charts', before ?? '0');
+  }
+  await run({ source, target, accounts: [B] });
+  assert.is(await target.marks.mark('charts'), version);
   for (const store of [source, target]) await store.close();
 });
 
