@@ -143,6 +143,23 @@ test('a heartbeat whose answer was late sets nothing back', (server) =>
     assert.equal((await database.db.collection('processes').findOne({}))?.beatAt, new Date(now));
   }));
 
+test('what a process left that died before the clock was set back is finished as soon as ever', (server) =>
+  onDatabase(server, async (database) => {
+    const dead = await database.open('dead');
+    const [account, transaction] = await charged(dead);
+    await collection(database.db, 'transactions').deleteMany({ _id: transaction });
+    const wrong = new Date(dead.now() + 3_600_000);
+    await collection(database.db, 'processes').updateOne(
+      { _id: 'dead' },
+      { $set: { beatAt: wrong, projected: 0 } },
+    );
+    const heir = await database.open('heir', { silentAfterMs: 500 });
+    // As each server does that sees it.
+    await heir.due.rewind(heir.now());
+    await beatUntil(heir, 'the charge', async () => (await heir.journal.transaction(transaction)) !== null);
+    assert.is((await heir.journal.transaction(transaction))?.account, account);
+  }));
+
 test('a process that others are ahead of each time says so, until it was first once', (server) =>
   onDatabase(server, async (database) => {
     const [ahead, behind] = [await database.open('ahead'), await database.open('behind')];

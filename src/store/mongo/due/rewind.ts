@@ -1,6 +1,6 @@
 /**
- * Brings back what lies ahead because the database's clock was wrong when it became due. Each statement may be run
- * again, by any process: what was brought back doesn't fit it any more.
+ * Brings back what lies ahead because the database's clock was wrong when it became due, and the heartbeats of that time.
+ * Each statement may be run again, by any process: what was brought back doesn't fit it any more.
  */
 import type { Document } from 'mongodb';
 import { FAR_MS } from '../../../engine/store/backlog.ts';
@@ -28,7 +28,7 @@ function lastAttempt(): Document {
   return { $ifNull: [{ $last: '$attempts.at' }, '$due'] };
 }
 
-/** @returns how many documents were changed */
+/** @returns how many documents of what is due were changed */
 export async function rewindAll(connection: MongoConnection, time: number): Promise<number> {
   connection.check();
   const now = new Date(time);
@@ -87,6 +87,10 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
     ]),
     updateAll(connection, 'targets', [
       { q: { lookAt: { $gt: far } }, u: { $set: { lookAt: now }, $min: { keptUntil } }, multi: true },
+    ]),
+    // Else one that dies, or is dead, would not fall silent before that time has come; who lives beats again.
+    updateAll(connection, 'processes', [
+      { q: { beatAt: { $gt: soon } }, u: { $set: { beatAt: now } }, multi: true },
     ]),
   ]);
   return allTaken(transactions).changed + allTaken(others).changed + allTaken(looks).changed;
