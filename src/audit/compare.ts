@@ -8,6 +8,7 @@ import type { TransactionRecord } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
 import type { AuditReads } from './patience.ts';
+import { isAwaited } from './waits.ts';
 
 /** The stored side of a comparison. */
 export interface Stored {
@@ -90,11 +91,10 @@ export async function compareRefusals(
     if (!listed.has(seq)) report(seq, `no list has the refused message to ${record.id}`);
 }
 
-/** Where the store has one log: what the transaction waits for must lead to it, as long as its record is this one. */
+/** What the transaction waits for must lead to it, as long as its record is this one. */
 export async function compareWaits({ journal, report }: Stored, record: TransactionRecord): Promise<void> {
-  const { log } = journal;
-  if (log === undefined || log.isAwaited(record)) return;
-  if (!isEqual(await journal.transaction(record.id), record) || log.isAwaited(record)) return;
+  if (await isAwaited(journal, record)) return;
+  if (!isEqual(await journal.transaction(record.id), record) || (await isAwaited(journal, record))) return;
   report(record.seqs.at(-1) ?? 0, `${record.id} waits, and isn't listed among what waits for that`);
 }
 

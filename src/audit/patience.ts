@@ -20,6 +20,7 @@ export type AuditReads = Pick<
   | 'records'
   | 'lookups'
   | 'deliveries'
+  | 'waiting'
 >;
 
 const PATIENCE_MS = 60_000;
@@ -51,5 +52,6 @@ export function patientReads(journal: AuditReads, patienceMs = PATIENCE_MS): Aud
     records: (after, limit) => wait(() => journal.records(after, limit)),
     lookups: (account, after, limit) => wait(() => journal.lookups(account, after, limit)),
     deliveries: (transaction) => wait(() => journal.deliveries(transaction)),
+    waiting: (wanted, after, before, limit) => wait(() => journal.waiting(wanted, after, before, limit)),
   };
 }

@@ -10,6 +10,7 @@ import { Replay } from './replay.ts';
 import type { Scratch } from './scratch.ts';
 import { Screening } from './screening/screening.ts';
 import { type Share, WHOLE } from './share.ts';
+import { checkListed } from './waits.ts';
 
 export interface VerifyOptions {
   /** Give every account's head. */
@@ -94,12 +95,13 @@ export async function auditAccounts(
   const isExplained = (await screening?.explainsRecords()) === true;
   let replayed = new Map<string, Replayed>();
   let walkedTo: string | null = null;
+  const named = new Set<string>();
+  const unexplained = (account: string, what: string): void => onDifference({ account, seq: 0, what });
   const walk = async (to: string | null): Promise<void> => {
     const from = walkedTo;
     const isMine = (account: string): boolean =>
       (from === null || account > from) && (to === null || account <= to) && share.isOurs(account);
     const walked: Walked = { replayed, isOurs: (account) => isAll && isMine(`${account}`) };
-    const unexplained = (account: string, what: string): void => onDifference({ account, seq: 0, what });
     const unreadable = (account: string | null, what: string): void => {
       const isOurs = account === null ? share.isFirst : replayed.has(account) || walked.isOurs(account);
       if (isOurs) unexplained(account ?? '', what);
@@ -116,9 +118,13 @@ export async function auditAccounts(
     const sound = await screening?.sound(account);
     const { batches, entries, seq, hash, recorded } = sound ?? (await replay(journal, account, options));
     replayed.set(account, { seq, recorded });
+    if (!isAll) named.add(account);
     options.onAccount({ account, batches, entries, seq, hash });
   }
   await walk(null);
+  await checkListed(journal, ({ account }, what) => {
+    if (isAll ? share.isOurs(`${account}`) : named.has(account)) unexplained(account, what);
+  });
 }
 
 /** Reads the log of all accounts once, where the store has one. */

@@ -78,6 +78,7 @@ function readsOf(follower: Follower): AuditReads {
     records: (...asked) => look(({ journal }) => journal.records(...asked)),
     lookups: (...asked) => look(({ journal }) => journal.lookups(...asked)),
     deliveries: (...asked) => look(({ journal }) => journal.deliveries(...asked)),
+    waiting: (...asked) => look(({ journal }) => journal.waiting(...asked)),
   };
 }
 

@@ -204,6 +204,7 @@ function boundReads({ store: { journal } }: Core) {
     records: journal.records.bind(journal),
     lookups: journal.lookups.bind(journal),
     deliveries: journal.deliveries.bind(journal),
+    waiting: journal.waiting.bind(journal),
   };
 }
 

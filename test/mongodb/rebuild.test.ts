@@ -89,6 +89,13 @@ const DAMAGES: Record<string, Damage> = {
     assert.ok(known !== null);
     await refusals.insertOne({ ...known, _id: `${life.account}:refusal:nobody`, key: 'nobody' });
   },
+  'an open transfer that is listed no more': (db) => changes(db, life.open, { $unset: { open: '' } }),
+  'a charge that is listed as one with a pending refund': (db) =>
+    changes(db, life.charge, { $set: { refunding: true } }),
+  'a charge that is listed as under protest': (db) =>
+    changes(db, life.charge, { $set: { status: 'in_protest' } }),
+  'a transfer that has ended, and is listed as open': (db) =>
+    changes(db, life.transfer, { $set: { open: true } }),
   'all documents gone': async (db) => {
     await db.collection('refusals').deleteMany({});
     await db.collection('transactions').deleteMany({});
