@@ -55,6 +55,8 @@ const CONSOLE_PORT = 3001;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
+const CONTROL_CHARACTERS = /\p{Cc}/gu;
+
 class Reader {
   readonly mistakes: string[] = [];
   readonly #env: NodeJS.ProcessEnv;
@@ -63,10 +65,16 @@ class Reader {
     this.#env = env;
   }
 
-  /** An empty variable counts as unset. */
+  /**
+   * An empty variable counts as unset. A file of variables with Windows line ends leaves a carriage return behind each
+   * value: a folder of that name would be a new, empty store.
+   */
   text(name: string): string | null {
-    const value = this.#env[name];
-    return value === undefined || value === '' ? null : value;
+    const given = this.#env[name] ?? '';
+    const value = given.replace(CONTROL_CHARACTERS, '');
+    const mistake = `${name} must not have control characters, such as the end of a Windows line`;
+    if (value !== given && !this.mistakes.includes(mistake)) this.mistakes.push(mistake);
+    return value === '' ? null : value;
   }
 
   /** A name or an address to listen on: whether there is such a one, whoever listens finds out. */

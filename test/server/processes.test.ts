@@ -178,6 +178,23 @@ test('what can be no host’s name is a mistake, which names its variable', () =
     assert.is(readConfig({ HOST }).host, HOST);
 });
 
+test('a value with the end of a Windows line is one mistake, which shows no secret', () => {
+  for (const [name, value] of [
+    ['DATA_DIR', './data'],
+    ['PORT', '3000'],
+    ['LOG_LEVEL', 'info'],
+    ['SECRETS_KEY', Buffer.alloc(32).toString('base64')],
+  ] as const)
+    try {
+      readConfig({ [name]: `${value}\r` });
+      assert.unreachable(name);
+    } catch (error) {
+      assert.equal((error as ConfigError).mistakes, [
+        `${name} must not have control characters, such as the end of a Windows line`,
+      ]);
+    }
+});
+
 test('what the configuration does not allow is told with all other mistakes', async () => {
   const wrong = ['17', '-1', 'x', ...(canSharePort() ? [] : ['2'])];
   for (const HTTP_THREADS of wrong) {
