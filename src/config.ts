@@ -2,7 +2,7 @@
 import { isIPv4 } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { parseKey } from './accounts/secrets-key.ts';
-import { type BankSettings, readBankSettings } from './bank/api-pix/settings.ts';
+import { BANK_VARIABLES, type BankSettings, readBankSettings } from './bank/api-pix/settings.ts';
 import type { BankChoice } from './bank/open.ts';
 import { type ConsoleSettings, readConsoleSettings } from './console/settings.ts';
 import type { Language } from './domain/sentences/refusals.ts';
@@ -178,6 +178,9 @@ function httpThreads(reader: Reader, mongodbUri: string | null): number {
 
 function bankOf(reader: Reader): BankChoice {
   const bank = reader.choice('BANK', 'sandbox', ['sandbox', 'api-pix'] as const);
+  const [named] = BANK_VARIABLES.filter((name) => reader.text(name) !== null);
+  if (named !== undefined && reader.text('BANK') === null)
+    reader.mistakes.push(`BANK must be set with ${named}: api-pix for a real bank, sandbox for play money`);
   return { bank, bankSettings: bank === 'sandbox' ? null : readBankSettings(reader) };
 }
 

@@ -62,6 +62,20 @@ test('with the sandbox there are none', () => {
   assert.is(readBankConfig({ BANK: 'sandbox' }), null);
 });
 
+test('a bank’s variables without BANK are a mistake, and no start with play money', () => {
+  for (const name of ['BANK_URL', 'BANK_CLIENT_SECRET', 'BANK_CALLBACK_PORT']) {
+    const env = { [name]: sound[name] ?? '9000' };
+    assert.throws(
+      () => readConfig(env),
+      (error: unknown) =>
+        error instanceof ConfigError &&
+        error.mistakes.join() ===
+          `BANK must be set with ${name}: api-pix for a real bank, sandbox for play money`,
+    );
+    assert.is(readConfig({ ...env, BANK: 'sandbox' }).bank, 'sandbox', 'it may be meant');
+  }
+});
+
 test('the server’s own configuration has them, and a real bank’s defaults', () => {
   const { bank, bankSettings, host, allowPrivateWebhooks, bankCallbackSecret } = readConfig(sound);
   assert.is(bankSettings?.credentials.clientId, 'me');
