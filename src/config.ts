@@ -184,6 +184,34 @@ function bankOf(reader: Reader): BankChoice {
   return { bank, bankSettings: bank === 'sandbox' ? null : readBankSettings(reader) };
 }
 
+/** Two doors at one place: whichever opened second would be told that another process listens there. */
+function checkPorts(reader: Reader, config: Config): void {
+  const { port, host, adminPort, adminPortIsDefault, adminHost, bankSettings } = config;
+  const doors = [
+    { name: 'PORT', port, host },
+    { name: 'ADMIN_PORT', port: adminPortIsDefault ? null : adminPort, host: adminHost },
+    { name: 'BANK_CALLBACK_PORT', port: null, host: '', ...bankSettings?.callback },
+  ].filter((door) => door.port !== null && door.port !== 0);
+  for (const [index, door] of doors.entries()) {
+    const other = doors.slice(0, index).find((each) => each.port === door.port && meet(each.host, door.host));
+    if (other !== undefined) reader.mistakes.push(`${door.name} must be another port than ${other.name}`);
+  }
+}
+
+/** Whether one port of both addresses is one place: they are the same, or one of them is all, IPv4's or both kinds'. */
+function meet(one: string, other: string): boolean {
+  if (one === other || one === '::' || other === '::') return true;
+  return [one, other].includes('0.0.0.0') && !`${one}${other}`.includes(':');
+}
+
+/** What says how the console and the metrics are served says nothing where no port does. */
+function checkAdmin(reader: Reader, { adminPort, console: hasConsole }: Config): void {
+  if (adminPort !== null) return;
+  for (const name of ['ADMIN_HOST', ...(hasConsole ? ['CONSOLE_ORIGIN', 'CONSOLE_PROXY'] : [])])
+    if (reader.text(name) !== null)
+      reader.mistakes.push(`${name} needs ADMIN_PORT: without it nothing is served there`);
+}
+
 /**
  * Reads the configuration.
  * @throws ConfigError with every mistake.
@@ -230,6 +258,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     webhookRetryScale: retryScale(reader),
     language: languageOf(reader),
   };
+  checkPorts(reader, config);
+  checkAdmin(reader, config);
   if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
   return config;
 }

@@ -39,6 +39,17 @@ function mistakesOf(env: Env): readonly string[] {
   }
 }
 
+/** The variables that the server's configuration tells of, each with a mistake. */
+function wrongIn(env: Env): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.mistakes.map((mistake) => mistake.split(' ')[0] ?? '');
+  }
+}
+
 function only(env: Env, expected: RegExp): void {
   const mistakes = mistakesOf(env);
   assert.is(mistakes.length, 1, mistakes.join('\n'));
@@ -55,6 +66,31 @@ test('the console waits for a port of its own', () => {
   assert.equal(portOf({}), [3001, true], 'the sandbox has one');
   assert.equal(portOf({ CONSOLE: 'off' }), [null, true]);
   assert.equal(portOf({ CONSOLE: 'off', ADMIN_PORT: '0' }), [0, false]);
+});
+
+test('what is told of a place that nothing is served at is a mistake', () => {
+  const proxy = { CONSOLE_ORIGIN: 'https://ops.example', CONSOLE_PROXY: '10.0.0.5' };
+  const env = { ...sound, ...proxy, ADMIN_HOST: '10.0.0.7', CONSOLE_USER_HEADER: 'x-user' };
+  const needy = (more: Env): string[] => wrongIn({ ...env, ...more });
+  assert.equal(needy({}), ['ADMIN_HOST', 'CONSOLE_ORIGIN', 'CONSOLE_PROXY']);
+  assert.equal(needy({ CONSOLE: 'off' }), ['ADMIN_HOST'], 'the metrics may be meant');
+  assert.equal(needy({ ADMIN_PORT: '3001' }), []);
+});
+
+test('two doors at one place are a mistake', () => {
+  assert.equal(wrongIn({ PORT: '4000', ADMIN_PORT: '4000' }), ['ADMIN_PORT']);
+  assert.equal(
+    wrongIn({ ...sound, PORT: '4000', ADMIN_PORT: '4000' }),
+    ['ADMIN_PORT'],
+    'PORT is at all addresses',
+  );
+  const door = { BANK_CALLBACK_HOST: '127.0.0.1', BANK_CALLBACK_PATH: '/pix', BANK_CALLBACK_PORT: '4000' };
+  assert.equal(wrongIn({ ...sound, ...door, PORT: '4000' }), ['BANK_CALLBACK_PORT']);
+  assert.equal(wrongIn({ ...sound, ...door, ADMIN_PORT: '4000' }), ['BANK_CALLBACK_PORT']);
+  assert.equal(wrongIn({ PORT: '4000', ADMIN_PORT: '4000', ADMIN_HOST: '127.0.0.2' }), []);
+  assert.equal(wrongIn({ HOST: '0.0.0.0', PORT: '4000', ADMIN_PORT: '4000', ADMIN_HOST: '::1' }), []);
+  assert.equal(wrongIn({ PORT: '0', ADMIN_PORT: '0' }), [], 'each is another one');
+  assert.equal(wrongIn({ PORT: '3001' }), [], 'the console’s own gives way');
 });
 
 test('with the sandbox there are none', () => {
