@@ -21,7 +21,7 @@ import {
   storedTheme,
   useWords,
 } from './state/preferences.ts';
-import { SessionContext, type SignInNote, takeKey } from './state/session.ts';
+import { isSame, SessionContext, type SignInNote, takeKey, useSession } from './state/session.ts';
 
 type Standing =
   | { kind: 'asking' }
@@ -62,7 +62,14 @@ function useStanding() {
       endHearing();
     };
   }, [begin]);
-  return { standing, setStanding, begin };
+  const again = useCallback(async () => {
+    const me = await readMe();
+    setStanding((before) =>
+      before.kind === 'signedIn' && !isSame(before.me, me) ? { kind: 'signedIn', me } : before,
+    );
+    return me;
+  }, []);
+  return { standing, setStanding, begin, again };
 }
 
 /** Who opens the console looks for a transaction: scripts of other pages are loaded when somebody opens those. */
@@ -74,7 +81,10 @@ const loadDeliveries = () =>
 const loadNow = () => import('./screens/now/now.tsx').then(({ Now }) => Now);
 const loadReference = () => import('./screens/reference/reference.tsx').then(({ Reference }) => Reference);
 
-function CurrentPage() {
+/** A proxy doesn't tell that somebody has left, or is in other groups. */
+const WHO_EVERY_MS = 60_000;
+
+function Page() {
   const page = pageOf(usePlace().path);
   switch (page.name) {
     case 'now':
@@ -96,6 +106,25 @@ function CurrentPage() {
   }
 }
 
+/** A page is one person's in one role: what an operator has revealed isn't there for who comes after. */
+function CurrentPage() {
+  const { me, again } = useSession();
+  useEffect(() => {
+    if (me.via !== 'proxy') return;
+    const ask = () => {
+      // What a failure means is seen by whatever else is read.
+      if (!document.hidden) again().catch(() => {});
+    };
+    const timer = setInterval(ask, WHO_EVERY_MS);
+    document.addEventListener('visibilitychange', ask);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', ask);
+    };
+  }, [me.via, again]);
+  return <Page key={`${me.role} ${me.by}`} />;
+}
+
 function Away({ why, again }: { why: string; again(): void }) {
   const words = useWords();
   return (
@@ -113,19 +142,20 @@ function Away({ why, again }: { why: string; again(): void }) {
 
 function Reader() {
   const words = useWords();
-  const { standing, setStanding, begin } = useStanding();
+  const { standing, setStanding, begin, again } = useStanding();
   const session = useMemo(() => {
     if (standing.kind !== 'signedIn') return null;
     const leave = (note: SignInNote) => setStanding({ kind: 'signedOut', note });
     return {
       me: standing.me,
+      again,
       ended: () => leave(standing.me.via === 'proxy' ? 'proxy' : 'ended'),
       signOut: () =>
         void signOut()
           .catch(() => {})
           .then(() => leave('none')),
     };
-  }, [standing, setStanding]);
+  }, [standing, setStanding, again]);
   if (standing.kind === 'away') return <Away why={standing.why} again={() => void begin()} />;
   if (standing.kind === 'signedOut') return <SignIn note={standing.note} />;
   if (session === null) {

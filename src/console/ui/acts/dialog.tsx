@@ -8,7 +8,7 @@ import { ApiError, act as send } from '../api.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Json } from '../parts/json.tsx';
 import { fill, usePreferences, useWords } from '../state/preferences.ts';
-import { useSession } from '../state/session.ts';
+import { isSame, type Session, useSession } from '../state/session.ts';
 import { forms } from './forms/forms.tsx';
 import { wordsOf } from './forms/words.ts';
 import { newId } from './id.ts';
@@ -109,6 +109,14 @@ function Head({ title, isBusy, close }: { title: string; isBusy: boolean; close(
   );
 }
 
+/** The entry that is shown has a name: whoever a proxy has signed in meanwhile is asked before. @throws ApiError */
+async function expectSame({ me, again }: Session): Promise<void> {
+  if (me.via !== 'proxy') return;
+  const present = await again();
+  const problem = { error: 'SOMEBODY_ELSE', message: '', name: present.by };
+  if (!isSame(present, me)) throw new ApiError(409, problem);
+}
+
 /** Asks for it, and says what came of it; `opened.done` reads the page afresh, whatever came. */
 function useSubmit(acting: ReturnType<typeof useActing>, close: () => void) {
   const session = useSession();
@@ -117,7 +125,18 @@ function useSubmit(acting: ReturnType<typeof useActing>, close: () => void) {
   return async (plan: Plan) => {
     if (opened === null || plan.request === null || busy.current) return;
     busy.current = true;
+    const { standing } = acting;
     setStanding({ kind: 'busy' });
+    try {
+      await expectSame(session);
+    } catch (error) {
+      busy.current = false;
+      if (error instanceof ApiError && error.status === 401) session.ended();
+      // Nothing was asked for: what may have been done before is asked for under its id still.
+      const isUnknown = standing.kind === 'asking' && standing.isUnknown;
+      setStanding({ kind: 'asking', trouble: troubleOf(error).text, isUnknown });
+      return;
+    }
     try {
       const { method, path, body } = plan.request;
       const answer = await send(method, path, body);

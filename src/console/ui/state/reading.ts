@@ -79,7 +79,10 @@ export function useReading<Value>({
         if (abort.signal.aborted) return;
         const failed =
           error instanceof ApiError ? error : new ApiError(0, { error: 'BROKEN', message: String(error) });
-        if (failed.status === 401) latest.current.session.ended();
+        const { session } = latest.current;
+        if (failed.status === 401) session.ended();
+        // Who was an operator when the page was opened is none any more.
+        if (failed.code === 'OPERATORS_ONLY') session.again().catch(() => {});
         setState((before) => ({ ...before, error: failed, failures: before.failures + 1, isBusy: false }));
       },
     );

@@ -11,6 +11,13 @@ export interface Session {
   /** An answer said that the session is over. */
   ended(): void;
   signOut(): void;
+  /** Asks who reads: where that is somebody else by now, or in another role, the page is theirs. @throws ApiError */
+  again(): Promise<Me>;
+}
+
+/** Whether both are one person in one role. */
+export function isSame(one: Me, other: Me): boolean {
+  return one.by === other.by && one.role === other.role;
 }
 
 export const SessionContext = createContext<Session | null>(null);

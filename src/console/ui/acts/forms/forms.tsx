@@ -30,6 +30,7 @@ interface Extra {
   status?: string;
   allowed?: string[];
   by?: { name: string; at: string } | null;
+  name?: string;
 }
 
 /** The form of an act, whatever its kind is. @throws where its page hasn't brought it */
@@ -50,9 +51,9 @@ export const forms: Forms = {
     const { trouble } = wordsOf(language);
     const texts: Readonly<Record<string, string>> = trouble;
     if (!Object.hasOwn(texts, code)) return null;
-    const { status = '', allowed = [], by } = extra as Extra;
+    const { status = '', allowed = [], by, name = '' } = extra as Extra;
     if (by) return fill(trouble.doneBy, { name: by.name, time: timeText(language, by.at, 'full') });
     const taken = allowed.length === 0 ? trouble.nothingAllowed : allowed.join(', ');
-    return fill(texts[code] ?? '', { status, allowed: taken });
+    return fill(texts[code] ?? '', { status, allowed: taken, name });
   },
 };

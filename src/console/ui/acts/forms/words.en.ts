@@ -164,6 +164,8 @@ export const en: ActWords = {
     PROCESSING_ERROR:
       'The bank did not accept it, or did not answer. Look at the state before you repeat it.',
     ACCOUNT_BUSY: 'Others change the account right now. Nothing was changed; try again.',
+    SOMEBODY_ELSE:
+      'You are signed in as {name} by now. Nothing was done: look at the entry, and confirm once more.',
     OPERATORS_ONLY: 'Only operators change anything.',
   },
 };

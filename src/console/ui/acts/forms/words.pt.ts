@@ -160,6 +160,7 @@ export const pt = {
     ADJUSTMENT_REFUSED: 'O saldo ficaria abaixo de zero. Nada foi mudado.',
     PROCESSING_ERROR: 'O banco não aceitou, ou não respondeu. Veja o estado antes de repetir.',
     ACCOUNT_BUSY: 'Outras pessoas mudam a conta agora. Nada foi mudado; tente de novo.',
+    SOMEBODY_ELSE: 'Agora a sessão é de {name}. Nada foi feito: veja a entrada e confirme de novo.',
     OPERATORS_ONLY: 'Só quem opera muda algo.',
   },
 };
