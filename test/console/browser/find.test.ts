@@ -91,6 +91,30 @@ browserSuite('a browser finds', (test) => {
     await watched.close();
   });
 
+  test('direction marks in a merchant’s texts turn nothing around beside them', async ({ shop, enter }) => {
+    const customer = { name: 'Marina \u202E', document: { type: 'CPF', number: '12345678909' } };
+    const id = text(await charge(shop, 3_300, { customer, description: 'um café \u202E' }), 'id');
+    const watched = await enter(`/transactions/${id}`);
+    const { page } = watched;
+    await page.getByRole('button', { name: 'Reveal data' }).click();
+    await page.locator('.facts').getByText('12345678909').waitFor();
+    /** Whether a text that is shown runs from left to right: where its first and its last character stand. */
+    const runs = (selector: string) =>
+      page.evaluate(`(() => {
+        const { firstChild: text } = document.querySelector(${JSON.stringify(selector)});
+        const leftOf = (at) => {
+          const range = document.createRange();
+          range.setStart(text, at);
+          range.setEnd(text, at + 1);
+          return range.getBoundingClientRect().left;
+        };
+        return leftOf(0) < leftOf(text.length - 1);
+      })()`);
+    assert.is(await runs('.subtitle code'), true, 'the id');
+    assert.is(await runs('.facts .mono.weak'), true, 'the document');
+    await watched.close();
+  });
+
   test('an address that names no transaction says so', async ({ enter }) => {
     for (const path of [
       '/transactions/00000000-0000-4000-8000-000000000000',

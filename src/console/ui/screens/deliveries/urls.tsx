@@ -31,7 +31,7 @@ function Row({ health, isChosen, again }: RowProps) {
           {url}
         </a>
         <span>
-          {accountName} <Age at={lastAt} />
+          <bdi>{accountName}</bdi> <Age at={lastAt} />
         </span>
       </span>
       <span class="line">

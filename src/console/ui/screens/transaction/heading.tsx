@@ -63,7 +63,7 @@ function Payer({ customer }: { customer: Known['customer'] }) {
   if (customer === null || customer === undefined) return null;
   return (
     <Fact name={words.payer}>
-      {customer.name ?? ''} <span class="weak mono">{customer.document?.number ?? ''}</span>
+      <bdi>{customer.name ?? ''}</bdi> <span class="weak mono">{customer.document?.number ?? ''}</span>
     </Fact>
   );
 }
@@ -142,7 +142,12 @@ export function Heading({ document, isRevealed, reveal }: HeadingProps) {
       </div>
       <p class="subtitle">
         {words.type[type]}
-        {description === null || description === undefined ? '' : ` · ${description}`}{' '}
+        {description === null || description === undefined ? null : (
+          <>
+            {' · '}
+            <bdi>{description}</bdi>
+          </>
+        )}{' '}
         <CopiedText text={document.id} what="id" />
       </p>
       <Reveal isRevealed={isRevealed} reveal={reveal} />

@@ -110,7 +110,7 @@ function Signed({ by: { name, role, reason } }: { by: By }) {
   const roles: Readonly<Record<string, string>> = words.role;
   return (
     <p>
-      {name} <span class="weak">({roles[role] ?? role})</span>
+      <bdi>{name}</bdi> <span class="weak">({roles[role] ?? role})</span>
       {reason === null ? null : <q>{reason}</q>}
     </p>
   );
