@@ -104,6 +104,11 @@ test('only this machine reaches what compose publishes, where the server listens
   assert.equal(valuesOf('EXPOSE'), [String(port)]);
 });
 
+test('no link to a console is printed that nobody outside could follow', () => {
+  const { adminPort, console: hasConsole } = readConfig(serverEnvironment());
+  assert.equal({ adminPort, hasConsole }, { adminPort: null, hasConsole: false });
+});
+
 test('the Dockerfile has instructions that exist, and stages that it names', () => {
   const KNOWN = ['FROM', 'WORKDIR', 'COPY', 'RUN', 'ENV', 'USER', 'EXPOSE', 'HEALTHCHECK', 'CMD'];
   for (const { name } of instructions) assert.ok(KNOWN.includes(name), name);
