@@ -128,8 +128,7 @@ export const en: Words = {
   returned: 'Returned',
   reveal: 'Reveal data',
   hide: 'Hide data',
-  revealRefused:
-    'Only operators see documents and Pix keys. Another link: npx pixstate console --role operator',
+  revealRefused: 'Only operators see documents and Pix keys.',
   revealNote: 'This goes to the log.',
   chart: 'Statechart',
   chartState: 'now: {state}',
@@ -238,7 +237,11 @@ export const en: Words = {
   urlsSince: 'The last 36 attempts at each URL, as this server has seen them since {time}.',
   urlsShared: 'Other servers on the same database see their own.',
   urlsMore: 'There are {n} other URLs, which fail less.',
-  operatorsAct: 'Only operators change anything. A new link: npx pixstate console --role operator',
+  operatorsAct: 'Only operators change anything.',
+  becomeOperator: {
+    link: 'A new link: npx pixstate console --role operator',
+    proxy: 'Groups at the proxy say who is one.',
+  },
   actSend: 'Send a message',
   actNone: 'The state “{state}” takes no message.',
   actRefund: 'Refund',

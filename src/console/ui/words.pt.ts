@@ -127,8 +127,7 @@ export const pt = {
   returned: 'Retornado',
   reveal: 'Mostrar dados',
   hide: 'Ocultar dados',
-  revealRefused:
-    'Só quem opera vê documentos e chaves Pix. Um novo link: npx pixstate console --role operator',
+  revealRefused: 'Só quem opera vê documentos e chaves Pix.',
   revealNote: 'Este acesso fica registrado.',
   chart: 'Diagrama de estados',
   chartState: 'agora: {state}',
@@ -237,7 +236,11 @@ export const pt = {
   urlsSince: 'As últimas 36 tentativas de cada URL, vistas por este servidor desde {time}.',
   urlsShared: 'Outros servidores do mesmo banco de dados veem as suas.',
   urlsMore: 'Há outras {n} URLs, que falham menos.',
-  operatorsAct: 'Só quem opera muda algo. Um novo link: npx pixstate console --role operator',
+  operatorsAct: 'Só quem opera muda algo.',
+  becomeOperator: {
+    link: 'Um novo link: npx pixstate console --role operator',
+    proxy: 'Os grupos no proxy dizem quem opera.',
+  },
   actSend: 'Enviar mensagem',
   actNone: 'O estado “{state}” não aceita mensagem nenhuma.',
   actRefund: 'Devolver',

@@ -142,6 +142,8 @@ browserSuite('a browser before a proxy', (test) => {
       assert.is(await page.getByRole('alert').filter({ hasText: /\S/ }).count(), 0);
       // What was an operator's to press is no more.
       assert.is(await page.locator('.acts button:not([aria-disabled=true])').count(), 0);
+      const why = await page.locator('.acts button').first().getAttribute('title');
+      assert.is(why, 'Only operators change anything. Groups at the proxy say who is one.');
       forgive(watched, 403);
     });
   });

@@ -18,8 +18,8 @@ interface ActButtonProps {
 export function ActButton({ act, done, class: name = '', why = null, children }: ActButtonProps) {
   const words = useWords();
   const id = useId();
-  const { role } = useSession().me;
-  const reason = role === 'operator' ? why : words.operatorsAct;
+  const { role, via } = useSession().me;
+  const reason = role === 'operator' ? why : `${words.operatorsAct} ${words.becomeOperator[via]}`;
   return (
     <>
       <button

@@ -98,7 +98,9 @@ function Facts({ document }: { document: TransactionDocument }) {
 
 function Reveal({ isRevealed, reveal }: Omit<HeadingProps, 'document'>) {
   const words = useWords();
-  const mayReveal = useSession().me.role === 'operator';
+  const { role, via } = useSession().me;
+  const mayReveal = role === 'operator';
+  const note = mayReveal ? words.revealNote : `${words.revealRefused} ${words.becomeOperator[via]}`;
   return (
     <div class="actions">
       <button
@@ -107,7 +109,7 @@ function Reveal({ isRevealed, reveal }: Omit<HeadingProps, 'document'>) {
         aria-disabled={!mayReveal}
         aria-describedby="reveal-note"
         aria-pressed={isRevealed}
-        title={mayReveal ? words.revealNote : words.revealRefused}
+        title={note}
         onClick={() => {
           if (mayReveal) reveal(!isRevealed);
         }}
@@ -116,7 +118,7 @@ function Reveal({ isRevealed, reveal }: Omit<HeadingProps, 'document'>) {
         <span class="wide-only">{isRevealed ? words.hide : words.reveal}</span>
       </button>
       <span id="reveal-note" class="unseen">
-        {mayReveal ? words.revealNote : words.revealRefused}
+        {note}
       </span>
     </div>
   );
