@@ -206,7 +206,7 @@ function meet(one: string, other: string): boolean {
 
 /** What says how the console and the metrics are served says nothing where no port does. */
 function checkAdmin(reader: Reader, { adminPort, console: hasConsole }: Config): void {
-  if (adminPort !== null) return;
+  if (adminPort !== null || reader.text('ADMIN_PORT') !== null) return;
   for (const name of ['ADMIN_HOST', ...(hasConsole ? ['CONSOLE_ORIGIN', 'CONSOLE_PROXY'] : [])])
     if (reader.text(name) !== null)
       reader.mistakes.push(`${name} needs ADMIN_PORT: without it nothing is served there`);

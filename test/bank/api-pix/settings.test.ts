@@ -75,6 +75,7 @@ test('what is told of a place that nothing is served at is a mistake', () => {
   assert.equal(needy({}), ['ADMIN_HOST', 'CONSOLE_ORIGIN', 'CONSOLE_PROXY']);
   assert.equal(needy({ CONSOLE: 'off' }), ['ADMIN_HOST'], 'the metrics may be meant');
   assert.equal(needy({ ADMIN_PORT: '3001' }), []);
+  assert.equal(needy({ ADMIN_PORT: '70000' }), ['ADMIN_PORT'], 'told once');
 });
 
 test('two doors at one place are a mistake', () => {
