@@ -61,15 +61,17 @@ export interface BankSettings {
 
 /** Whoever sets one of these means a real bank. */
 export const BANK_VARIABLES = [
-  ...['BANK_PROFILE', 'BANK_URL', 'BANK_TOKEN_URL', 'BANK_CLIENT_ID', 'BANK_CLIENT_SECRET'],
-  ...[
-    'BANK_CERT_FILE',
-    'BANK_KEY_FILE',
-    'BANK_P12_FILE',
-    'BANK_PIX_KEY',
-    'BANK_CALLBACK_PORT',
-    'BANK_WEBHOOK_URL',
-  ],
+  'BANK_PROFILE',
+  'BANK_URL',
+  'BANK_TOKEN_URL',
+  'BANK_CLIENT_ID',
+  'BANK_CLIENT_SECRET',
+  'BANK_CERT_FILE',
+  'BANK_KEY_FILE',
+  'BANK_P12_FILE',
+  'BANK_PIX_KEY',
+  'BANK_CALLBACK_PORT',
+  'BANK_WEBHOOK_URL',
 ];
 
 const PROFILES: readonly ProfileName[] = ['standard', 'efi', 'inter'];
