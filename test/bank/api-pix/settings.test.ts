@@ -187,9 +187,11 @@ test('URLs are https, and carry nothing that must not be logged', () => {
     'https://b.example/?',
     'https://b.example/#',
     'https://b.example ',
-    'https://b.example/\r',
+    'https://b.example/pix v2',
   ])
     only({ BANK_URL: url }, /^BANK_URL must be an https URL/);
+  only({ BANK_URL: 'https://b.example/\r' }, /^BANK_URL must not have control characters/);
+  only({ BANK_TOKEN_URL: ' https://b.example/token' }, /^BANK_TOKEN_URL must be/);
   only({ BANK_WEBHOOK_URL: 'http://shop.example' }, /^BANK_WEBHOOK_URL must be/);
 });
 
