@@ -7,11 +7,12 @@
 import type { Account } from '../domain/account.ts';
 import { timeOfText } from '../domain/time.ts';
 import type { AccountTable } from '../engine/store.ts';
+import { Lately } from '../passing.ts';
 import type { Soon } from '../waiting.ts';
 import type { Sealer } from './sealing.ts';
 
 const MAX_AGE_MS = 400;
-const MAX_CACHED = 20_000;
+const CACHED = 20_000;
 /** Accounts that are read anew together. */
 const MAX_TOGETHER = 1_000;
 
@@ -29,9 +30,9 @@ export class Directory {
   readonly #accounts: AccountReads;
   readonly #sealer: Sealer;
   readonly #now: () => number;
-  readonly #byId = new Map<string, Cached>();
+  readonly #byId = new Lately<Cached>(CACHED);
   /** The account's id of each client id, as it was read last. */
-  readonly #ids = new Map<string, string>();
+  readonly #ids = new Lately<string>(CACHED);
   readonly #reading = new Map<string, Promise<Account | null>>();
   /** Accounts that were asked for since they were read. */
   readonly #used = new Set<string>();
@@ -58,7 +59,6 @@ export class Directory {
     const known = this.#byId.get(id);
     // One that was read later may come earlier.
     if (known !== undefined && known.readAt > readAt && this.#isFresh(known)) return;
-    if (this.#byId.size >= MAX_CACHED) this.#byId.clear();
     const opened = known?.opened ?? new Map<string, string>();
     this.#byId.set(id, { account, readAt, opened });
   }
@@ -122,7 +122,6 @@ export class Directory {
     const account = await this.#accounts.byClientId(clientId);
     // Guesses at client ids are read each time, and fill nothing.
     if (account === null) return null;
-    if (this.#ids.size >= MAX_CACHED) this.#ids.clear();
     this.#ids.set(clientId, account.id);
     this.#keep(account.id, account, readAt);
     return account;

@@ -5,6 +5,7 @@
 
 import type { Account } from '../domain/account.ts';
 import { textOfTime } from '../domain/time.ts';
+import { Lately } from '../passing.ts';
 import { pause, type Soon } from '../waiting.ts';
 import { AccountActor } from './actors/actor.ts';
 import type { Ending } from './actors/endings.ts';
@@ -54,7 +55,8 @@ export interface FreshWork {
 }
 
 const IDLE_MS = 60_000;
-const MOST_TOLD = 10_000;
+/** What the listener has heard of is remembered of so many, at least. */
+const TOLD = 10_000;
 const NEVER = (): boolean => false;
 
 export class Engine {
@@ -66,11 +68,11 @@ export class Engine {
   #attention: ((note: AttentionNote) => void) | null = null;
   #trouble: ((error: unknown) => void) | null = null;
   /** Items that the listener has heard of, by kind and id. */
-  readonly #told = new Set<string>();
+  readonly #told = new Lately<true>(TOLD);
   /** Accounts whose time is ahead of the clock, with the time for which that was noted. */
-  readonly #aheadNoted = new Map<string, string>();
+  readonly #aheadNoted = new Lately<string>(TOLD);
   /** Transactions of which ops have been told that their refused messages are no longer recorded. */
-  readonly #full = new Set<string>();
+  readonly #full = new Lately<true>(TOLD);
   #unrecorded: ((count: number) => void) | null = null;
   #commit: ((ms: number, entries: number) => void) | null = null;
   #closed = false;
@@ -206,8 +208,7 @@ export class Engine {
   tellOnce(item: AttentionItem): void {
     const key = `${item.kind}:${item.id}`;
     if (this.#told.has(key)) return;
-    if (this.#told.size >= MOST_TOLD) this.#told.clear();
-    this.#told.add(key);
+    this.#told.set(key, true);
     this.tell(item);
   }
 
@@ -244,7 +245,6 @@ export class Engine {
   /** What can't be noted now is noted with the account's next command. */
   async #ahead(account: string, at: string): Promise<void> {
     if (this.#aheadNoted.get(account) === at) return;
-    if (this.#aheadNoted.size >= MOST_TOLD) this.#aheadNoted.clear();
     this.#aheadNoted.set(account, at);
     const now = textOfTime(this.#options.now());
     const data = { entryAt: at, clock: now };
@@ -262,8 +262,7 @@ export class Engine {
     const news = new Map(transactions.map((record) => [record.id, record]));
     for (const id of news.keys()) if (this.#full.has(id)) news.delete(id);
     if (news.size === 0) return;
-    if (this.#full.size >= MOST_TOLD) this.#full.clear();
-    for (const id of news.keys()) this.#full.add(id);
+    for (const id of news.keys()) this.#full.set(id, true);
     const since = textOfTime(this.#options.now());
     const items = [...news.values()].map(({ id, type, snapshot }): AttentionItem => {
       const about = { account, transaction: id };

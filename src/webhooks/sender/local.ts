@@ -5,7 +5,7 @@
  * 2. After `close` nothing is left: no socket, no timer.
  */
 
-import { Numbered } from '../../passing.ts';
+import { Lately, Numbered } from '../../passing.ts';
 import { onceATurn } from '../../waiting.ts';
 import { Attempt } from './attempt.ts';
 import { Connections } from './connections.ts';
@@ -18,8 +18,8 @@ import { OriginQueue, type UrlParts } from './queue.ts';
 const SWEEP_MS = 1_000;
 /** Whoever listens gets on with other work between two such pages. */
 const REPORTED_TOGETHER = 512;
-/** URLs whose parts are remembered. */
-const MOST_URLS = 1_000;
+/** URLs whose parts are remembered, at least. */
+const URLS = 1_000;
 
 function partsOf(text: string): UrlParts | null {
   if (!URL.canParse(text)) return null;
@@ -46,7 +46,7 @@ export class LocalSender implements WebhookSender {
   readonly #scheduleFlush = onceATurn(() => this.#flush());
   #inFlight = 0;
   /** By their texts. */
-  readonly #urls = new Map<string, UrlParts | null>();
+  readonly #urls = new Lately<UrlParts | null>(URLS);
   #closed: Promise<void> | null = null;
   #onQuiet: (() => void) | null = null;
 
@@ -87,7 +87,6 @@ export class LocalSender implements WebhookSender {
     const known = this.#urls.get(text);
     if (known !== undefined) return known;
     const parts = partsOf(text);
-    if (this.#urls.size >= MOST_URLS) this.#urls.clear();
     this.#urls.set(text, parts);
     return parts;
   }

@@ -2,6 +2,7 @@
  * Where accounts' batches lie in the log. A row of the table is a run of an account's batches that were written there
  * one after the other: [the number of the first batch] to their rows' numbers in the log.
  */
+import { Lately } from '../../../passing.ts';
 import { ordered } from './keys.ts';
 import type { Table } from './table.ts';
 
@@ -20,8 +21,8 @@ interface Run {
 
 /** So many places that are put right share a row. */
 const A_ROW = 256;
-/** Who asks in order keeps the places of so many accounts at the most, */
-const MOST_RUNS = 10_000;
+/** Who asks in order keeps the places of so many accounts at least, */
+const RUNS_AHEAD = 10_000;
 /** and of each about so many, from so many rows. */
 const AHEAD = 64;
 const ROWS_AHEAD = 32;
@@ -83,13 +84,12 @@ export class Places {
 
   /** As `of`, for who asks of accounts' batches in their order: they are read ahead, while nobody puts places right. */
   inOrder(): (account: string, seq: number) => number | null {
-    const runs = new Map<string, Run>();
+    const runs = new Lately<Run>(RUNS_AHEAD);
     return (account, seq) => {
       const known = numberIn(runs.get(account), seq);
       if (known !== null) return known;
       const run = this.#storedFrom(account, seq);
       if (run === undefined) return this.of(account, seq);
-      if (runs.size >= MOST_RUNS) runs.clear();
       runs.set(account, run);
       return numberIn(run, seq);
     };

@@ -12,6 +12,7 @@ import { type Batch, EMPTY_HEAD, type Head, type TransactionRecord } from '../..
 import type { Claim } from '../../../engine/store/due.ts';
 import { type Append, type AppendResult, StoreUnavailable } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
+import { Lately } from '../../../passing.ts';
 import { onceATurn, pause } from '../../../waiting.ts';
 import { jittered, type MongoConnection } from '../connection.ts';
 import { headFromDocument, type JournalDocument, journalDocument, mostBytesOfBatch } from '../documents.ts';
@@ -56,7 +57,7 @@ const GROUP_CONTENT = 4 * 1024 * 1024;
 const GROUP_BATCHES = 1_024;
 /** Groups whose projections are being written while the next one is inserted. */
 const PROJECTING_GROUPS = 3;
-const MAX_KNOWN = 50_000;
+const KNOWN = 50_000;
 /** How often, and how soon again, a number that is taken is looked for among what the majority has. */
 const MAJORITY_LOOKS = 10;
 const LOOK_PAUSE_MS = 3;
@@ -66,7 +67,7 @@ export class Appends {
   readonly shared: SharedAccounts;
   readonly #parts: AppendsParts;
   /** The last batch of an account that is known to be projected. */
-  readonly #known = new Map<string, number>();
+  readonly #known = new Lately<number>(KNOWN);
   readonly #own = new OwnRecords();
   readonly #groups = new Groups(() => this.#send());
   #waiting: Waiting[] = [];
@@ -96,7 +97,7 @@ export class Appends {
     if (last === null) return EMPTY_HEAD;
     if (this.#known.get(account) !== last.seq) {
       await this.#parts.finishing.finishKnown({ account, seq: last.seq, transactions: last.transactions });
-      this.#know(account, last.seq);
+      this.#known.set(account, last.seq);
     }
     return headFromDocument(last);
   }
@@ -119,11 +120,6 @@ export class Appends {
       this.#waiting.push({ append, bytes, document, made: null, number, resolve, reject });
       this.#schedule();
     });
-  }
-
-  #know(account: string, seq: number): void {
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    this.#known.set(account, seq);
   }
 
   /** The outcome that is certain before anything is sent, or null where the number is free. */
@@ -270,7 +266,7 @@ export class Appends {
       // Where another process projected the batch, it knew of no ends.
       const ended = (projections[index]?.ended ?? []).filter(({ due }) => !taken.has(due.transaction));
       leases.letGo(ended);
-      this.#know(account, seq);
+      this.#known.set(account, seq);
       this.#own.appended(account, seq, append.records);
       this.shared.won(account);
       resolve(ended.length > 0 ? { outcome: 'appended', claims, ended } : { outcome: 'appended', claims });

@@ -16,21 +16,18 @@ interface Run {
 
 /** Of the records that changed last so many are held, at least, and fewer than twice as many. */
 const RECORDS = 4_096;
-const MOST_ACCOUNTS = 50_000;
+const RUNS = 50_000;
 
 export class OwnRecords {
-  readonly #runs = new Map<string, Run>();
+  readonly #runs = new Lately<Run>(RUNS);
   /** By transaction. */
   readonly #records = new Lately<TransactionRecord>(RECORDS);
 
   /** A batch of this process is projected, and left these records. */
   appended(account: string, seq: number, records: readonly TransactionRecord[]): void {
     const run = this.#runs.get(account);
-    if (run !== undefined && run.last === seq - 1) run.last = seq;
-    else {
-      if (this.#runs.size >= MOST_ACCOUNTS) this.#runs.clear();
-      this.#runs.set(account, { first: seq, last: seq });
-    }
+    const first = run?.last === seq - 1 ? run.first : seq;
+    this.#runs.set(account, { first, last: seq });
     for (const record of records)
       if (record.seqs[0] === seq || this.#records.has(record.id)) this.#records.set(record.id, record);
   }
