@@ -10,7 +10,7 @@ import { digestOf } from '../../src/engine/journal.ts';
 import { EXPIRY_GRACE_S } from './bank/opened.ts';
 import { type Known, Model, type Timeline } from './model.ts';
 import { must } from './must.ts';
-import type { Operation, Request } from './operations.ts';
+import type { Did, Operation, Request } from './operations.ts';
 import type { Surroundings } from './process.ts';
 import { compareProjections } from './projections.ts';
 
@@ -21,10 +21,11 @@ const ENDED: ReadonlySet<string> = new Set(['delivered', 'rejected', 'dead']);
 
 type Asked<Kind extends Request['kind']> = Request & { kind: Kind };
 
-export function timelineOf({ decidedAt, clock, counterparty }: Surroundings): Timeline {
+export function timelineOf({ decidedAt, clock, counterparty, history }: Surroundings): Timeline {
   return {
     graceMs: counterparty === null ? 0 : EXPIRY_GRACE_S * 1_000,
     decidedAt: ({ id }) => decidedAt.get(id) ?? 0,
+    webhooksAt: (account, at) => history.around(account, at).map(({ webhooks }) => webhooks),
     forwardBetween: (from, to) => clock.forwardBetween(from, to),
   };
 }
@@ -34,6 +35,8 @@ export class Auditor {
   readonly #around: AccountSurroundings;
   readonly #operations: readonly Operation[];
   readonly #byTag = new Map<string, Known>();
+  /** Dead deliveries that ops are done with. */
+  readonly #doneWith = new Set<string>();
   #judged = 0;
 
   constructor(around: AccountSurroundings, operations: readonly Operation[]) {
@@ -104,12 +107,17 @@ export class Auditor {
     if (result === null) return;
     const created =
       request.kind === 'charge' || request.kind === 'transfer' ? this.#byTag.get(request.tag) : undefined;
+    if (result.kind === 'did') {
+      if (request.kind === 'ops') this.#judgeOps(request, result.did);
+      return;
+    }
     if (result.kind !== 'answered') {
       must(result.kind === 'unknown' || created === undefined, `${result.kind}, but it took effect`);
       return;
     }
     const { answer } = result;
     must(answer.kind !== 'quarantined', 'a snapshot could not be read');
+    if (request.kind === 'ops' || request.kind === 'returnAgain') throw new Error('ops got no such answer');
     if (request.kind === 'charge') this.#judgeCharge(request, answer, created);
     else if (request.kind === 'transfer') this.#judgeTransfer(operation, request, answer, created);
     else if (request.kind === 'adjust') this.#judgeAdjustment(operation, request, answer);
@@ -189,6 +197,16 @@ export class Auditor {
     else must(answer.kind === 'notActed' && known !== asked, `an act was answered ${answer.kind}`);
   }
 
+  /** What ops were told is done has its entry, and a change of settings was made once. */
+  #judgeOps({ id, act }: Asked<'ops'>, did: Did): void {
+    if (did === 'nothing') return;
+    const isOfAccount = act === 'settings' || act === 'rotate';
+    if (!isOfAccount) return;
+    must(this.model.actions.has(id), 'what ops did has no entry');
+    const times = this.#around.history.madeBy(this.#around.account.id, id);
+    must(times === 1, `the change was made ${times} times`);
+  }
+
   #judgeOrder(request: Asked<'refund'> | Asked<'cancel'>, answer: Answer): void {
     const known = this.model.transactions.get(request.transaction);
     must(known !== undefined, 'a transaction that was answered is gone');
@@ -203,6 +221,10 @@ export class Auditor {
     }
     if (answer.kind !== 'applied' && answer.kind !== 'duplicateKey') return;
     const made = answer.kind === 'applied' ? request.transaction : answer.transaction;
+    if (request.ops !== null) {
+      must(answer.kind === 'applied' && known.applied.has(request.ops), 'a refund of ops has no entry');
+      return;
+    }
     const hasKey = request.key !== null && this.model.refundKeys.get(request.key) === made;
     must(hasKey || (request.key === null && answer.kind === 'applied'), 'the key is not that of the refund');
   }
@@ -271,14 +293,69 @@ export class Auditor {
     const told = new Set(state.listed({ account: account.id }, null).map(({ kind, id }) => `${kind} ${id}`));
     for (const { id, kind, status, parts } of this.model.transactions.values()) {
       for (const refund of parts.pending)
-        must(told.has(`stuck ${refund.id}`), `the refund ${refund.id} is pending, and nobody was told`);
+        must(
+          told.has(`stuck ${refund.id}`) || this.#isDone(refund.id, id),
+          `the refund ${refund.id} is pending, and nobody was told`,
+        );
       const isOpen = kind === 'cashout' && (status === 'pending' || status === 'processing');
-      must(isOpen === told.has(`stuck ${id}`), `${id} is ${status}, and stuck is ${!isOpen}`);
-      for (const delivery of state.deliveries(id)) {
-        const isDead = delivery.status === 'dead';
-        must(isDead === told.has(`dead ${delivery.id}`), `${delivery.id} is ${delivery.status}`);
-      }
+      const isTold = told.has(`stuck ${id}`) || (isOpen && this.#isDone(id, id));
+      must(isOpen === isTold, `${id} is ${status}, and stuck is ${!isOpen}`);
     }
+    this.#judgeDead();
+  }
+
+  /** Ops know of each delivery that is dead, and then they are done with them: each costs looks as long as it is listed. */
+  auditDead(): void {
+    const { state, account } = this.#around;
+    this.audit();
+    this.#judgeDead();
+    const items = state.listed({ account: account.id, kind: 'dead' }, null);
+    state.withdraw(items);
+    for (const { id } of items) this.#doneWith.add(id);
+  }
+
+  #judgeDead(): void {
+    const { state, account } = this.#around;
+    const told = new Set(state.listed({ account: account.id, kind: 'dead' }, null).map(({ id }) => id));
+    for (const transaction of this.model.transactions.keys())
+      for (const { id, status } of state.deliveries(transaction)) {
+        // Whoever starts one anew may die before its item is gone: while it is rejected, that stays.
+        if (status === 'rejected') continue;
+        const isDead = status === 'dead';
+        // What ops are done with is forgotten: it is news once it dies again.
+        const isTold = told.has(id) || (isDead && this.#mayBeDone(id));
+        must(isDead === isTold, `${id} is ${status}, and ops were told ${isTold}`);
+      }
+  }
+
+  /** Whether ops are done with what is stuck, a transaction or a part of it, as it stands. */
+  #isDone(id: string, transaction: string): boolean {
+    const { state } = this.#around;
+    const since = state.transaction(transaction)?.updatedAt ?? '';
+    return state.dismissed([id, `${id}@${since}`]).some((isDismissed) => isDismissed);
+  }
+
+  /** Whether a delivery's URL was off its account at some time. */
+  #wasOff(id: string): boolean {
+    const { account, history, state } = this.#around;
+    const { url } = state
+      .journal(account.id, 1, Number.POSITIVE_INFINITY)
+      .flatMap(({ entries }) => entries.flatMap(({ events }) => events))
+      .flatMap(({ deliveries }) => deliveries)
+      .find((delivery) => delivery.id === id) ?? { url: '' };
+    return history.wasOff(account.id, url);
+  }
+
+  /** Whether ops were, or may have been, done with the item of a dead delivery. */
+  #mayBeDone(id: string): boolean {
+    if (this.#doneWith.has(id)) return true;
+    return this.#operations.some(
+      ({ request }) =>
+        request.kind === 'ops' &&
+        request.act === 'done' &&
+        (request.ids?.includes(id) === true ||
+          (request.ids?.length === 0 && request.filter?.kind === 'dead')),
+    );
   }
 
   /** What is recorded of a delivery is what its URL saw, and it began after the one before had been attempted. */
@@ -295,10 +372,16 @@ export class Auditor {
       told.splice(index, 1);
     }
     const last = record.attempts.at(-1)?.statusCode ?? 0;
+    must(record.attempts.length > 0 || this.#wasOff(id), `${id} ended without an attempt`);
     must((record.status === 'delivered') === (last >= 200 && last < 300), `${id} is ${record.status}`);
     const began = Math.min(...seen.map((each) => each.began));
     const before = after === null ? [] : (receivers.seen.get(after) ?? []);
-    const isInOrder = after === null || before.some(({ ended }) => ended !== null && ended < began);
+    // One whose URL was off the account when its turn came was never attempted, or only once ops had it tried again.
+    const isInOrder =
+      after === null ||
+      seen.length === 0 ||
+      before.some(({ ended }) => ended !== null && ended < began) ||
+      this.#wasOff(after);
     must(isInOrder, `${id} was attempted before ${after}`);
   }
 }

@@ -4,7 +4,7 @@
  * calls nothing of the engine.
  */
 import { createHash } from 'node:crypto';
-import type { Account } from '../../src/domain/account.ts';
+import type { Account, Webhook } from '../../src/domain/account.ts';
 import type { Batch, Entry } from '../../src/engine/journal.ts';
 import { must } from './must.ts';
 import { isOfPart, Parts } from './parts.ts';
@@ -17,6 +17,8 @@ export interface Timeline {
   forwardBetween(from: number, to: number): number;
   /** For so long after its time a charge waits for payments that are on their way, ms. */
   graceMs: number;
+  /** The webhooks that whoever decided a batch may have gone by; those that the account had at first where nothing is said. */
+  webhooksAt?(account: string, decidedAt: number): (readonly Webhook[])[];
 }
 
 /** Clocks that are always right. */
@@ -91,7 +93,7 @@ export class Model {
   readonly returns = new Map<string, number>();
   readonly adjustments = new Map<string, number>();
   /** What ops asked for that is no message, by its id. */
-  readonly actions = new Map<string, number>();
+  readonly actions = new Map<string, number | null>();
   /** By sequence number: the balance after a batch, and the lowest while it was decided, from the one before on. */
   readonly balances: { after: number; lowest: number }[] = [{ after: 0, lowest: 0 }];
   readonly legs: Record<string, number> = { available: 0, clearing: 0, fees: 0, bank: 0 };
@@ -174,7 +176,7 @@ export class Model {
     if (message.type === 'OPS') {
       must(moved === 0, `the action ${message.id} moved ${moved}`);
       must(!this.actions.has(message.id), `the action ${message.id} has two entries`);
-      this.actions.set(message.id, (message.data as { data: { asked: number } }).data.asked);
+      this.actions.set(message.id, (message.data as { data: { asked?: number } }).data.asked ?? null);
       return;
     }
     must(!this.adjustments.has(message.id), `the adjustment ${message.id} was applied twice`);
@@ -238,7 +240,8 @@ export class Model {
 
   /** Something was said that changes no state: no money, no event; a late START may bring the reference. */
   #unmoved(entry: Entry, known: Known): void {
-    this.#remember(entry, known);
+    const isReturn = entry.message.type === 'RETURN_AGAIN';
+    if (!isReturn) this.#remember(entry, known);
     must(
       entry.postings.length === 0 && entry.events.length === 0,
       `a remark on ${known.id} has consequences`,
@@ -248,7 +251,7 @@ export class Model {
       known.isSubmitted = true;
       return;
     }
-    if (entry.refusal !== null) must(entry.snapshot === null, `a refusal changed ${known.id}`);
+    if (entry.refusal !== null || isReturn) must(entry.snapshot === null, `a refusal changed ${known.id}`);
     else must(entry.message.type === 'START' && known.startImplied, `${entry.message.type} changed nothing`);
   }
 
@@ -323,9 +326,13 @@ export class Model {
     known.payments.add(endToEndId);
   }
 
-  #orders({ orders, refusal }: Entry, known: Known): void {
+  #orders({ orders, refusal, message }: Entry, known: Known): void {
     for (const order of orders) {
       if (order.kind !== 'return') continue;
+      if (message.type === 'RETURN_AGAIN') {
+        must(this.#returned.has(order.endToEndId), `${order.endToEndId} is given back again, and never was`);
+        continue;
+      }
       must(
         refusal !== null && known.kind === 'pix-in',
         `${order.endToEndId} is given back by what was taken`,
@@ -346,14 +353,17 @@ export class Model {
       this.#ids.add(id);
       known.events += 1;
       const type = name.slice(0, name.indexOf('.'));
+      const { webhooksAt = () => [this.#account.webhooks] } = this.#timeline;
       // A URL without a filter gets the contract's events, and none of parts.
-      const wanted = this.#account.webhooks.filter(({ events }) =>
-        events === null ? type === known.kind : events.some((each) => each === name || each === `${type}.*`),
-      );
-      must(
-        sorted(deliveries.map(({ url }) => url)) === sorted(wanted.map(({ url }) => url)),
-        `${id}: its URLs`,
-      );
+      const isRight = webhooksAt(this.#account.id, this.#decidedAt).some((webhooks) => {
+        const wanted = webhooks.filter(({ events }) =>
+          events === null
+            ? type === known.kind
+            : events.some((each) => each === name || each === `${type}.*`),
+        );
+        return sorted(deliveries.map(({ url }) => url)) === sorted(wanted.map(({ url }) => url));
+      });
+      must(isRight, `${id}: its URLs`);
       for (const delivery of deliveries) {
         must(!this.deliveries.has(delivery.id), `the delivery ${delivery.id} is there twice`);
         must(delivery.after === (known.last.get(delivery.url) ?? null), `${delivery.id} comes after another`);

@@ -7,8 +7,11 @@ import { Sealer } from '../../src/accounts/sealing.ts';
 import { Desk } from '../../src/bank/desk.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
 import type { Bank } from '../../src/engine/bank.ts';
+import type { ReturnAgain } from '../../src/engine/commands.ts';
 import { Engine } from '../../src/engine/engine.ts';
+import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { Payments } from '../../src/engine/payments.ts';
+import { StoreUnavailable } from '../../src/engine/store.ts';
 import { ClockWatch } from '../../src/jobs/clock-watch.ts';
 import { freshWork } from '../../src/jobs/fresh-work.ts';
 import type { RecurringJob } from '../../src/jobs/recurring-job.ts';
@@ -24,10 +27,11 @@ import { type OpenedBank, openApiPix } from './bank/opened.ts';
 import type { Weather } from './faults.ts';
 import type { Receivers } from './receivers.ts';
 import { SimulatedSender } from './sender.ts';
+import type { SettingsHistory } from './settings.ts';
 import type { WallClock } from './wall-clock.ts';
 import type { World } from './world.ts';
 
-const STUCK_AFTER_MS = 300_000;
+export const STUCK_AFTER_MS = 300_000;
 const SILENT_AFTER_MS = 5_000;
 const SANDBOX_DELAY_MS = 500;
 const CHARGE_EXPIRY_S = 600;
@@ -42,6 +46,7 @@ export interface Surroundings {
   world: World;
   clock: WallClock;
   state: MemoryState;
+  history: SettingsHistory;
   /** When each batch was decided, by its id: ms since 1970, by the world's time. */
   decidedAt: Map<string, number>;
   weather: Weather;
@@ -63,9 +68,16 @@ export class Process {
   readonly engine: Engine;
   readonly payments: Payments;
   readonly #around: Surroundings;
+  /** Its accounts' settings as requests see them. */
+  readonly directory: Directory;
+  /** Rejects once it has died. */
+  readonly death: Promise<never>;
+  /** The wall clock as this process reads it, ms. */
+  readonly now: () => number;
   readonly #jobs: Scheduled[];
   readonly #opened: OpenedBank;
   #alive = true;
+  #endAll: (error: Error) => void = () => {};
 
   constructor(name: string, around: Surroundings) {
     const { world, clock, state, weather } = around;
@@ -74,6 +86,11 @@ export class Process {
     // Each process measures the store's clock for itself: two of them never quite agree.
     const skewMs = world.random.int(400) - 200;
     const now = (): number => clock.now + skewMs;
+    this.now = now;
+    this.death = new Promise((_, reject) => {
+      this.#endAll = reject;
+    });
+    this.death.catch(() => {});
     this.store = new MemoryStore({
       state,
       incarnation: name,
@@ -82,6 +99,7 @@ export class Process {
       faults: weather.faultsOf(name, () => this.#alive),
     });
     const directory = new Directory(this.store.accounts, SEALER, now);
+    this.directory = directory;
     this.#opened = this.#openBank(directory, now);
     const { bank, jobs } = this.#opened;
     this.engine = new Engine({
@@ -112,7 +130,12 @@ export class Process {
   #openBank(directory: Directory, now: () => number): OpenedBank {
     const { counterparty, world } = this.#around;
     if (counterparty === null)
-      return { bank: new SandboxBank(SANDBOX_DELAY_MS), jobs: [], hear: async () => {} };
+      return {
+        bank: new SandboxBank(SANDBOX_DELAY_MS),
+        jobs: [],
+        hear: async () => {},
+        nextReturn: async () => null,
+      };
     return openApiPix(counterparty, {
       ...{ name: this.name, store: this.store, now },
       isAlive: () => this.#alive,
@@ -128,12 +151,17 @@ export class Process {
     return this.#opened.hear(body);
   }
 
+  /** What one more return of a payment would be; null: there is none. */
+  nextReturn(record: TransactionRecord, endToEndId: string): Promise<ReturnAgain | null> {
+    return this.#opened.nextReturn(record, endToEndId);
+  }
+
   #openWorkers({ bank, directory, now }: { bank: Bank; directory: Directory; now(): number }) {
-    const { world, receivers, log } = this.#around;
+    const { world, receivers, history, log } = this.#around;
     const { store, engine, payments, name } = this;
     const { journal, due, backlog } = store;
     const onTrouble = (error: unknown): void => log(`trouble of ${name}: ${String(error)}`);
-    const sender = new SimulatedSender({ world, receivers, owner: name, now });
+    const sender = new SimulatedSender({ world, receivers, history, owner: name, now });
     const parts = { journal, due, backlog, directory, sender, attention: engine, spareTime: new SpareTime() };
     const dispatcher = new Dispatcher({ ...parts, now, retryScale: RETRY_SCALE, onTrouble });
     const common = { engine, payments, journal, due, bank, now, onTrouble };
@@ -161,6 +189,7 @@ export class Process {
   die(): void {
     this.#alive = false;
     this.#around.world.drop(this.name);
+    this.#endAll(new StoreUnavailable(`${this.name} has died`));
   }
 
   /** Begins the jobs whose time has come; each goes on by itself, between everything else. */

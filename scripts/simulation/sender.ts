@@ -6,11 +6,14 @@ import { senderLimits } from '../../src/webhooks/sender/limits.ts';
 import type { Send, SendResult, WebhookSender } from '../../src/webhooks/sender/port.ts';
 import { OriginQueue } from '../../src/webhooks/sender/queue.ts';
 import type { Receivers, Reply } from './receivers.ts';
+import type { SettingsHistory } from './settings.ts';
 import type { World } from './world.ts';
 
 export interface SimulatedSenderOptions {
   world: World;
   receivers: Receivers;
+  /** Holds what is sent against the settings. */
+  history: SettingsHistory;
   /** Whose attempts they are: they end with it. */
   owner: string;
   /** The wall clock, ms since 1970. */
@@ -54,8 +57,9 @@ export class SimulatedSender implements WebhookSender {
   }
 
   #start(slot: Slot): void {
-    const { world, receivers, owner, now } = this.#options;
+    const { world, receivers, history, owner, now } = this.#options;
     const at = now();
+    history.judge(slot.send);
     const { reply, told } = receivers.attempt(slot.send);
     const end = (): void => {
       told();

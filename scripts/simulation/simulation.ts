@@ -3,17 +3,18 @@
  * with all of it.
  */
 import type { Batch } from '../../src/engine/journal.ts';
-import { MemoryState } from '../../test/support/memory-store/state.ts';
 import { ACCOUNT, MAY_HANG, NEIGHBOUR } from './accounts.ts';
 import { type AccountSurroundings, Auditor, timelineOf } from './auditor.ts';
 import { BankAuditor } from './bank/auditor.ts';
 import { Counterparty } from './bank/counterparty.ts';
 import { Happenings } from './bank/happenings.ts';
+import { KEY, OTHER_KEY } from './bank/keys.ts';
 import { OUTAGE_OVER_MS, Weather } from './faults.ts';
 import type { Timeline } from './model.ts';
 import { Process, type Surroundings } from './process.ts';
 import { Random } from './random.ts';
 import { Receivers } from './receivers.ts';
+import { FollowedState, SettingsHistory } from './settings.ts';
 import type { SimulationOptions, Summary } from './summary.ts';
 import { WallClock } from './wall-clock.ts';
 import { Workload } from './workload.ts';
@@ -29,6 +30,7 @@ const TICK_MS = 5_000;
 const WRITTEN_MS = 2_000;
 
 /** Questions to the bank come every ten minutes at the latest, and what is answered may want more of them. */
+const ASKED_MS = 30 * 60_000;
 const BANK_REST_MS = 3 * 60 * 60_000;
 /** Once a day the last days of the bank's list are read again. */
 const DAY_MS = 24 * 60 * 60_000;
@@ -64,7 +66,8 @@ export class Simulation {
     this.#log = log;
     this.#options = options;
     const world = new World(new Random(seed), START);
-    const state = new MemoryState();
+    const history = new SettingsHistory(world);
+    const state = new FollowedState(history);
     const clock = new WallClock(world);
     const weather = new Weather(world);
     this.#world = world;
@@ -73,7 +76,7 @@ export class Simulation {
     const chosen = world.random.pick(['sandbox', 'api-pix'] as const);
     const counterparty = (options.bank ?? chosen) === 'api-pix' ? new Counterparty(world) : null;
     const decidedAt = new Map<string, number>();
-    this.#around = { world, clock, state, weather, receivers, counterparty, decidedAt, log };
+    this.#around = { world, clock, state, history, weather, receivers, counterparty, decidedAt, log };
     this.#bank = this.#openBank();
     for (const account of [ACCOUNT, NEIGHBOUR]) state.putAccount(account);
     this.#scene = this.#open({ ...this.#around, account: ACCOUNT });
@@ -135,6 +138,8 @@ export class Simulation {
   #audit(): void {
     for (const { auditor } of this.#scenes) auditor.audit();
     this.#bank?.auditor.audit();
+    const [wrong] = this.#around.history.wrongs;
+    if (wrong !== undefined) throw new Error(wrong);
   }
 
   /** The journal that the run left of the account that most happens to. */
@@ -263,11 +268,24 @@ export class Simulation {
     for (const { auditor } of this.#scenes) auditor.auditPunctuality();
     receivers.letGo();
     await this.#rest(REST_MS);
+    for (const { auditor } of this.#scenes) auditor.auditDead();
     if (this.#bank === null) return;
+    this.#giveKeys(OTHER_KEY);
+    await this.#rest(ASKED_MS);
+    this.#giveKeys(KEY);
     await this.#rest(BANK_REST_MS);
     // What nobody has hinted at, and the list of the last hour doesn't show, a day's does.
     world.advance(DAY_MS);
     await this.#rest(2 * REST_MS);
+  }
+
+  /** What was ordered by a key, and never came to the bank, waits until its account has that key again. */
+  #giveKeys(pixKey: string): void {
+    const { state } = this.#around;
+    for (const { id } of [ACCOUNT, NEIGHBOUR]) {
+      const account = state.account(id);
+      if (account !== null) state.putAccount({ ...account, pixKey, version: account.version + 1 });
+    }
   }
 
   async #rest(ms: number): Promise<void> {
@@ -280,6 +298,7 @@ export class Simulation {
 
   #auditEnd(): void {
     const { state } = this.#around;
+    this.#audit();
     for (const { auditor } of this.#scenes) auditor.auditEnd();
     this.#bank?.auditor.auditEnd();
     const left = state.due.size + state.backlog.total();

@@ -1,4 +1,5 @@
 /** What clients and the bank do: creations, keys and ids that come again, messages in and out of order. */
+import { CallFailed } from '../../src/bank/api-pix/wire/outcome.ts';
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { CASHOUT_TYPES, PIX_IN_TYPES } from '../../src/domain/messages.ts';
 import { refundsOf } from '../../src/domain/reversals/sums.ts';
@@ -7,7 +8,8 @@ import { BankRefused } from '../../src/engine/bank.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
 import type { AccountSurroundings } from './auditor.ts';
-import type { Operation, Request, Result } from './operations.ts';
+import type { Did, Operation, Request, Result } from './operations.ts';
+import { actOf, BY, nextAct } from './ops.ts';
 import type { Process } from './process.ts';
 
 const IDS = ['m1', 'm2', 'm3', 'm4', 'm5', 'constructor', '__proto__', 'toString', null];
@@ -19,8 +21,33 @@ const PAYEE = 'someone@example.com';
 /** A key that the real bank knows nobody by. */
 const NOBODY = 'ninguem@example.com';
 /** How often each thing is asked for. What the bank says, only the sandbox lets others say. */
-const WITH_SANDBOX = { charge: 20, transfer: 25, message: 60, adjust: 5, act: 2, refund: 12, cancel: 2 };
-const WITH_REAL_BANK = { charge: 30, transfer: 25, message: 0, adjust: 5, act: 2, refund: 20, cancel: 5 };
+const WITH_SANDBOX = {
+  charge: 20,
+  transfer: 25,
+  message: 60,
+  adjust: 5,
+  act: 2,
+  refund: 12,
+  cancel: 2,
+  ops: 6,
+  again: 0,
+};
+const WITH_REAL_BANK = {
+  charge: 30,
+  transfer: 25,
+  message: 4,
+  adjust: 5,
+  act: 2,
+  refund: 20,
+  cancel: 5,
+  ops: 6,
+  again: 3,
+};
+
+/** A UUID v4 of a number. */
+function opsRefundId(n: number): string {
+  return `22222222-2222-4222-8222-${String(n).padStart(12, '0')}`;
+}
 
 export class Workload {
   readonly operations: Operation[] = [];
@@ -131,8 +158,38 @@ export class Workload {
       case 'cancel':
         return this.#order(kind);
       case 'message':
-        return this.#transactions.length === 0 ? null : this.#message();
+        if (this.#transactions.length === 0) return null;
+        return isReal ? this.#decision() : this.#message();
+      case 'ops':
+        return nextAct(this.#around, this.#around.account.id, `s${this.operations.length}`);
+      case 'again':
+        return this.#returnAgain();
     }
+  }
+
+  /** Ops decide on a protest against a charge, whatever its state. */
+  #decision(): Request | null {
+    const { random } = this.#around.world;
+    const charges = this.#transactions.filter(({ type }) => type === 'pix-in').slice(-40);
+    const meant = charges.filter(({ id }) => this.#isPaid(id) || this.#isProtested(id));
+    if (meant.length === 0) return null;
+    const { id: transaction } = random.pick(meant);
+    const type = random.pick(
+      this.#isProtested(transaction) ? ['DISMISS', 'DISMISS', 'PROTEST'] : ['PROTEST'],
+    );
+    return { kind: 'message', transaction, id: null, type, data: {}, door: 'ops' };
+  }
+
+  /** One of the payments whose return has failed goes back once more. */
+  #returnAgain(): Request | null {
+    const { world, state, account } = this.#around;
+    const failed = state
+      .listed({ account: account.id, kind: 'return' }, null)
+      .filter(({ code }) => code === 'RETURN_FAILED');
+    if (failed.length === 0) return null;
+    const { about, data } = world.random.pick(failed);
+    const { endToEndId = '' } = (data ?? {}) as { endToEndId?: string };
+    return { kind: 'returnAgain', transaction: about.transaction ?? '', endToEndId };
   }
 
   /** What a merchant orders of one of his charges, or of what is none. */
@@ -142,10 +199,16 @@ export class Workload {
     const recent = this.#transactions.slice(-25);
     const paid = recent.filter(({ id }) => this.#isPaid(id));
     const isOfPaid = kind === 'refund' && paid.length > 0 && random.perMille(700);
-    const { id: transaction, amount } = random.pick(isOfPaid ? paid : recent);
-    if (kind === 'cancel') return { kind, transaction };
-    const key = random.perMille(400) ? this.#key() : null;
-    return { kind, transaction, amount: random.perMille(300) ? null : 1 + random.int(amount), key };
+    // One of them is refunded again and again.
+    const meant = isOfPaid && random.perMille(400) ? paid.slice(0, 1) : paid;
+    const { id: transaction, amount } = random.pick(isOfPaid ? meant : recent);
+    if (kind === 'cancel')
+      return { kind, transaction, ops: random.perMille(300) ? `c${this.operations.length}` : null };
+    const part = 1 + random.int(random.pick([amount, Math.ceil(amount / 10)]));
+    const order = { kind, transaction, amount: random.perMille(200) ? null : part } as const;
+    // Ids of refunds that ops order are few, so that some are used once more.
+    if (random.perMille(200)) return { ...order, key: null, ops: opsRefundId(random.int(60)) };
+    return { ...order, key: random.perMille(400) ? this.#key() : null, ops: null };
   }
 
   #key(): string {
@@ -155,6 +218,10 @@ export class Workload {
 
   #isPaid(id: string): boolean {
     return this.#around.state.transaction(id)?.snapshot.value === 'paid';
+  }
+
+  #isProtested(id: string): boolean {
+    return this.#around.state.transaction(id)?.snapshot.value === 'in_protest';
   }
 
   #refundOf(transaction: string): string | null {
@@ -177,8 +244,8 @@ export class Workload {
     } else if (kind === 'cashout' && type !== 'RETURN' && random.perMille(800)) {
       data.endToEndId = this.#endToEndId();
       if (type === 'SETTLE') data.paidAt = new Date(this.#around.world.now).toISOString();
-    } else if ((type === 'REFUND' || type === 'CHARGEBACK') && random.perMille(300)) {
-      data.amount = random.pick([amount, 1]);
+    } else if ((type === 'REFUND' || type === 'CHARGEBACK') && random.perMille(600)) {
+      data.amount = random.pick([amount, 1, 1 + random.int(amount), 1 + random.int(Math.ceil(amount / 5))]);
     } else if (type === 'REFUND_DONE' || type === 'REFUND_FAILED') {
       data.refundId = this.#refundOf(transaction) ?? transaction;
     } else if (type === 'RETURN') {
@@ -208,7 +275,7 @@ export class Workload {
     try {
       return await this.#call(process, request);
     } catch (error) {
-      if (error instanceof BankRefused) return { kind: 'bankRefused' };
+      if (error instanceof BankRefused || error instanceof CallFailed) return { kind: 'bankRefused' };
       // A mailbox that gave up after too many stale tries decided nothing that was kept.
       if (error instanceof Overloaded) return { kind: 'overloaded' };
       if (error instanceof StoreUnavailable) return { kind: 'unknown' };
@@ -216,10 +283,28 @@ export class Workload {
     }
   }
 
+  /** As `bank return` does it. */
+  async #callReturnAgain(
+    process: Process,
+    { transaction, endToEndId }: Request & { kind: 'returnAgain' },
+  ): Promise<Did> {
+    const record = await process.store.journal.transaction(transaction);
+    if (record === null) throw new Error(`a transaction that was answered is gone: ${transaction}`);
+    const next = await process.nextReturn(record, endToEndId);
+    if (next === null) return 'nothing';
+    await process.engine.send(record.account, { kind: 'returnAgain', transaction, ...next });
+    return 'done';
+  }
+
   async #call(process: Process, request: Request): Promise<Result> {
-    const { account } = this.#around;
+    const { id } = this.#around.account;
+    const account = (await process.directory.account(id)) ?? this.#around.account;
     const rest = { description: null, metadata: {} };
     switch (request.kind) {
+      case 'ops':
+        return { kind: 'did', did: await actOf(process, id, request) };
+      case 'returnAgain':
+        return { kind: 'did', did: await this.#callReturnAgain(process, request) };
       case 'charge': {
         const { amount, expiresIn, key: idempotencyKey, tag: externalRef } = request;
         const about = { externalRef, additionalInfo: null, customer: null, ...rest };
@@ -233,30 +318,39 @@ export class Workload {
         return { kind: 'answered', answer: await process.payments.createTransfer(account, transfer, {}) };
       }
       case 'refund': {
-        const { transaction, amount, key: idempotencyKey } = request;
-        const refund = { transaction, amount, idempotencyKey, reason: null };
+        const { transaction, amount, key: idempotencyKey, ops } = request;
+        const by = ops === null ? {} : { ops: { id: ops, by: BY } };
+        const refund = { transaction, amount, idempotencyKey, reason: null, ...by };
         return { kind: 'answered', answer: (await process.payments.refund(account, refund, {})).answer };
       }
       case 'cancel': {
-        const canceled = await process.payments.cancel(account, { ...request, reason: null }, {});
+        const { transaction, ops } = request;
+        const by = ops === null ? {} : { ops: { id: ops, by: BY, record: async () => {} } };
+        const canceled = await process.payments.cancel(account, { transaction, reason: null, ...by }, {});
         return { kind: 'answered', answer: canceled };
       }
       case 'adjust': {
-        const { id, amount, allowNegative } = request;
-        const given = { id, amount, allowNegative, reason: 'simulated' };
+        const { id: adjustment, amount, allowNegative } = request;
+        const given = { id: adjustment, amount, allowNegative, reason: 'simulated' };
         return { kind: 'answered', answer: await adjust(process.engine, account.id, given) };
       }
       case 'act': {
-        const { id, asked } = request;
-        const by = { name: 'ops', reason: null, role: 'operator' } as const;
-        const act = { kind: 'act', id, action: 'retry', data: { asked }, digest: `d${asked}`, by } as const;
+        const { id: action, asked } = request;
+        const act = {
+          kind: 'act',
+          id: action,
+          action: 'retry',
+          data: { asked },
+          digest: `d${asked}`,
+          by: BY,
+        } as const;
         return { kind: 'answered', answer: await process.engine.send(account.id, act) };
       }
       case 'message': {
-        const { transaction, id, type, data, door } = request;
+        const { transaction, id: messageId, type, data, door } = request;
         const record = await process.store.journal.transaction(transaction);
         if (record === null) throw new Error(`a transaction that was answered is gone: ${transaction}`);
-        const answer = await process.payments.tell(record, { id, type, data }, door);
+        const answer = await process.payments.tell(record, { id: messageId, type, data }, door);
         return answer.kind === 'malformed' ? { kind: 'malformed' } : { kind: 'answered', answer };
       }
     }

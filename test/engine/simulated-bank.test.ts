@@ -1,7 +1,7 @@
 /** Short runs of the simulator with the real bank's adapter, and whether the audit of both books finds what is wrong. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { KEY } from '../../scripts/simulation/bank/counterparty.ts';
+import { KEY } from '../../scripts/simulation/bank/keys.ts';
 import { Simulation } from '../../scripts/simulation/simulation.ts';
 import type { Summary } from '../../scripts/simulation/summary.ts';
 import type { FakePayment, FakeSending } from '../support/bank/state.ts';
@@ -9,7 +9,7 @@ import type { FakePayment, FakeSending } from '../support/bank/state.ts';
 const s = suite('simulation with a real bank');
 
 const STEPS = 1_000;
-const SEEDS = [1, 3, 8];
+const SEEDS = [2, 4, 5];
 const runs = SEEDS.map((seed) => new Simulation(seed, STEPS, { bank: 'api-pix' }));
 const summaries: Summary[] = [];
 

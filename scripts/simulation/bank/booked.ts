@@ -33,7 +33,9 @@ function take(booked: Booked, { entry, at }: Saying): void {
   const { message, orders, refusal, to } = entry;
   booked.status = to ?? booked.status;
   booked.atBank += atBank(entry);
-  for (const order of orders) if (order.kind === 'return') booked.givenBack.set(order.endToEndId, at);
+  for (const order of orders)
+    if (order.kind === 'return' && !booked.givenBack.has(order.endToEndId))
+      booked.givenBack.set(order.endToEndId, at);
   if (refusal !== null) return;
   if (message.type === 'SUBMIT') booked.submittedAt ??= at;
   if (message.type === 'REFUND_ORDER') {

@@ -9,11 +9,10 @@ import type { OpenWire } from '../../../src/bank/api-pix/connection.ts';
 import { type Arrived, Front } from '../../../test/support/bank/front.ts';
 import type { BankState } from '../../../test/support/bank/state.ts';
 import type { World } from '../world.ts';
+import { KEY, OTHER_KEY } from './keys.ts';
 import { BankWeather } from './weather.ts';
 import { SimulatedWire } from './wire.ts';
 
-/** The one key of the bank's customer: that of all accounts. */
-export const KEY = 'loja@example.com';
 export const BANK_URL = 'https://bank.example';
 /** Short enough that a run sees tokens end. */
 const TOKEN_LIFE_S = 600;
@@ -32,7 +31,12 @@ export class Counterparty {
     this.#world = world;
     this.weather = new BankWeather(world);
     const now = (): number => world.now;
-    this.front = new Front({ profile: 'efi', keys: new Set([KEY]), tokenLifeS: TOKEN_LIFE_S, now });
+    this.front = new Front({
+      profile: 'efi',
+      keys: new Set([KEY, OTHER_KEY]),
+      tokenLifeS: TOKEN_LIFE_S,
+      now,
+    });
   }
 
   get state(): BankState {

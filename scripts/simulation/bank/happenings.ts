@@ -13,7 +13,8 @@ import {
 } from '../../../test/support/bank/state.ts';
 import type { MemoryState } from '../../../test/support/memory-store/state.ts';
 import type { World } from '../world.ts';
-import { type Counterparty, KEY } from './counterparty.ts';
+import type { Counterparty } from './counterparty.ts';
+import { KEY } from './keys.ts';
 import { cents, idOf, leftOf, reais } from './truth.ts';
 
 export interface HappeningsOptions {
@@ -25,7 +26,7 @@ export interface HappeningsOptions {
 }
 
 const CHANCES = {
-  ...{ pay: 30, payAgain: 3, foreign: 3, goOn: 30, takeBack: 4, comeBack: 3, remove: 2 },
+  ...{ pay: 30, payAgain: 3, foreign: 3, goOn: 30, takeBack: 8, comeBack: 3, remove: 2 },
   ...{ killTokens: 2, goAway: 2, forge: 6 },
 };
 const RECENT = 25;
@@ -80,7 +81,8 @@ export class Happenings {
     if (charge === undefined) return;
     const { original } = charge.body.valor as { original: string };
     const amount = random.perMille(120) ? reais(cents(original) + random.pick([-1, 1, 500])) : original;
-    this.#callBackAbout(bank.state.pay({ txid: charge.txid, amount, key: KEY }, now));
+    const key = String(charge.body.chave);
+    this.#callBackAbout(bank.state.pay({ txid: charge.txid, amount, key }, now));
   }
 
   #foreign(): void {
@@ -120,14 +122,19 @@ export class Happenings {
   #takeBack(): void {
     const { world, bank } = this.#options;
     const { random, now } = world;
-    const payment = this.#one([...bank.state.payments.values()].filter((each) => leftOf(each) > 0));
+    const standing = [...bank.state.payments.values()].filter((each) => leftOf(each) > 0);
+    const begun = standing.filter(({ returns }) => returns.length > 0);
+    const payment = this.#one(begun.length > 0 && random.perMille(500) ? begun : standing);
     if (payment === undefined) return;
     const left = leftOf(payment);
     const natureza = random.pick(['MED_FRAUDE', 'MED_OPERACIONAL', 'ORIGINAL']);
-    const valor = reais(random.perMille(400) ? left : 1 + random.int(left));
+    const valor = reais(
+      random.perMille(300) ? left : 1 + random.int(random.pick([left, Math.ceil(left / 5)])),
+    );
+    const status = random.perMille(600) ? 'DEVOLVIDO' : 'EM_PROCESSAMENTO';
     const id = `bank${payment.returns.length}x${random.int(1_000_000)}`;
     const rtrId = bank.state.id('D', now);
-    payment.returns.push({ id, rtrId, valor, natureza, status: 'DEVOLVIDO', at: now });
+    payment.returns.push({ id, rtrId, valor, natureza, status, at: now });
     this.#callBackAbout(payment);
   }
 
@@ -164,7 +171,7 @@ export class Happenings {
     if (charge !== undefined && world.random.perMille(600)) {
       const { txid, body } = charge;
       const { original: valor } = body.valor as { original: string };
-      this.#send({ endToEndId, txid, valor, chave: KEY, horario });
+      this.#send({ endToEndId, txid, valor, chave: body.chave, horario });
     } else if (sending !== undefined)
       this.#send({ endToEndId, status: 'REALIZADO', gnExtras: { idEnvio: sending.id } });
   }

@@ -4,14 +4,18 @@ import { readCallback } from '../../../src/bank/api-pix/callbacks/hints.ts';
 import { taking } from '../../../src/bank/api-pix/callbacks/incoming.ts';
 import { Registrar } from '../../../src/bank/api-pix/callbacks/registrar.ts';
 import { BankConnection } from '../../../src/bank/api-pix/connection.ts';
+import { nextReturn } from '../../../src/bank/api-pix/give-back.ts';
 import { Notes, type NotesOptions } from '../../../src/bank/api-pix/notes.ts';
 import { Reconciler } from '../../../src/bank/api-pix/reconciling/reconcile.ts';
 import type { Account } from '../../../src/domain/account.ts';
 import { type Bank, PunctualBank } from '../../../src/engine/bank.ts';
+import type { ReturnAgain } from '../../../src/engine/commands.ts';
+import type { TransactionRecord } from '../../../src/engine/journal.ts';
 import type { Store } from '../../../src/engine/store.ts';
 import type { RecurringJob } from '../../../src/jobs/recurring-job.ts';
 import type { Soon } from '../../../src/waiting.ts';
-import { BANK_URL, type Counterparty, KEY } from './counterparty.ts';
+import { BANK_URL, type Counterparty } from './counterparty.ts';
+import { KEY } from './keys.ts';
 
 export const EXPIRY_GRACE_S = 60;
 const RECONCILE_MS = 300_000;
@@ -25,6 +29,8 @@ export interface OpenedBank {
   jobs: RecurringJob[];
   /** A callback has come in; resolves once its hints are durable. */
   hear(body: string): Promise<void>;
+  /** What one more return of a payment would be; null: there is none. */
+  nextReturn(record: TransactionRecord, endToEndId: string): Promise<ReturnAgain | null>;
 }
 
 export interface ProcessAround {
@@ -78,6 +84,12 @@ export function openApiPix(counterparty: Counterparty, around: ProcessAround): O
       const hints = readCallback(body, connection.profile);
       if (hints === null) throw new Error(`a callback that can't be read: ${body}`);
       await take(hints);
+    },
+    nextReturn: async (record, endToEndId) => {
+      const next = await nextReturn(connection, record, endToEndId);
+      if ('refusal' in next) return null;
+      const { number, amount } = next;
+      return { number, amount, endToEndId, reason: 'given back once more' };
     },
   };
 }
