@@ -51,7 +51,16 @@ export class Counterparty {
   /** A request has arrived, and is done; what it has done stays hidden from questions for `hideMs`. */
   take(arrived: Arrived, hideMs: number): ReturnType<Front['reply']> {
     this.#compare(arrived);
-    return this.front.reply(arrived, hideMs);
+    const reply = this.front.reply(arrived, hideMs);
+    if (reply.status === 400 && !this.#hasReturn(arrived)) this.#told.delete(arrived.target);
+    return reply;
+  }
+
+  /** Whether the bank has a return by its id: what it has refused is none, and may be ordered anew, of what is left. */
+  #hasReturn(arrived: Arrived): boolean {
+    if (this.front.callOf(arrived) !== 'PUT devolucao') return true;
+    const [, endToEndId = '', id = ''] = /\/pix\/([^/]+)\/devolucao\/([^/]+)$/.exec(arrived.target) ?? [];
+    return this.state.payments.get(endToEndId)?.returns.some((each) => each.id === id) === true;
   }
 
   /** How much lies at the bank, by kind and state. */
