@@ -115,6 +115,10 @@ test('an order is asked about under another key, and never sent again', async ()
     await until(() => bank.calls('GET envio').length >= 3, 20_000, 'questions');
     assert.is(bank.calls('PUT envio').filter(({ body }) => body.includes(key)).length, 0);
     assert.is(text(expectStatus(await client.get(`/cashout?id=${id}`), 200), 'status'), 'pending');
+    // Whoever gives the account its key back has the same order sent.
+    await cliJson(server, ['account', 'set', client.accountId, '--no-pix-key']);
+    await until(() => bank.state.sendings.size === 1, 20_000, 'the order at the bank');
+    assert.is(new Set(bank.calls('PUT envio').map(({ body }) => body)).size, 1);
   });
 });
 
