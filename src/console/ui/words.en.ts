@@ -236,7 +236,7 @@ export const en: Words = {
   noUrls: 'Nothing was sent yet.',
   urlsSince: 'The last 36 attempts at each URL, as this server has seen them since {time}.',
   urlsShared: 'Other servers on the same database see their own.',
-  urlsMore: 'There are {n} other URLs, which fail less.',
+  urlsMore: 'Other URLs, which fail less: {n}.',
   operatorsAct: 'Only operators change anything.',
   becomeOperator: {
     link: 'A new link: npx pixstate console --role operator',

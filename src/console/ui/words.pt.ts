@@ -235,7 +235,7 @@ export const pt = {
   noUrls: 'Nenhum envio ainda.',
   urlsSince: 'As últimas 36 tentativas de cada URL, vistas por este servidor desde {time}.',
   urlsShared: 'Outros servidores do mesmo banco de dados veem as suas.',
-  urlsMore: 'Há outras {n} URLs, que falham menos.',
+  urlsMore: 'Outras URLs, que falham menos: {n}.',
   operatorsAct: 'Só quem opera muda algo.',
   becomeOperator: {
     link: 'Um novo link: npx pixstate console --role operator',

@@ -48,7 +48,7 @@ export const doneForm: Form<'done'> = {
     const left = of - ids.length;
     return {
       ...{ title: done.title, verb: done.verb },
-      says: left > 0 ? [...says, fill(done.left, { n: left })] : says,
+      says: left > 0 ? [...says, counted(done.left, left)] : says,
       request:
         ids.length === 0 ? null : { method: 'POST', path: '/attention/done', body: { id, ids, reason } },
       entry: opsEntry(situation, 'done', { ids, count: ids.length }),

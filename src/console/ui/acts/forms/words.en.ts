@@ -103,7 +103,7 @@ export const en: ActWords = {
     one: 'One item leaves',
     many: '{n} items leave',
     which: 'Which of them',
-    left: '{n} of the same kind stay on it.',
+    left: { one: 'One of the same kind stays on it.', many: '{n} of the same kind stay on it.' },
     final: 'What happens again is on the list again.',
   },
   adjust: {

@@ -100,7 +100,7 @@ export const pt = {
     one: 'Um item sai',
     many: '{n} itens saem',
     which: 'Quais deles',
-    left: 'Ficam nela {n} do mesmo tipo.',
+    left: { one: 'Fica nela um do mesmo tipo.', many: 'Ficam nela {n} do mesmo tipo.' },
     final: 'O que acontecer de novo volta à lista.',
   },
   adjust: {
