@@ -34,6 +34,13 @@ export function givenBackId(endToEndId: string, number = 1): string {
   return `gb${hash('sha256', endToEndId, 'hex').slice(0, 30)}${number}`;
 }
 
+/** Whether a return's id at the bank is ours, of a later one that gives the payment back than the how-manieth. */
+function isLater(returnId: string, endToEndId: string, number: number): boolean {
+  const first = givenBackId(endToEndId);
+  const stem = first.slice(0, -1);
+  return isGivenBack(returnId) && returnId.startsWith(stem) && Number(returnId.slice(stem.length)) > number;
+}
+
 /** What the engine is told of a failure that nothing is known after, or nothing was done. */
 export function outcomeOf(error: unknown): unknown {
   if (!(error instanceof CallFailed)) return error;
@@ -88,18 +95,35 @@ export class Returns {
     attempt: Attempt,
   ): Promise<ReturnTurn> {
     const payment = { endToEndId, id: givenBackId(endToEndId, number) };
+    const failed = (why: string): Promise<ReturnTurn> => this.#failed(endToEndId, number ?? 1, why);
     try {
       const { status, reason: why, amount: back } = await this.#returned(payment, amount, reason, attempt);
       this.#words.heard(endToEndId, status);
       if (status === 'DEVOLVIDO' && back !== amount)
-        return { wakeInMs: null, failed: `the bank gave back ${reaisText(back)} of ${reaisText(amount)}` };
+        return await failed(`the bank gave back ${reaisText(back)} of ${reaisText(amount)}`);
       if (status === 'DEVOLVIDO') return { wakeInMs: null };
-      if (status === 'NAO_REALIZADO') return { wakeInMs: null, failed: why ?? 'the bank says NAO_REALIZADO' };
+      if (status === 'NAO_REALIZADO') return await failed(why ?? 'the bank says NAO_REALIZADO');
       return { wakeInMs: backoffMs(this.#pace, attempt.turn) };
     } catch (error) {
-      if (isFinalRefusal(error, attempt)) return { wakeInMs: null, failed: (error as Error).message };
+      if (isFinalRefusal(error, attempt)) return failed((error as Error).message);
       throw outcomeOf(error);
     }
+  }
+
+  /**
+   * The end of a return that failed. Who hears of it late, since whoever heard of it before has died, may do so after ops
+   * have ordered another one, which gave the payment back: then nobody needs to know.
+   */
+  async #failed(endToEndId: string, number: number, failed: string): Promise<ReturnTurn> {
+    const payment = await this.#payments.ask(endToEndId).catch((error: unknown) => {
+      if (error instanceof CallFailed) return null;
+      throw error;
+    });
+    const returns = payment === null || 'unread' in payment ? [] : payment.returns;
+    const isBack = returns.some(
+      ({ id, status }) => status === 'DEVOLVIDO' && isLater(id, endToEndId, number),
+    );
+    return isBack ? { wakeInMs: null } : { wakeInMs: null, failed };
   }
 
   /** What the bank knows of a return. That it takes no question is no word about the order. @throws CallFailed */

@@ -1,0 +1,48 @@
+/** Payments on their way back at a bank: what becomes of each of the returns that were ordered. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { LastWords } from '../../../src/bank/api-pix/last-words.ts';
+import { givenBackId, Returns } from '../../../src/bank/api-pix/returns.ts';
+import type { ReturnTurn } from '../../../src/engine/bank.ts';
+import { OUR_KEY } from '../../support/bank/bank.ts';
+import { Scene } from './scene.ts';
+
+const test = suite('returns at a bank');
+const PACE = { callMs: 10_000, firstMs: 1, longestMs: 1, refusalMs: 1, expiryGraceMs: 0 };
+let scene: Scene;
+
+test.before(async () => {
+  scene = await Scene.make();
+});
+test.after(() => scene.end());
+
+/** A payment of 10.00 whose returns have ended so, and what the how-manieth one says when it is asked about again. */
+async function heardOf(statuses: readonly string[], number: number): Promise<ReturnTurn> {
+  const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
+  const { payments } = scene.us;
+  for (const [index, status] of statuses.entries()) {
+    await payments.giveBack({ endToEndId, id: givenBackId(endToEndId, index + 1) }, 1_000);
+    const made = scene.bank.state.payments.get(endToEndId)?.returns.at(-1);
+    Object.assign(made ?? {}, { status, motivo: 'conta encerrada' });
+  }
+  const returns = new Returns(payments, PACE, new LastWords());
+  const attempt = { isFirst: false, turn: 1, refusedAt: null };
+  return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x', number }, attempt);
+}
+
+test('a return that failed is a person’s, unless a later one has given the payment back', async () => {
+  const failed: ReturnTurn = { wakeInMs: null, failed: 'conta encerrada' };
+  const [no, done] = ['NAO_REALIZADO', 'DEVOLVIDO'];
+  assert.equal(await heardOf([no], 1), failed);
+  assert.equal(await heardOf([no, no], 1), failed);
+  assert.equal(await heardOf([no, no], 2), failed);
+  assert.equal(await heardOf([no, done], 1), { wakeInMs: null });
+  assert.equal(await heardOf([no, no, done], 2), { wakeInMs: null });
+});
+
+test('where the payment can’t be asked for, a failed return is told of', async () => {
+  scene.bank.fault('GET pix', { kind: 'answer', status: 403, body: '{}' });
+  assert.is((await heardOf(['NAO_REALIZADO', 'DEVOLVIDO'], 1)).failed, 'conta encerrada');
+});
+
+test.run();
