@@ -132,7 +132,8 @@ export class Desk {
       const { turn = 0, refusedAt = null } = due.order as BankOrder & { kind: 'refund' | 'return' };
       const isAnew = due.order.kind === 'return' && due.order.number !== undefined;
       const isFirst = fresh !== null && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
-      const attempt = { isFirst, turn, refusedAt };
+      const isStillOurs = (): Promise<boolean> => this.#isOurs(claim, this.#elapsed());
+      const attempt = { isFirst, turn, refusedAt, isStillOurs };
       if (isOrder(due, 'refund')) return await this.#refund(due, record, attempt);
       return isOrder(due, 'return') ? await this.#returning.turn(claim, due, record, attempt) : DONE;
     } catch (error) {

@@ -4,7 +4,8 @@
  * 1. The first order goes out only after the journal says so, with the contract that it goes by.
  * 2. After an unknown outcome the bank is asked. Where it surely doesn't know the order, the same goes out again under
  *    the same id and contract, if that can't pay twice; else a person decides (`stuck`).
- * 3. A refusal of an order that the bank may have had before counts once a later question finds nothing.
+ * 3. A refusal of an order that the bank may have had before, or from others meanwhile, counts once a later question
+ *    finds nothing.
  */
 import {
   type Bank,
@@ -61,7 +62,7 @@ export class Payouts {
       const contract = await bank.contract(record);
       const first = await this.#maySubmit(claim, record, contract, askedAt);
       if (first === 'park') return 'park';
-      if (first === 'ours') return this.#submit(due, record, contract, true);
+      if (first === 'ours') return this.#submit(claim, due, record, contract, true);
     }
     const current = (await journal.transaction(record.id)) ?? record;
     if (current.final || !current.submitted) return DONE;
@@ -90,7 +91,7 @@ export class Payouts {
     const begunWith = await this.#begunWith(record);
     const isContractOurs = isSame(await bank.contract(record), begunWith);
     if (!isContractOurs || !(await isOurs(claim, elapsed()))) return later(due);
-    return this.#submit(due, record, begunWith, false);
+    return this.#submit(claim, due, record, begunWith, false);
   }
 
   /** The contract that the entry keeps which began the sending. */
@@ -118,18 +119,20 @@ export class Payouts {
   }
 
   async #submit(
+    claim: ClaimOf<'bank'>,
     due: PayoutDue,
     record: TransactionRecord,
     contract: PayoutContract,
     isFirst: boolean,
   ): Promise<Outcome> {
-    const { bank, later, now, onTrouble } = this.#options;
+    const { bank, later, now, isOurs, elapsed, onTrouble } = this.#options;
     try {
       const { messages = [], bankId = null } = await bank.submit(record, contract);
       return await this.#heard(due, record, messages, bankId === null ? {} : { bankId });
     } catch (error) {
       if (error instanceof BankRefused) {
-        if (isFirst) return this.#reject(due, record, error.message);
+        // Who has taken it over meanwhile may have sent it: what was refused may be a second order.
+        if (isFirst && (await isOurs(claim, elapsed()))) return this.#reject(due, record, error.message);
         // Without a later question nobody knows what the order before became.
         if (!bank.canAskAbout(record, due.order.bankId)) return later(due);
         return later(due, { refusedAt: now() }, bank.pace.refusalMs);

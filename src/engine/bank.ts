@@ -106,6 +106,8 @@ export interface Attempt {
   turn: number;
   /** When a repeat was refused, ms; null: never. */
   refusedAt: number | null;
+  /** Whether nobody else may have sent it since: a refusal of the first may be of their order, which was done. */
+  isStillOurs(): Promise<boolean>;
 }
 
 /** A payout as the bank took it. */

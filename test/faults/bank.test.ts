@@ -525,4 +525,31 @@ test('a return that another one saw the end of is no item for ops, however late 
   assert.equal(await process.store.attention.page({ kind: 'stuck' }, null, 10), []);
 });
 
+test('the refusal of an order that another process has repeated meanwhile ends no transfer', async () => {
+  const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
+  const state = new MemoryState();
+  const [slow, bank] = [new TestBank(), new TestBank()];
+  let refuse: (error: Error) => void = () => {};
+  slow.whenSubmitted = () =>
+    new Promise((_, reject) => {
+      refuse = reject;
+    });
+  bank.whenQueried = async () => null;
+  bank.canRepeatUnknown = true;
+  const [frozen, other] = [openProcess({ state, clock, bank: slow }), openProcess({ state, clock, bank })];
+  const account = await openAccount(other, clock, BALANCE);
+  const { id } = applied(await createTransfer(other, account));
+  await frozen.beat();
+  void frozen.sweep();
+  await until(() => slow.submitted.length === 1, 10_000, 'the first order');
+  clock.ms += 6_000;
+  await other.beat();
+  await other.sweep();
+  assert.equal(bank.submitted, [id], 'the other one has not ordered it');
+  refuse(new BankRefused('there is such an order already'));
+  await frozen.sweep();
+  assert.is((await stored(other, id)).snapshot.value, 'pending');
+  assert.ok((await other.store.journal.head(account.id)).balances.available < BALANCE);
+});
+
 test.run();

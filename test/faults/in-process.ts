@@ -46,7 +46,7 @@ export class TestBank implements Bank {
   readonly name = 'test';
   readonly everyDoorSpeaks = false;
   readonly canRepeatSubmit = false;
-  readonly canRepeatUnknown = false;
+  canRepeatUnknown = false;
   readonly pace = BANK_PACE;
   readonly looseIds = false;
   readonly canBeAsked = true;

@@ -48,9 +48,13 @@ export function outcomeOf(error: unknown): unknown {
   return error.kind === 'not-done' ? new BankNotDone(error.message) : new BankOutcomeUnknown(error.message);
 }
 
-/** A refusal counts where the order surely wasn't sent before, or where a later question found nothing. */
-function isFinalRefusal(error: unknown, { isFirst, refusedAt }: Attempt): boolean {
-  return error instanceof CallFailed && error.kind === 'refused' && (isFirst || refusedAt !== null);
+/**
+ * A refusal counts where the order surely wasn't sent before, nor meanwhile by who took it over, or where a later
+ * question found nothing.
+ */
+async function isFinalRefusal(error: unknown, attempt: Attempt): Promise<boolean> {
+  if (!(error instanceof CallFailed) || error.kind !== 'refused') return false;
+  return attempt.refusedAt !== null || (attempt.isFirst && (await attempt.isStillOurs()));
 }
 
 export class Returns {
@@ -85,7 +89,7 @@ export class Returns {
       const messages = message(found);
       return { messages, wakeInMs: messages.length > 0 ? null : backoffMs(this.#pace, attempt.turn) };
     } catch (error) {
-      if (isFinalRefusal(error, attempt)) return refused((error as Error).message);
+      if (await isFinalRefusal(error, attempt)) return refused((error as Error).message);
       throw outcomeOf(error);
     }
   }
@@ -105,7 +109,7 @@ export class Returns {
       if (status === 'NAO_REALIZADO') return await failed(why ?? 'the bank says NAO_REALIZADO');
       return { wakeInMs: backoffMs(this.#pace, attempt.turn) };
     } catch (error) {
-      if (isFinalRefusal(error, attempt)) return failed((error as Error).message);
+      if (await isFinalRefusal(error, attempt)) return failed((error as Error).message);
       throw outcomeOf(error);
     }
   }

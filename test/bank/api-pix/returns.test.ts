@@ -3,12 +3,16 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LastWords } from '../../../src/bank/api-pix/last-words.ts';
 import { givenBackId, Returns } from '../../../src/bank/api-pix/returns.ts';
-import type { ReturnTurn } from '../../../src/engine/bank.ts';
+import { BankRefused, type ReturnTurn } from '../../../src/engine/bank.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import { Scene } from './scene.ts';
 
 const test = suite('returns at a bank');
 const PACE = { callMs: 10_000, firstMs: 1, longestMs: 1, refusalMs: 1, expiryGraceMs: 0 };
+const DUPLICATE = JSON.stringify({
+  type: 'https://pix.bcb.gov.br/api/v2/error/PixDevolucaoInvalida',
+  status: 400,
+});
 let scene: Scene;
 
 test.before(async () => {
@@ -26,7 +30,7 @@ async function heardOf(statuses: readonly string[], number: number): Promise<Ret
     Object.assign(made ?? {}, { status, motivo: 'conta encerrada' });
   }
   const returns = new Returns(payments, PACE, new LastWords());
-  const attempt = { isFirst: false, turn: 1, refusedAt: null };
+  const attempt = { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true };
   return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x', number }, attempt);
 }
 
@@ -43,6 +47,22 @@ test('a return that failed is a person’s, unless a later one has given the pay
 test('where the payment can’t be asked for, a failed return is told of', async () => {
   scene.bank.fault('GET pix', { kind: 'answer', status: 403, body: '{}' });
   assert.is((await heardOf(['NAO_REALIZADO', 'DEVOLVIDO'], 1)).failed, 'conta encerrada');
+});
+
+test('the refusal of a first order counts, unless another process may have sent it meanwhile', async () => {
+  const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
+  const returns = new Returns(scene.us.payments, PACE, new LastWords());
+  const turn = (isOurs: boolean): Promise<ReturnTurn> => {
+    scene.bank.fault('PUT devolucao', { kind: 'answer', status: 400, body: DUPLICATE });
+    const attempt = { isFirst: true, turn: 0, refusedAt: null, isStillOurs: async () => isOurs };
+    return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x' }, attempt);
+  };
+  assert.match((await turn(true)).failed ?? '', /PixDevolucaoInvalida/);
+  const refusal = await turn(false).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  assert.instance(refusal, BankRefused);
 });
 
 test.run();
