@@ -34,13 +34,6 @@ export function givenBackId(endToEndId: string, number = 1): string {
   return `gb${hash('sha256', endToEndId, 'hex').slice(0, 30)}${number}`;
 }
 
-/** Whether a return's id at the bank is ours, of a later one that gives the payment back than the how-manieth. */
-function isLater(returnId: string, endToEndId: string, number: number): boolean {
-  const first = givenBackId(endToEndId);
-  const stem = first.slice(0, -1);
-  return isGivenBack(returnId) && returnId.startsWith(stem) && Number(returnId.slice(stem.length)) > number;
-}
-
 /** What the engine is told of a failure that nothing is known after, or nothing was done. */
 export function outcomeOf(error: unknown): unknown {
   if (!(error instanceof CallFailed)) return error;
@@ -99,7 +92,7 @@ export class Returns {
     attempt: Attempt,
   ): Promise<ReturnTurn> {
     const payment = { endToEndId, id: givenBackId(endToEndId, number) };
-    const failed = (why: string): Promise<ReturnTurn> => this.#failed(endToEndId, number ?? 1, why);
+    const failed = (why: string): Promise<ReturnTurn> => this.#failed(endToEndId, why);
     try {
       const { status, reason: why, amount: back } = await this.#returned(payment, amount, reason, attempt);
       this.#words.heard(endToEndId, status);
@@ -115,18 +108,17 @@ export class Returns {
   }
 
   /**
-   * The end of a return that failed. Who hears of it late, since whoever heard of it before has died, may do so after ops
-   * have ordered another one, which gave the payment back: then nobody needs to know.
+   * The end of a return that failed. Whoever hears of it late, since who heard of it before has died, or has ordered one
+   * beside another, may do so when all of the payment is back by others: then nobody needs to know.
    */
-  async #failed(endToEndId: string, number: number, failed: string): Promise<ReturnTurn> {
+  async #failed(endToEndId: string, failed: string): Promise<ReturnTurn> {
     const payment = await this.#payments.ask(endToEndId).catch((error: unknown) => {
       if (error instanceof CallFailed) return null;
       throw error;
     });
-    const returns = payment === null || 'unread' in payment ? [] : payment.returns;
-    const isBack = returns.some(
-      ({ id, status }) => status === 'DEVOLVIDO' && isLater(id, endToEndId, number),
-    );
+    if (payment === null || 'unread' in payment) return { wakeInMs: null, failed };
+    const back = payment.returns.filter(({ status }) => status === 'DEVOLVIDO');
+    const isBack = back.reduce((sum, { amount }) => sum + amount, 0) >= payment.amount;
     return isBack ? { wakeInMs: null } : { wakeInMs: null, failed };
   }
 

@@ -34,7 +34,7 @@ async function heardOf(statuses: readonly string[], number: number): Promise<Ret
   return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x', number }, attempt);
 }
 
-test('a return that failed is a person’s, unless a later one has given the payment back', async () => {
+test('a return that failed is a person’s, unless all of the payment is back by others', async () => {
   const failed: ReturnTurn = { wakeInMs: null, failed: 'conta encerrada' };
   const [no, done] = ['NAO_REALIZADO', 'DEVOLVIDO'];
   assert.equal(await heardOf([no], 1), failed);
@@ -42,6 +42,24 @@ test('a return that failed is a person’s, unless a later one has given the pay
   assert.equal(await heardOf([no, no], 2), failed);
   assert.equal(await heardOf([no, done], 1), { wakeInMs: null });
   assert.equal(await heardOf([no, no, done], 2), { wakeInMs: null });
+});
+
+test('a return of which less was done than was ordered is a person’s, unless the bank took the rest itself', async () => {
+  const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
+  const { payments } = scene.us;
+  await payments.giveBack({ endToEndId, id: givenBackId(endToEndId, 2) }, 400);
+  const returns = scene.bank.state.payments.get(endToEndId)?.returns ?? [];
+  const [ours] = returns;
+  Object.assign(ours ?? {}, { status: 'DEVOLVIDO' });
+  const turn = (): Promise<ReturnTurn> =>
+    new Returns(payments, PACE, new LastWords()).giveBack(
+      { endToEndId, amount: 1_000, reason: 'x', number: 2 },
+      { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true },
+    );
+  assert.equal(await turn(), { wakeInMs: null, failed: 'the bank gave back 4.00 of 10.00' });
+  if (ours !== undefined)
+    returns.push({ ...ours, id: 'bank1', valor: '6.00', natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' });
+  assert.equal(await turn(), { wakeInMs: null });
 });
 
 test('where the payment can’t be asked for, a failed return is told of', async () => {
