@@ -77,6 +77,12 @@ class Reader {
     return value === '' ? null : value;
   }
 
+  /** What stands between the commas, without what is empty; null where the variable is unset. */
+  list(name: string): string[] | null {
+    const parts = this.text(name)?.split(',') ?? null;
+    return parts?.map((part) => part.trim()).filter((part) => part !== '') ?? null;
+  }
+
   /** A name or an address to listen on: whether there is such a one, whoever listens finds out. */
   host(name: string): string | null {
     const text = this.text(name);

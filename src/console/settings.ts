@@ -6,6 +6,8 @@ interface EnvironmentReader {
   readonly mistakes: string[];
   /** Null where the variable is unset or empty. */
   text(name: string): string | null;
+  /** What stands between the commas of its text, without what is empty. */
+  list(name: string): string[] | null;
 }
 
 /** A proxy that signs people in, and says by headers who they are. */
@@ -48,13 +50,6 @@ function network(text: string): string | null {
   return kind === 0 || prefix < 1 || prefix > most ? null : `${address}/${prefix}`;
 }
 
-function listOf(text: string | null): string[] {
-  return (text ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
 function readOrigin(reader: EnvironmentReader): string | null {
   const text = reader.text('CONSOLE_ORIGIN');
   if (text === null) return null;
@@ -66,9 +61,10 @@ function readOrigin(reader: EnvironmentReader): string | null {
 }
 
 function readPeers(reader: EnvironmentReader): string[] {
-  const texts = listOf(reader.text('CONSOLE_PROXY'));
+  const texts = reader.list('CONSOLE_PROXY');
+  if (texts === null) return [];
   const peers = texts.map(network).filter((peer) => peer !== null);
-  if (peers.length < texts.length || (texts.length === 0 && reader.text('CONSOLE_PROXY') !== null))
+  if (peers.length < texts.length || texts.length === 0)
     reader.mistakes.push(
       `CONSOLE_PROXY must be the proxy's address or network, such as 10.0.0.5/32, not "${reader.text('CONSOLE_PROXY')}"`,
     );
@@ -88,7 +84,7 @@ export function readConsoleSettings(reader: EnvironmentReader): ConsoleSettings 
   const peers = readPeers(reader);
   const userHeader = readHeader(reader, 'CONSOLE_USER_HEADER', reader.text('CONSOLE_USER_HEADER'));
   const groupsHeader = readHeader(reader, 'CONSOLE_GROUPS_HEADER', reader.text('CONSOLE_GROUPS_HEADER'));
-  const operators = listOf(reader.text('CONSOLE_OPERATORS'));
+  const operators = reader.list('CONSOLE_OPERATORS') ?? [];
   const needs = (name: string, other: string, why: string): void => {
     if (reader.text(name) !== null && reader.text(other) === null)
       reader.mistakes.push(`${name} needs ${other}: ${why}`);

@@ -16,6 +16,8 @@ export interface EnvironmentReader {
   readonly mistakes: string[];
   /** Null where the variable is unset or empty. */
   text(name: string): string | null;
+  /** What stands between the commas of its text, without what is empty. */
+  list(name: string): string[] | null;
   /** As `text`, of a name or an address to listen on. */
   host(name: string): string | null;
   whole<Default extends number | null>(
@@ -201,9 +203,8 @@ function doorTls(bank: BankReader): CallbackDoor['tls'] {
 
 /** Who is let in, by the names of a certificate: a plain door sees none, and would let in everybody. */
 function namesOf(reader: EnvironmentReader, bank: BankReader, isPlain: boolean): string[] | null {
-  const text = reader.text('BANK_CALLBACK_NAMES');
-  if (text === null) return null;
-  const names = text.split(',').flatMap((name) => name.trim() || []);
+  const names = reader.list('BANK_CALLBACK_NAMES');
+  if (names === null) return null;
   if (names.length === 0) bank.wrong('BANK_CALLBACK_NAMES', 'must name whom to let in, with commas between');
   else if (isPlain)
     bank.wrong(
