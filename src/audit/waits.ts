@@ -2,21 +2,17 @@
  * What leads a search of all accounts to what waits for the bank or for ops. A store with one log tells that itself; any
  * other one is asked for what it lists.
  */
-import { BANK_WAITS, isProtested, waitOf } from '../engine/attention/stuck.ts';
+import { textOfTime, timeOfText } from '../domain/time.ts';
+import { BANK_WAITS, END_OF_TIME, waitsFor } from '../engine/attention/stuck.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { type ChangePlace, StoreUnavailable, type Wait } from '../engine/store.ts';
 import { turn } from '../waiting.ts';
 import type { AuditReads } from './patience.ts';
 
 const WAITS: readonly Wait[] = [...BANK_WAITS, 'protest'];
-const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 const PAGE = 500;
 /** Ids that are the same but for their last character, which is a hexadecimal digit. */
 const NEIGHBOURS = 16;
-
-function isWaiting(record: TransactionRecord, wait: Wait): boolean {
-  return wait === 'protest' ? isProtested(record) : waitOf(record) === wait;
-}
 
 async function isListed(
   journal: AuditReads,
@@ -25,7 +21,7 @@ async function isListed(
 ): Promise<boolean> {
   // Right before its place.
   const after = { updatedAt, id: id.slice(0, -1) };
-  const before = new Date(Date.parse(updatedAt) + 1).toISOString();
+  const before = textOfTime(timeOfText(updatedAt) + 1);
   const found = await journal.waiting(wait, after, before, NEIGHBOURS);
   return found.some((record) => record.id === id);
 }
@@ -34,7 +30,7 @@ async function isListed(
 export async function isAwaited(journal: AuditReads, record: TransactionRecord): Promise<boolean> {
   if (journal.log !== undefined) return journal.log.isAwaited(record);
   for (const wait of WAITS)
-    if (isWaiting(record, wait) && !(await isListed(journal, record, wait))) return false;
+    if (waitsFor(record, wait) && !(await isListed(journal, record, wait))) return false;
   return true;
 }
 
@@ -47,7 +43,7 @@ export async function checkListed(
   for (const wait of WAITS) {
     for await (const page of listed(journal, wait))
       for (const record of page)
-        if (!isWaiting(record, wait))
+        if (!waitsFor(record, wait))
           report(record, `${record.id} is listed among what waits (${wait}), and doesn't wait for that`);
   }
 }

@@ -6,6 +6,7 @@
 import { holds } from '../engine/attention/list.ts';
 import {
   BANK_WAITS,
+  END_OF_TIME,
   type Says,
   type StuckRule,
   stuckAfter,
@@ -27,7 +28,6 @@ export interface WatchOptions {
 
 /** A change that lies further ahead was dated by a wrong clock. */
 const AHEAD_MS = 60_000;
-const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 const LOOK_MS = 1_000;
 const REVIEW_MS = 5_000;
 const PAGE = 500;

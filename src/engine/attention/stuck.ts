@@ -1,12 +1,15 @@
 /** What waits for the bank too long: what each such transaction is told of to ops. */
 import { refundsOf, reversalsOf } from '../../domain/reversals/sums.ts';
 import { type BankOrder, type ChargeRecord, sha256, type TransactionRecord } from '../journal.ts';
-import type { AttentionItem, AttentionKey, BankWait } from '../store.ts';
+import type { AttentionItem, AttentionKey, BankWait, Wait } from '../store.ts';
 import { itemFor } from './item.ts';
 
 /** Precautionary blocks of payments last as long: 72 hours. */
 const ANALYSIS_MS = 72 * 3_600_000;
 const RETURNING = 'returning_';
+
+/** Before this all changes are: who wants all that waits asks up to it. */
+export const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
 export const BANK_WAITS: readonly BankWait[] = ['cashout', 'analysis', 'refund'];
 
@@ -20,6 +23,11 @@ export function waitOf({ type, final, snapshot }: TransactionRecord): BankWait |
 /** Whether ops have to decide on a protest (MED) against a charge; a refund of it may wait for the bank besides. */
 export function isProtested({ snapshot }: TransactionRecord): boolean {
   return snapshot.value === 'in_protest';
+}
+
+/** Whether a transaction is listed among what waits for that. */
+export function waitsFor(record: TransactionRecord, wait: Wait): boolean {
+  return wait === 'protest' ? isProtested(record) : waitOf(record) === wait;
 }
 
 /** How long a wait may last, in ms, before it counts as stuck. */

@@ -5,7 +5,7 @@
 import type { Account } from '../../../src/domain/account.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
 import { countOf, withCount } from '../../../src/engine/attention/counted.ts';
-import { isProtested, waitOf } from '../../../src/engine/attention/stuck.ts';
+import { waitsFor } from '../../../src/engine/attention/stuck.ts';
 import {
   type AttentionKind,
   type Batch,
@@ -292,7 +292,7 @@ export class MemoryState {
   waiting(wait: Wait, after: ChangePlace | null, before: string, limit: number): TransactionRecord[] {
     const place = ({ updatedAt, id }: ChangePlace): string => `${updatedAt} ${id}`;
     return [...this.#records.values()]
-      .filter((record) => (wait === 'protest' ? isProtested(record) : waitOf(record) === wait))
+      .filter((record) => waitsFor(record, wait))
       .filter((record) => record.updatedAt < before)
       .filter((record) => after === null || place(record) > place(after))
       .sort((a, b) => (place(a) < place(b) ? -1 : 1))

@@ -2,6 +2,7 @@
  * The console's start page: what needs a person, and a few figures. Whoever asks within a second or two gets the same
  * answer; what is long is counted in parts.
  */
+import { END_OF_TIME } from '../../../engine/attention/stuck.ts';
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import type { ChangePlace, StoreReads, Wait } from '../../../engine/store.ts';
 import { atMost } from '../../../waiting.ts';
@@ -12,7 +13,6 @@ import { CausesPass, causesOf, listedBehind } from './causes.ts';
 import { newestEntries } from './journal.ts';
 import { Kept } from './kept.ts';
 import { type CountedPage, type Outcome, Pass } from './pass.ts';
-import { END_OF_TIME } from './protests.ts';
 import { EVERY_MS, Rates } from './rates.ts';
 
 export interface NowOptions {

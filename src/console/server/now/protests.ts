@@ -1,13 +1,11 @@
 /** Charges under protest (MED), which somebody has to decide: the oldest first, as rows that only they have pay for. */
 import { isUuidV4 } from '../../../domain/text.ts';
+import { END_OF_TIME } from '../../../engine/attention/stuck.ts';
 import type { ChangePlace, StoreReads } from '../../../engine/store.ts';
 import type { Protests } from '../../shapes/now.ts';
 import { ConsoleError } from '../errors.ts';
 import { rowsOf } from '../listing.ts';
 import { timeIn } from '../query.ts';
-
-/** Before this all changes are. */
-export const END_OF_TIME = '9999-12-31T23:59:59.999Z';
 
 /** @throws ConsoleError */
 function placeIn(after: string): ChangePlace {
