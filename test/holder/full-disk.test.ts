@@ -3,7 +3,7 @@
  * the machine lets us make no such disk, it is left out, and says so.
  */
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,9 +41,7 @@ function fill(disk: string): void {
 }
 
 async function digestOf(path: string): Promise<string> {
-  return createHash('sha256')
-    .update(await readFile(path))
-    .digest('hex');
+  return hash('sha256', await readFile(path), 'hex');
 }
 
 test('commands that read go on where the disk is full, and what writes says why it cannot', async () => {

@@ -92,17 +92,20 @@ export class Returns {
     attempt: Attempt,
   ): Promise<ReturnTurn> {
     const payment = { endToEndId, id: givenBackId(endToEndId, number) };
-    const failed = (why: string): Promise<ReturnTurn> => this.#failed(endToEndId, why);
     try {
       const { status, reason: why, amount: back } = await this.#returned(payment, amount, reason, attempt);
       this.#words.heard(endToEndId, status);
       if (status === 'DEVOLVIDO' && back !== amount)
-        return await failed(`the bank gave back ${reaisText(back)} of ${reaisText(amount)}`);
+        return await this.#failed(
+          endToEndId,
+          `the bank gave back ${reaisText(back)} of ${reaisText(amount)}`,
+        );
       if (status === 'DEVOLVIDO') return { wakeInMs: null };
-      if (status === 'NAO_REALIZADO') return await failed(why ?? 'the bank says NAO_REALIZADO');
+      if (status === 'NAO_REALIZADO')
+        return await this.#failed(endToEndId, why ?? 'the bank says NAO_REALIZADO');
       return { wakeInMs: backoffMs(this.#pace, attempt.turn) };
     } catch (error) {
-      if (await isFinalRefusal(error, attempt)) return failed((error as Error).message);
+      if (await isFinalRefusal(error, attempt)) return this.#failed(endToEndId, (error as Error).message);
       throw outcomeOf(error);
     }
   }

@@ -13,6 +13,8 @@ const DUPLICATE = JSON.stringify({
   type: 'https://pix.bcb.gov.br/api/v2/error/PixDevolucaoInvalida',
   status: 400,
 });
+/** The order is asked about, since it may have been sent before. */
+const LATER = { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true };
 let scene: Scene;
 
 test.before(async () => {
@@ -30,8 +32,7 @@ async function heardOf(statuses: readonly string[], number: number): Promise<Ret
     Object.assign(made ?? {}, { status, motivo: 'conta encerrada' });
   }
   const returns = new Returns(payments, PACE, new LastWords());
-  const attempt = { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true };
-  return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x', number }, attempt);
+  return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x', number }, LATER);
 }
 
 test('a return that failed is a person’s, unless all of the payment is back by others', async () => {
@@ -54,7 +55,7 @@ test('a return of which less was done than was ordered is a person’s, unless t
   const turn = (): Promise<ReturnTurn> =>
     new Returns(payments, PACE, new LastWords()).giveBack(
       { endToEndId, amount: 1_000, reason: 'x', number: 2 },
-      { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true },
+      LATER,
     );
   assert.equal(await turn(), { wakeInMs: null, failed: 'the bank gave back 4.00 of 10.00' });
   if (ours !== undefined)
