@@ -149,11 +149,11 @@ export class BankAuditor {
       const begun = all.get(idOf(id))?.submittedAt ?? Number.POSITIVE_INFINITY;
       must(begun <= at, `the transfer ${id} was ordered before the journal said so`);
     }
-    const refunds = new Map([...all.values()].flatMap((each) => [...each.refunds]));
     for (const { endToEndId, txid, returns } of payments.values())
       for (const each of returns.filter(isOurs)) {
         const charge = all.get(idOf(txid ?? ''));
-        const refund = refunds.get(idOf(each.id));
+        // By its charge: ops may give refunds of two charges the same id.
+        const refund = charge?.refunds.get(idOf(each.id));
         const begun = refund?.at ?? charge?.givenBack.get(endToEndId) ?? Number.POSITIVE_INFINITY;
         must(begun <= each.at, `the return ${each.id} was ordered before the journal said so`);
         must(refund === undefined || refund.amount === cents(each.valor), `${each.id} returns ${each.valor}`);
