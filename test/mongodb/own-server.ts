@@ -35,6 +35,8 @@ export interface OwnDatabase {
 
 /** What a test may choose about a store. */
 export interface StoreParts {
+  /** The clock of the database, which may be set. */
+  now?: () => number;
   leaseMs?: number;
   silentAfterMs?: number;
   /** Options of the connection string. */
@@ -51,6 +53,7 @@ function openOn(uri: string, incarnation: string, parts: StoreParts): MongoStore
   const { leaseMs = 10_000, silentAfterMs = 5_000, options = '', said = [] } = parts;
   const store: MongoStore = new MongoStore({
     ...{ uri: `${uri}${options}`, incarnation, silentAfterMs, leaseMs },
+    ...(parts.now === undefined ? {} : { now: parts.now }),
     onUnusable: (reason) => said.push(reason),
     onNotice: (text) => said.push(text),
     onUnprojectable: (item) => {

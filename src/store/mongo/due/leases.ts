@@ -4,8 +4,9 @@
  * 1. What is held is what was handed out and neither settled nor parked. A claim that can't be ended is let go: it
  *    runs out, and whoever comes next has it.
  * 2. A lease is renewed by its token alone: a claim that ran out and that another took doesn't come back.
+ * 3. A lease that ends by a clock which was set back since tells nothing: it is renewed before it counts.
  */
-import type { Claim } from '../../../engine/store/due.ts';
+import { type Claim, SET_MS } from '../../../engine/store/due.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
 import type { MongoReads } from '../reads.ts';
 import { placeOfClaim, stillStanding } from './documents.ts';
@@ -70,7 +71,12 @@ export class Leases {
   /** Renews what has been in hand for a while. @throws StoreUnavailable */
   async renew(): Promise<void> {
     const latest = this.nextEnd() - this.renewedAfterMs;
-    await this.#renew([...this.#held.values()].filter(({ end }) => end <= latest));
+    await this.#renew([...this.#held.values()].filter((each) => each.end <= latest || this.#isAhead(each)));
+  }
+
+  /** Whether a lease ends after all that begin now: the clock was set back, and others go by the new time. */
+  #isAhead({ end }: Lease): boolean {
+    return end > this.nextEnd() + SET_MS;
   }
 
   /** Lets others have at once what is left in hand. @throws StoreUnavailable */
@@ -83,9 +89,10 @@ export class Leases {
   /** Whether each claim counts: it is in hand, and no other process has taken it over. Null stands for none. */
   async count(claims: readonly (Claim | null)[]): Promise<boolean[]> {
     const now = this.#parts.now();
-    const late = claims.flatMap((claim) => this.#held.get(claim?.token ?? '') ?? []);
+    const held = claims.flatMap((claim) => this.#held.get(claim?.token ?? '') ?? []);
     // One that ran out is renewed before it counts: until it is settled nobody can take it.
-    await this.#parts.connection.surely(() => this.#renew(late.filter(({ end }) => end <= now)));
+    const doubtful = held.filter((each) => each.end <= now || this.#isAhead(each));
+    await this.#parts.connection.surely(() => this.#renew(doubtful));
     const seen = new Set<string>();
     return claims.map((claim) => {
       if (claim === null) return true;

@@ -6,6 +6,7 @@
  * 2. A process is silent that hasn't beaten for a while. To take it for silent by mistake costs a look, no more.
  */
 import type { Document } from 'mongodb';
+import { SET_MS } from '../../../engine/store/due.ts';
 import type { Plain } from '../bson.ts';
 import { MAJORITY, MAJORITY_READ, type MongoConnection } from '../connection.ts';
 
@@ -46,6 +47,10 @@ export class MongoProcesses {
   #confirmedAt = Number.NEGATIVE_INFINITY;
   /** When heartbeats were confirmed again, after so long a pause that others may not have beaten either. */
   #againAt = Number.NEGATIVE_INFINITY;
+  /** The clock less the time that goes by, ms: it changes where somebody sets the clock. */
+  #setAt: number | null = null;
+  /** When the clock was seen to be another one. */
+  #clockSetAt = Number.NEGATIVE_INFINITY;
   #silent: ProcessDocument[] = [];
 
   constructor(options: MongoProcessesOptions) {
@@ -136,13 +141,21 @@ export class MongoProcesses {
   }
 
   /**
-   * Whether this process has been heard for a while. Right after the database was away, or this process was frozen,
-   * others may be about to renew what they couldn't renew meanwhile.
+   * Whether this process has been heard for a while, by one clock. Right after the database was away, its clock was set,
+   * or this process was frozen, others may be about to renew what they couldn't renew meanwhile.
    */
   isSteady(forMs: number): boolean {
     const { connection, silentAfterMs } = this.#options;
+    this.#followClock();
     const since = performance.now() - forMs;
-    return this.#unconfirmedMs <= silentAfterMs && this.#againAt <= since && connection.backAt <= since;
+    const isHeard = this.#unconfirmedMs <= silentAfterMs && this.#againAt <= since;
+    return isHeard && this.#clockSetAt <= since && connection.backAt <= since;
+  }
+
+  #followClock(): void {
+    const setAt = this.#options.now() - performance.now();
+    if (this.#setAt !== null && Math.abs(setAt - this.#setAt) > SET_MS) this.#clockSetAt = performance.now();
+    this.#setAt = setAt;
   }
 
   /** Whether a majority confirmed a heartbeat so lately that it may be expected to confirm writes. */

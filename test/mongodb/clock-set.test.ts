@@ -1,0 +1,80 @@
+/** The database's clock is set while several processes have claims: what is in hand stays with who has it. */
+import { randomUUID } from 'node:crypto';
+import * as assert from 'uvu/assert';
+import type { Claim } from '../../src/engine/store/due.ts';
+import type { Store } from '../../src/engine/store.ts';
+import { cashoutCreated, chargeCreated, grow } from '../store/contract/builders.ts';
+import { same } from '../store/contract/harness.ts';
+import { fixtureSuite } from '../support/fixture.ts';
+import { sleep } from '../support/wait.ts';
+import { onDatabase, ownServer } from './own-server.ts';
+
+const HOUR_MS = 3_600_000;
+const LEASE_MS = 2_000;
+const URLS = ['https://example.com/hook'];
+
+const suite = fixtureSuite('a clock that is set', async (defer) => ownServer(defer));
+const { test } = suite;
+
+/** An order to the bank and a delivery that are claimed with their transactions. */
+async function inHand(store: Store, at: number): Promise<Claim[]> {
+  const cashout = cashoutCreated(at, { orders: [{ kind: 'payout' }] });
+  const charge = chargeCreated(at, { urls: URLS });
+  const { claims } = await grow(store, randomUUID(), [cashout, charge], { claimUntil: at });
+  return claims.filter(({ due }) => due.kind !== 'timer');
+}
+
+for (const [name, ms] of [
+  ['back by an hour', -HOUR_MS],
+  ['forward by an hour', HOUR_MS],
+] as const)
+  test(`${name}: no other process takes what one has in hand`, (server) =>
+    onDatabase(server, async (database) => {
+      let offset = 0;
+      const now = (): number => Date.now() + offset;
+      const [owner, other] = [
+        await database.open('owner', { now, leaseMs: LEASE_MS }),
+        await database.open('other', { now, leaseMs: LEASE_MS }),
+      ];
+      for (const store of [owner, other]) await store.due.beat(now());
+      const claims = await inHand(owner, now());
+      assert.is(claims.length, 2);
+      const taken = async (): Promise<Claim[]> => [
+        ...(await other.due.claim('bank', now(), 10)),
+        ...(await other.due.claim('delivery', now(), 10)),
+      ];
+      same(await taken(), []);
+      offset = ms;
+      // Each follows the clock at a look of its own; the other one is first.
+      await other.due.rewind(now());
+      for (const end = performance.now() + 2 * LEASE_MS; performance.now() < end; await sleep(100)) {
+        same(await taken(), [], 'they are in hand');
+        await Promise.all([owner, other].map((store) => store.due.beat(now())));
+      }
+      same(await owner.due.holds(claims), [true, true]);
+      same(await owner.due.settle(claims.map((claim) => ({ claim, next: null }))), [true, true]);
+    }));
+
+test('back by an hour: what a process had in hand that dies then comes free by itself', (server) =>
+  onDatabase(server, async (database) => {
+    let offset = 0;
+    const now = (): number => Date.now() + offset;
+    const dead = await database.open('dead', { now, leaseMs: LEASE_MS });
+    const heir = await database.open('heir', { now, leaseMs: LEASE_MS });
+    for (const store of [dead, heir]) await store.due.beat(now());
+    const [claim] = await inHand(dead, now());
+    offset = -HOUR_MS;
+    await heir.due.rewind(now());
+    let taken: Claim[] = [];
+    for (const end = performance.now() + 3 * LEASE_MS; performance.now() < end && taken.length === 0; ) {
+      taken = await heir.due.claim('bank', now(), 10);
+      await heir.due.beat(now());
+      await sleep(100);
+    }
+    assert.is(taken.length, 1);
+    // Whoever was taken for dead by mistake finds that out.
+    assert.ok(claim !== undefined);
+    same(await dead.due.holds([claim]), [false]);
+  }));
+
+suite.run();
