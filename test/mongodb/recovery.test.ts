@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Document } from 'mongodb';
 import * as assert from 'uvu/assert';
 import type { AttentionItem, Store } from '../../src/engine/store.ts';
-import { appendAfter, chargeCreated, grow } from '../store/contract/builders.ts';
+import { appendAfter, cashoutCreated, chargeCreated, grow } from '../store/contract/builders.ts';
 import { first, same } from '../store/contract/harness.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { sleep, until } from '../support/wait.ts';
@@ -11,6 +11,7 @@ import { type OwnDatabase, onDatabase, ownServer } from './own-server.ts';
 import { collection } from './stage.ts';
 
 const DONE_MS = 15_000;
+const HOUR_MS = 3_600_000;
 const POISON = 'poison';
 /** Turns the projection of such a charge down, for good. */
 const NO_POISON = { externalRef: { $ne: POISON } };
@@ -158,6 +159,26 @@ test('what a process left that died before the clock was set back is finished as
     await heir.due.rewind(heir.now());
     await beatUntil(heir, 'the charge', async () => (await heir.journal.transaction(transaction)) !== null);
     assert.is((await heir.journal.transaction(transaction))?.account, account);
+  }));
+
+test('what a process left of an account whose time is ahead is due by the clock', (server) =>
+  onDatabase(server, async (database) => {
+    const dead = await database.open('dead');
+    // The account's last entry was dated by a clock that was an hour ahead, and no time of an account goes back.
+    const wrong = dead.now() + HOUR_MS;
+    const timers = [{ name: 'expiry', at: new Date(wrong).toISOString() }];
+    const charge = chargeCreated(wrong, { urls: ['https://example.com/hook'], timers });
+    const cashout = cashoutCreated(wrong, { orders: [{ kind: 'payout' }] });
+    await grow(dead, randomUUID(), [charge, cashout]);
+    await collection(database.db, 'deliveries').deleteMany({});
+    await killed(database, 'dead', [charge.transaction, cashout.transaction]);
+    const heir = await database.open('heir', { silentAfterMs: 500 });
+    await beatUntil(heir, 'both', async () => {
+      const records = [charge, cashout].map(({ transaction }) => heir.journal.transaction(transaction));
+      return (await Promise.all(records)).every((record) => record !== null);
+    });
+    for (const kind of ['timer', 'bank', 'delivery'] as const)
+      assert.is((await heir.due.claim(kind, heir.now(), 10)).length, 1, kind);
   }));
 
 test('a process that others are ahead of each time says so, until it was first once', (server) =>

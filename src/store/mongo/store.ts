@@ -80,7 +80,7 @@ export class MongoStore implements Store {
     const now = options.now ?? (() => connection.now());
     const reads = new MongoReads(connection);
     const common = { connection, reads, incarnation };
-    const finishing = new Finishing(connection, reads);
+    const finishing = new Finishing(connection, reads, now);
     const leases = new Leases({ connection, reads, now, leaseMs });
     const onHeldUp = (): void => processes.tell();
     const appends = new Appends({ ...common, finishing, leases, onHeldUp });

@@ -25,10 +25,13 @@ const LOOK_PAUSE_MS = 3;
 export class Finishing {
   readonly #connection: MongoConnection;
   readonly #reads: MongoReads;
+  readonly #now: () => number;
 
-  constructor(connection: MongoConnection, reads: MongoReads) {
+  /** `now`: the database's clock, ms since 1970. */
+  constructor(connection: MongoConnection, reads: MongoReads, now: () => number) {
     this.#connection = connection;
     this.#reads = reads;
+    this.#now = now;
   }
 
   /** Sees to it that a batch is projected; one that isn't there needs nothing. @throws as `project` */
@@ -58,7 +61,7 @@ export class Finishing {
     const batch = batchFromDocument(document);
     await this.#connection.surely(async () => {
       const found = await this.#reads.transactionDocuments(transactions);
-      const missing = missingOf(batch, new Map(found.map((each) => [each._id, each])));
+      const missing = missingOf(batch, new Map(found.map((each) => [each._id, each])), this.#now());
       const append = document.imported ? { ...missing, due: [], attention: [] } : missing;
       await writeProjections(this.#connection, [
         projectionOf({ document: document._id, append, leaseEnd: 0, made: null }),
