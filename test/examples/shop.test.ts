@@ -140,6 +140,34 @@ test('somebody buys something, and gets the money back', async (fixture) => {
   });
 });
 
+test('a page that is loaded anew shows its order still', async (fixture) => {
+  await visit(fixture, async (page) => {
+    await page.getByRole('button', { name: 'Add Paper filters to cart' }).click();
+    await page.getByRole('button', { name: 'Pay with Pix' }).click();
+    await status(page, 'Waiting for your payment');
+    const code = await page.getByLabel('Pix copy and paste').inputValue();
+    await page.reload();
+    await status(page, 'Waiting for your payment');
+    assert.is(await page.getByLabel('Pix copy and paste').inputValue(), code);
+    await page.getByRole('button', { name: 'Play the buyer' }).click();
+    await status(page, 'Paid. Thank you!');
+    await page.reload();
+    await status(page, 'Paid. Thank you!');
+    await page.getByRole('button', { name: 'Another order' }).click();
+    await page.reload();
+    await page.getByText('Nothing in it yet.').waitFor();
+  });
+});
+
+test('an address with an order that is none leads to the cart, and says so', async ({ url, browser }) => {
+  if (browser === null) return;
+  const page = await browser.newPage();
+  await page.goto(`${url}/#${unknownId}`);
+  await page.getByText('The shop knows no such order.').waitFor({ timeout: 10_000 });
+  await page.getByText('Nothing in it yet.').waitFor({ timeout: 10_000 });
+  await page.close();
+});
+
 test('it works at 320 pixels, by keyboard alone, in the dark', async (fixture) => {
   const options = { viewport: { width: 320, height: 640 }, colorScheme: 'dark' } as const;
   const press = async (page: Page, name: string) => {

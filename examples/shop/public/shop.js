@@ -144,8 +144,7 @@ function showOrder(given) {
   );
 }
 
-/** Shows an order, and each change of it as it comes. The browser connects again by itself where that breaks. */
-function follow(given) {
+function openOrder(given) {
   byId('qr').src = `/orders/${given.id}/qr.svg`;
   byId('code').value = given.qrcode;
   byId('cart').hidden = true;
@@ -153,12 +152,31 @@ function follow(given) {
   showOrder(given);
   showCounts();
   byId('order').focus();
-  stream = new EventSource(`/orders/${given.id}/events`);
-  stream.addEventListener('message', ({ data }) => showOrder(JSON.parse(data)));
+}
+
+/**
+ * Shows an order, and each change of it as it comes. The browser connects again by itself where that breaks. The order
+ * stands in the address: a phone drops the page of a buyer who is in the bank's app, and loads it anew afterwards.
+ */
+function follow(id) {
+  history.replaceState(null, '', `#${id}`);
+  stream?.close();
+  stream = new EventSource(`/orders/${encodeURIComponent(id)}/events`);
+  stream.addEventListener('message', ({ data }) => {
+    const given = JSON.parse(data);
+    if (order === null) openOrder(given);
+    else showOrder(given);
+  });
+  stream.addEventListener('error', () => {
+    if (stream.readyState !== EventSource.CLOSED) return;
+    startAgain();
+    tellProblem('The shop knows no such order.');
+  });
 }
 
 function startAgain() {
   stream?.close();
+  history.replaceState(null, '', location.pathname);
   order = null;
   byId('copy').textContent = 'Copy the code';
   cart.clear();
@@ -174,7 +192,11 @@ for (const card of document.querySelectorAll('.product'))
 byId('checkout').addEventListener('submit', (event) => {
   event.preventDefault();
   const request = { cart: Object.fromEntries(cart), name: byId('name').value };
-  void doing(event.submitter, async () => follow(await post('/orders', request)));
+  void doing(event.submitter, async () => {
+    const placed = await post('/orders', request);
+    openOrder(placed);
+    follow(placed.id);
+  });
 });
 
 byId('copy').addEventListener('click', ({ currentTarget }) =>
@@ -195,3 +217,5 @@ byId('refund').addEventListener('click', ({ currentTarget }) =>
 );
 
 byId('another').addEventListener('click', startAgain);
+
+if (location.hash !== '') follow(location.hash.slice(1));
