@@ -1,6 +1,6 @@
 /** The client as a package: its types are those of the document, it is small, and others can import it. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { suite } from 'uvu';
@@ -37,10 +37,10 @@ test('it is small, and needs nothing but standardwebhooks', async () => {
 });
 
 /** An application in a folder of its own that has the package installed. */
-async function application(files: Record<string, string>): Promise<string> {
+async function application(files: Record<string, string>, installed = packageRoot): Promise<string> {
   const folder = await temporaryFolder();
   mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(packageRoot, join(folder, 'node_modules', 'pixstate'));
+  symlinkSync(installed, join(folder, 'node_modules', 'pixstate'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return folder;
 }
@@ -111,19 +111,55 @@ test('its types hold in an application, with lib DOM and with node alone', async
   }
 });
 
+/** What an application sees of a module, or why it sees nothing. */
+function load(folder: string, name: string): string {
+  const code = `console.log(Object.keys(await import('${name}')).sort().join())`;
+  const args = ['--input-type=module', '-e', code];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+  return stdout + stderr;
+}
+
+const EXPORTED = 'Pixstate,PixstateError,WebhookRejected,verifyWebhook\n';
+
 test('it runs by its name, and nothing else of the package does', async () => {
   const folder = await application({});
   try {
-    const load = (name: string): string => {
-      const code = `console.log(Object.keys(await import('${name}')).sort().join())`;
-      const args = ['--input-type=module', '-e', code];
-      const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
-      return stdout + stderr;
-    };
-    assert.is(load('pixstate/client'), 'Pixstate,PixstateError,WebhookRejected,verifyWebhook\n');
-    assert.match(load('pixstate/dist/src/main.js'), /ERR_PACKAGE_PATH_NOT_EXPORTED/);
+    assert.is(load(folder, 'pixstate/client'), EXPORTED);
+    assert.match(load(folder, 'pixstate/dist/src/main.js'), /ERR_PACKAGE_PATH_NOT_EXPORTED/);
   } finally {
     rmSync(folder, { recursive: true });
+  }
+});
+
+/** The package as npm packs it, of the build that is there: none is made for it. */
+function packed(folder: string): string {
+  const source = join(folder, 'source');
+  mkdirSync(join(source, 'scripts'), { recursive: true });
+  for (const name of ['package.json', '.gitignore'])
+    copyFileSync(join(packageRoot, name), join(source, name));
+  writeFileSync(join(source, 'scripts/build.js'), '');
+  cpSync(join(packageRoot, 'dist/'), join(source, '.build/newest'), { recursive: true, dereference: true });
+  symlinkSync('.build/newest', join(source, 'dist'));
+  const run = (command: string, ...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(command, args, { cwd: source, encoding: 'utf8' });
+    assert.is(status, 0, stdout + stderr);
+  };
+  run('npm', 'pack', '--silent');
+  run('tar', '-xzf', 'pixstate-0.1.0.tgz', '-C', folder);
+  symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'package/node_modules'));
+  return join(folder, 'package');
+}
+
+test('what npm packs has the build, with the client and the command', async () => {
+  const folder = await temporaryFolder();
+  const merchant = await application({}, packed(folder));
+  try {
+    assert.is(load(merchant, 'pixstate/client'), EXPORTED);
+    const command = join(folder, 'package/dist/src/cli/pixstate.js');
+    const { stdout, stderr } = spawnSync(process.execPath, [command, '--version'], { encoding: 'utf8' });
+    assert.is(stdout, '0.1.0\n', stderr);
+  } finally {
+    for (const each of [merchant, folder]) rmSync(each, { recursive: true });
   }
 });
 
