@@ -174,6 +174,14 @@ function Reader() {
   );
 }
 
+/** A new version of the console has no script of an old one any more. While nothing answers the page stays. */
+function loadAnew(): Promise<void> {
+  return fetch(location.pathname, { method: 'HEAD' }).then(
+    () => location.reload(),
+    () => {},
+  );
+}
+
 type Chosen = Omit<Preferences, 'choose'>;
 
 function Console({ first }: { first: Chosen }) {
@@ -185,8 +193,10 @@ function Console({ first }: { first: Chosen }) {
         const { language, theme } = { ...chosen, ...change };
         store('language', language);
         store('theme', theme);
+        const words =
+          language === chosen.language ? chosen.words : await loadWords(language).catch(() => null);
         // Without its words a language can't be shown: the one before stays as long as the page.
-        const words = language === chosen.language ? chosen.words : await loadWords(language);
+        if (words === null) return loadAnew();
         showPreferences({ language, theme });
         setChosen({ language, theme, words });
       },

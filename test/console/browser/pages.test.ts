@@ -172,6 +172,16 @@ browserSuite("a browser's pages", (test) => {
     await viewer.close();
   });
 
+  test('a language whose words an old page has no more is there once it is loaded anew', async (stage) => {
+    const watched = await stage.enter('/transactions', { language: 'en-GB' });
+    const { page } = watched;
+    watched.forgiven.push(/ERR_FAILED/);
+    await page.route('**/words.pt-*.js', (route) => route.abort('failed'), { times: 1 });
+    await page.getByRole('button', { name: /^EN/ }).click();
+    await page.getByRole('heading', { name: 'Transações', level: 1 }).waitFor();
+    await watched.close();
+  });
+
   test('a theme and a language that were chosen stay', async (stage) => {
     const watched = await stage.enter('/transactions');
     const { page } = watched;
