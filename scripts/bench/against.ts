@@ -46,6 +46,8 @@ interface Burst {
   rate: number;
   p99: number;
   refused: number;
+  /** Deliveries of events that had been delivered. */
+  again: number;
   /** CPU, us a request. */
   main: number;
   all: number;
@@ -86,13 +88,13 @@ async function burst(
   mongod: number | undefined,
 ): Promise<Burst> {
   // Requests that a burst's end has cut off are created, too: their events have come while the other had its turn.
-  const before = (await receiver.seen()).count;
+  const before = await receiver.seen();
   const cpu = cpuByThread(server.pid);
   const database = cpuOf(mongod);
   const begun = performance.now();
   const shot = await generate({ port: server.port, requests, seconds });
   const created = shot.answered - shot.refused;
-  if (events > 0) await drained(receiver, before + created * events, LOOK_MS);
+  if (events > 0) await drained(receiver, before.count + created * events, LOOK_MS);
   const whole = (performance.now() - begun) / 1000;
   const spent = Object.entries(cpuByThread(server.pid)).map(
     ([thread, s]) => [thread, ((s - (cpu[thread] ?? 0)) * 1e6) / shot.answered] as const,
@@ -101,6 +103,7 @@ async function burst(
     rate: events === 0 ? shot.rate : created / whole,
     p99: shot.p99,
     refused: shot.refused + shot.broken,
+    again: (await receiver.seen()).again - before.again,
     main: spent.find(([thread]) => thread === 'main')?.[1] ?? Number.NaN,
     all: spent.reduce((sum, [, us]) => sum + us, 0),
     mongod: ((cpuOf(mongod) - database) * 1e6) / shot.answered,
@@ -136,6 +139,10 @@ function lineOf(name: string, others: readonly Burst[], own: readonly Burst[]): 
   ];
 }
 
+function sumOf(bursts: readonly Burst[], figure: keyof Burst): number {
+  return bursts.reduce((sum, each) => sum + each[figure], 0);
+}
+
 interface Pair {
   other: Burst[];
   own: Burst[];
@@ -167,8 +174,11 @@ async function compared(kind: Kind, load: Load, mongodb: MongodbServer | null): 
   for (let start = 0; start < starts; start++) pairs.push(await oneStart(start, kind, load, mongodb));
   const others = pairs.flatMap(({ other }) => other);
   const owns = pairs.flatMap(({ own }) => own);
-  const refused = [...others, ...owns].reduce((sum, each) => sum + each.refused, 0);
-  if (refused > 0) process.stderr.write(`${name}: ${refused} refused or broken\n`);
+  for (const [whose, bursts] of [['this build', owns] as const, ['the other', others] as const]) {
+    const [refused, again] = [sumOf(bursts, 'refused'), sumOf(bursts, 'again')];
+    if (refused > 0) process.stderr.write(`${name}, ${whose}: ${refused} refused or broken\n`);
+    if (again > 0) process.stderr.write(`${name}, ${whose}: ${again} deliveries came again\n`);
+  }
   return lineOf(name, others, owns);
 }
 

@@ -89,6 +89,12 @@ async function byWrk(program: string, plan: Plan): Promise<Shot> {
   return { ...told, sent, rate: (told.answered - told.refused) / told.seconds };
 }
 
+/** Answers of 400 and above, of counts by status. */
+export function refusedOf(statuses: Readonly<Record<string, number>>): number {
+  const refused = Object.entries(statuses).filter(([status]) => Number(status) >= 400);
+  return refused.reduce((total, [, count]) => total + count, 0);
+}
+
 async function byLoad({ port, requests, seconds }: Plan): Promise<Shot> {
   const file = planFile('order.json');
   writeFileSync(
@@ -105,10 +111,8 @@ async function byLoad({ port, requests, seconds }: Plan): Promise<Shot> {
     worst: number;
     statuses: Record<string, number>;
   };
-  const counts = Object.entries(statuses);
-  const sum = (all: typeof counts): number => all.reduce((total, [, count]) => total + count, 0);
-  const refused = sum(counts.filter(([status]) => Number(status) >= 400));
-  const answered = sum(counts);
+  const refused = refusedOf(statuses);
+  const answered = Object.values(statuses).reduce((total, count) => total + count, 0);
   const good = (answered - refused) / told.seconds;
   return { rate: good, answered, seconds: told.seconds, p50, p99, worst, refused, broken: 0, sent: [] };
 }

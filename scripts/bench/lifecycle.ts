@@ -1,7 +1,7 @@
 /** Transactions from their creation to their last delivered webhook. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadResult } from './load.ts';
-import { load, type Order, type Receiver } from './server.ts';
+import { load, type Order, type Receiver, type Seen } from './server.ts';
 
 /** Events of a lifecycle that ends well. */
 export const EVENTS = { 'pix-in': 2, cashout: 3 } as const;
@@ -10,7 +10,8 @@ export interface Lifecycles {
   /** Whole ones a second. */
   rate: number;
   created: LoadResult;
-  events: { seen: number; wanted: number };
+  /** Of all 201s; `again`: came more than once. */
+  events: { seen: number; wanted: number; again: number };
   seconds: number;
 }
 
@@ -21,7 +22,7 @@ async function awaited(
   receiver: Receiver,
   wanted: number,
   { lookMs, longestMs }: { lookMs: number; longestMs: number },
-): ReturnType<Receiver['seen']> {
+): Promise<Seen> {
   const endsAt = performance.now() + longestMs;
   for (;;) {
     const seen = await receiver.seen();
@@ -41,16 +42,17 @@ const LOOK_MS = 100;
 
 /** Creates and waits, at most a minute after the last answer, until the receiver has all of their events. */
 export async function lifecycles(order: Order, events: number, receiver: Receiver): Promise<Lifecycles> {
-  const before = (await receiver.seen()).count;
+  const before = await receiver.seen();
   const started = Date.now();
   const created = await load(order);
-  const wanted = order.requests * events;
-  const { count, last } = await awaited(receiver, before + wanted, {
+  const whole = created.statuses[201] ?? 0;
+  const wanted = whole * events;
+  const { count, again, last } = await awaited(receiver, before.count + wanted, {
     lookMs: LOOK_MS,
     longestMs: LONGEST_MS,
   });
-  const seen = count - before;
+  const seen = count - before.count;
   const seconds = (last - started) / 1000;
-  const rate = (order.requests * Math.min(1, seen / wanted)) / seconds;
-  return { rate, created, events: { seen, wanted }, seconds };
+  const rate = Math.min(whole, seen / events) / seconds;
+  return { rate, created, events: { seen, wanted, again: again - before.again }, seconds };
 }

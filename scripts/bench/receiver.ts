@@ -1,27 +1,38 @@
 /**
- * A webhook receiver that counts; GET / tells how many it has answered and when the last one. With the argument `hang`
- * it takes requests and never answers them. It reads no more of a request than where that ends: it has the same cores
- * as the server that is measured, and `node:http` would take about as long for a webhook as the sender.
+ * A webhook receiver that counts; GET / tells how many events it has answered, how many requests came again with one
+ * of these, and when the last one came. With the argument `hang` it takes requests and never answers them. It reads no
+ * more of a request than where that ends and its event's id: it has the same cores as the server that is measured, and
+ * `node:http` would take about as long for a webhook as the sender.
  */
 import { createServer, type Socket } from 'node:net';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
+const EVENT = /\r\nidempotency-key: *(\S+)/i;
 
 const hangs = process.argv[2] === 'hang';
-let count = 0;
+const events = new Set<string>();
+let again = 0;
 let last = 0;
 
 function answer(body: string): string {
   return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
+/** What is delivered twice is one event: it would stand for another one that was lost. */
+function note(head: string): void {
+  // A part of a text keeps all of it in memory; a copy doesn't.
+  const event = Buffer.from(EVENT.exec(head)?.[1] ?? '').toString('latin1');
+  if (events.has(event)) again += 1;
+  else events.add(event);
+  last = Date.now();
+}
+
 /** Answers the request whose head this is; nothing where it hangs. */
 function answered(head: string): string {
-  if (head.startsWith('GET ')) return answer(JSON.stringify({ count, last }));
+  if (head.startsWith('GET ')) return answer(JSON.stringify({ count: events.size, again, last }));
   if (hangs) return '';
-  count += 1;
-  last = Date.now();
+  note(head);
   return answer('');
 }
 

@@ -113,11 +113,20 @@ export async function load(order: Order): Promise<LoadResult> {
   return JSON.parse(text);
 }
 
-/** A receiver of webhooks, and what it has got. */
+/** What a receiver has got. */
+export interface Seen {
+  /** Events, each counted once however often it came. */
+  count: number;
+  /** Requests with an event that had come before. */
+  again: number;
+  /** When the last one came, ms since 1970. */
+  last: number;
+}
+
+/** A receiver of webhooks. */
 export interface Receiver {
   url: string;
-  /** `last`: when the last one came, ms since 1970. */
-  seen(): Promise<{ count: number; last: number }>;
+  seen(): Promise<Seen>;
   stop(): Promise<void>;
 }
 
@@ -127,7 +136,7 @@ export async function startReceiver(manner: 'answers' | 'hang' = 'answers'): Pro
   const root = `http://127.0.0.1:${await nextLine(child)}/`;
   return {
     url: `${root}hook`,
-    seen: async () => (await (await fetch(root)).json()) as { count: number; last: number },
+    seen: async () => (await (await fetch(root)).json()) as Seen,
     stop: () => stop(child),
   };
 }

@@ -1,13 +1,19 @@
 /** The bench's own arithmetic, and what it says where it can't do what is asked of it; its rows need a quiet machine. */
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { refusedOf } from '../../scripts/bench/generator.ts';
 import { backlogOf, countAt } from '../../scripts/bench/held.ts';
 import { countsOf } from '../../scripts/bench/instructions.ts';
+import { lifecycles } from '../../scripts/bench/lifecycle.ts';
 import { spreadOf, summaries } from '../../scripts/bench/line.ts';
 import { optionsOf, UsageError } from '../../scripts/bench/options.ts';
+import { type Receiver, startReceiver } from '../../scripts/bench/server.ts';
 import {
   COUNT_DIGITS,
   creations,
@@ -140,6 +146,59 @@ test('a backlog grows where less is finished than created', () => {
   assert.is(Math.round(tooMuch.rate), 900);
   assert.is(backlogOf(rising(1000), rising(990)).grew, false);
   assert.throws(() => backlogOf([], []), /too short/);
+});
+
+async function deliver({ url }: Receiver, event: string): Promise<void> {
+  const answer = await fetch(url, { method: 'POST', headers: { 'Idempotency-Key': event }, body: '{}' });
+  assert.is(answer.status, 200);
+}
+
+test('an event that is delivered twice stands for no other one', async () => {
+  const receiver = await startReceiver();
+  for (const event of ['evt_1', 'evt_2', 'evt_1', 'evt_1']) await deliver(receiver, event);
+  const { count, again } = await receiver.seen();
+  await receiver.stop();
+  assert.equal({ count, again }, { count: 2, again: 2 });
+});
+
+/** Answers every fourth creation 500, and tells an event of each all the same; the port, and what closes it. */
+async function startFailing(receiver: Receiver): Promise<{ port: number; close: () => void }> {
+  let count = 0;
+  const server = createServer((request, response) => {
+    if (request.method === 'GET') {
+      response.end('{}');
+      return;
+    }
+    count += 1;
+    const event = `evt_${count}`;
+    response.statusCode = count % 4 === 0 ? 500 : 201;
+    request.resume().once('end', () => void deliver(receiver, event).then(() => response.end('{}')));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+}
+
+test('lifecycles whose creation was refused are not part of the rate, and are told', async () => {
+  const receiver = await startReceiver();
+  const { port, close } = await startFailing(receiver);
+  const order = {
+    ports: [port],
+    routing: 'account',
+    clients: 2,
+    requests: 40,
+    amount: 1001,
+    seed: 1,
+  } as const;
+  const { rate, created, events, seconds } = await lifecycles(
+    { ...order, kind: 'pix-in', credentials: ['a:b'] },
+    1,
+    receiver,
+  );
+  close();
+  await receiver.stop();
+  assert.is(refusedOf(created.statuses), 10);
+  assert.is(events.wanted, 30);
+  assert.is(Math.round(rate * seconds), 30);
 });
 
 test("perf's lines are summed by thread", () => {

@@ -111,7 +111,9 @@ const LOADS: readonly Load[] = [
     each: wholes,
     async run(stage) {
       const order = orderOf(stage, 'pix-in', ENDS_WELL, wholes);
-      const { events } = await lifecycles(order, EVENTS['pix-in'], stage.receiver);
+      const { created, events } = await lifecycles(order, EVENTS['pix-in'], stage.receiver);
+      const { statuses } = created;
+      if (statuses['201'] !== wholes) throw new Error(`charges were answered ${JSON.stringify(statuses)}`);
       if (events.seen < events.wanted) throw new Error(`${events.wanted - events.seen} events are missing`);
     },
   },

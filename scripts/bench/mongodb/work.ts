@@ -50,7 +50,8 @@ export function lifecycleRow(
     const { rate, created, events: told } = await lifecycles(order, events, receiver);
     const missing = told.wanted - told.seen;
     const late = missing === 0 ? '' : `, ${missing} events missing`;
-    return { rate, result: created, note: `created at ${created.rate.toFixed(0)}/s${late}` };
+    const more = told.again === 0 ? '' : `, ${told.again} deliveries came again`;
+    return { rate, result: created, note: `created at ${created.rate.toFixed(0)}/s${late}${more}` };
   });
 }
 

@@ -3,7 +3,7 @@
  * the wait until all is delivered; then creations at a steady rate, beside which the backlog must not grow. The rate is
  * found in short trials, from the burst's on, and then held for the time that is asked for.
  */
-import { CAN_PACE, generate, type Moment, type Shot } from '../generator.ts';
+import { CAN_PACE, generate, type Moment, refusedOf, type Shot } from '../generator.ts';
 import { type Backlog, backlogOf } from '../held.ts';
 import { drained, EVENTS, lifecycles } from '../lifecycle.ts';
 import type { Line } from '../line.ts';
@@ -12,10 +12,13 @@ import { ACCOUNTS, CLIENTS, LIFECYCLES, OPTIONS } from '../options.ts';
 import { stop, temporaryFolder } from '../processes.ts';
 import {
   accounts,
+  cli,
   folderEnv,
   type Order,
   type Receiver,
+  type Seen,
   type Server,
+  type StoreEnv,
   serve,
   startReceiver,
 } from '../server.ts';
@@ -34,6 +37,7 @@ const FINAL_LESS = 0.95;
 /** The share of a rate that must be created for it to count as held. */
 const CREATED = 0.97;
 const LOOK_MS = 200;
+const QUIET_MS = 3_000;
 
 interface Held {
   backlog: Backlog;
@@ -167,8 +171,9 @@ async function burst({ server, receiver, credentials }: Stage, kind: Kind, reque
     rate = came.rate;
     const { seen, wanted } = came.events;
     if (seen < wanted) throw new Error(`${wanted - seen} events of ${kind} were not delivered`);
-    const { seconds, p50, p99, worst } = came.created;
-    return { rate, answered: requests, seconds, p50, p99, worst, refused: 0, broken: 0, sent: [] };
+    const { seconds, p50, p99, worst, statuses } = came.created;
+    const refused = refusedOf(statuses);
+    return { rate, answered: requests, seconds, p50, p99, worst, refused, broken: 0, sent: [] };
   });
   return line;
 }
@@ -181,11 +186,36 @@ function nextSeed(): number {
   return OPTIONS.seed * 1000 + seeds;
 }
 
+/** Entries of the journal, each of which a lifecycle has told an event of. @throws where they don't hold together */
+async function entriesOf(env: StoreEnv): Promise<number> {
+  const report = (await cli(env, ['verify'])) as { ok: boolean; entries: number };
+  if (!report.ok) throw new Error(`verify says ${JSON.stringify(report).slice(0, 500)}`);
+  return report.entries;
+}
+
+/** Until nothing has come for a while: requests that a generator's end has cut off have lifecycles, too. */
+async function quiet(receiver: Receiver): Promise<Seen> {
+  for (;;) {
+    const seen = await receiver.seen();
+    if (Date.now() - seen.last > QUIET_MS) return seen;
+    await pause(LOOK_MS);
+  }
+}
+
+/** What the journal says of all that was delivered. @throws where something was not */
+async function lookBack(env: StoreEnv, entriesBefore: number, { count, again }: Seen): Promise<string> {
+  const events = (await entriesOf(env)) - entriesBefore;
+  if (count !== events) throw new Error(`${events} events are in the journal, and ${count} were delivered`);
+  const more = again === 0 ? '' : `; ${again} DELIVERIES CAME AGAIN`;
+  return `lifecycles: verify is ok, and each of the journal's ${events} events was delivered${more}`;
+}
+
 /** The rows `lifecycles`. */
 export async function lifecycleRows(): Promise<Line[]> {
   const receiver = await startReceiver();
   const env = folderEnv(temporaryFolder());
   const credentials = await accounts(env, ACCOUNTS, ['--webhook-url', receiver.url]);
+  const entriesBefore = await entriesOf(env);
   const server = await serve(env);
   const stage = { server, receiver, credentials };
   const lines: Line[] = [];
@@ -197,7 +227,9 @@ export async function lifecycleRows(): Promise<Line[]> {
     if (CAN_PACE) lines.push(await held(stage, kind, line.figures['rate/s'] ?? 0));
     else line.notes.push('lifecycles are not held at a steady rate: that needs wrk');
   }
+  const seen = await quiet(receiver);
   await stop(server.child);
   await receiver.stop();
+  lines.at(-1)?.notes.push(await lookBack(env, entriesBefore, seen));
   return lines;
 }
