@@ -13,6 +13,7 @@ import { countsOf } from '../../scripts/bench/instructions.ts';
 import { lifecycles } from '../../scripts/bench/lifecycle.ts';
 import { spreadOf, summaries } from '../../scripts/bench/line.ts';
 import { optionsOf, UsageError } from '../../scripts/bench/options.ts';
+import { drainText } from '../../scripts/bench/rows/backlog.ts';
 import { type Receiver, startReceiver } from '../../scripts/bench/server.ts';
 import {
   COUNT_DIGITS,
@@ -199,6 +200,17 @@ test('lifecycles whose creation was refused are not part of the rate, and are to
   assert.is(refusedOf(created.statuses), 10);
   assert.is(events.wanted, 30);
   assert.is(Math.round(rate * seconds), 30);
+});
+
+test('a backlog that drained before the end of its row is told', () => {
+  const row = { from: 10_000, seconds: 10 };
+  const still = drainText(500, { atStart: 400, atEnd: 3, lastAt: 20_000 }, row);
+  assert.is(still, 'of 500 deliveries 400 were left before the warm-up, 3 after the row');
+  assert.match(
+    drainText(500, { atStart: 400, atEnd: 0, lastAt: 12_500 }, row),
+    /FIRST 2\.5 OF ITS 10 s ONLY/,
+  );
+  assert.match(drainText(500, { atStart: 400, atEnd: 0, lastAt: 9_000 }, row), /FIRST 0\.0 OF ITS 10 s ONLY/);
 });
 
 test("perf's lines are summed by thread", () => {

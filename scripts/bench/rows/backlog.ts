@@ -23,6 +23,18 @@ async function creationsOn(folder: string, name: string): Promise<Line> {
   return line;
 }
 
+/** How many deliveries were left, and whether the row went on once there were none: then it is in part one without. */
+export function drainText(
+  deliveries: number,
+  { atStart, atEnd, lastAt }: { atStart: number; atEnd: number; lastAt: number },
+  row: { from: number; seconds: number },
+): string {
+  const left = `of ${deliveries} deliveries ${atStart} were left before the warm-up, ${atEnd} after the row`;
+  if (atEnd > 0) return left;
+  const beside = Math.max(0, (lastAt - row.from) / 1000).toFixed(1);
+  return `${left}: THEY DRAINED FOR THE FIRST ${beside} OF ITS ${row.seconds} s ONLY (more of them: --deliveries)`;
+}
+
 /** Creations on a store in which so many deliveries to the receiver are due. */
 async function beside(name: string, deliveries: number, receiver: Receiver): Promise<Line> {
   const folder = temporaryFolder();
@@ -36,11 +48,11 @@ async function beside(name: string, deliveries: number, receiver: Receiver): Pro
   const left = async (): Promise<number> => deliveries - ((await receiver.seen()).count - before);
   const atStart = await left();
   const line = await warmRow(name, server, creations('pix-in', credentials, WAITS['pix-in']));
-  const atEnd = await left();
+  const from = Date.now() - OPTIONS.seconds * 1000;
+  const [atEnd, { last }] = [await left(), await receiver.seen()];
   await stop(server.child);
-  line.notes.push(
-    `${name}: of ${deliveries} deliveries ${atStart} were left before the warm-up, ${atEnd} after the row`,
-  );
+  const text = drainText(deliveries, { atStart, atEnd, lastAt: last }, { from, seconds: OPTIONS.seconds });
+  line.notes.push(`${name}: ${text}`);
   return line;
 }
 
