@@ -1,4 +1,5 @@
 /** The embedded store against bare Koa and, where asked for, against PostgreSQL: the rows that are wanted, in runs. */
+import { tmpdir } from 'node:os';
 import { GENERATOR } from './generator.ts';
 import { whyNotCounted } from './instructions.ts';
 import { type Line, type Summary, summaries } from './line.ts';
@@ -10,6 +11,7 @@ import { createAndReadRows } from './rows/creates.ts';
 import { lifecycleRows } from './rows/lifecycles.ts';
 import { manyRows } from './rows/many.ts';
 import { verifyRows } from './rows/verify.ts';
+import { isInMemory } from './usage.ts';
 
 const NOT_MEASURED = [
   'a network, TLS, a disk under other load, receivers that are slow, data that does not fit into memory',
@@ -38,6 +40,7 @@ async function notMeasured(): Promise<string[]> {
   const unasked = MEASURES.flatMap(({ kinds }) => kinds).filter((kind) => !OPTIONS.rows.includes(kind));
   return [
     ...NOT_MEASURED,
+    ...(isInMemory(tmpdir()) ? [`what a flush to the disk takes: ${tmpdir()} is in memory (TMPDIR)`] : []),
     ...(why === null ? [] : [why]),
     ...(OPTIONS.sql ? [] : ['PostgreSQL (--sql)']),
     ...unasked.map((kind) => `rows "${kind}" (--rows)`),

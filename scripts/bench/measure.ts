@@ -123,16 +123,16 @@ export async function measure(
   return { name, figures, notes: notesOf(name, came) };
 }
 
-/** The row of a plan, after a warm-up with the same. */
+/** The row of a plan, after a warm-up with the same; `shot` may be another way of sending both. */
 export async function warmRow(
   name: string,
   subject: Subject,
   requests: Plan['requests'],
-  seconds = OPTIONS.seconds,
+  shot: (plan: Plan) => Promise<Shot> = generate,
 ): Promise<Line> {
   const { port } = subject;
-  await generate({ port, requests, seconds: OPTIONS.warmUpSeconds });
-  return measure(name, subject, { port, requests, seconds });
+  await shot({ port, requests, seconds: OPTIONS.warmUpSeconds });
+  return measure(name, subject, { port, requests, seconds: OPTIONS.seconds }, shot);
 }
 
 function rateOf({ figures }: Line): number {

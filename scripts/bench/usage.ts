@@ -1,5 +1,5 @@
 /** What processes and the machine have used, as Linux tells it (proc(5)); nothing where there is no /proc. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 const TICKS_A_SECOND = 100;
@@ -88,6 +88,14 @@ export function diskBytes(): number {
   } catch {
     return Number.NaN;
   }
+}
+
+/** File systems that keep what is flushed to them in memory: tmpfs, ramfs. */
+const IN_MEMORY = [0x01021994, 0x858458f6];
+
+/** Whether a folder lies in memory: then nobody who says durable has waited for a disk. */
+export function isInMemory(folder: string): boolean {
+  return process.platform === 'linux' && IN_MEMORY.includes(statfsSync(folder).type);
 }
 
 /** The processes that a process has started and that run now. */

@@ -1,6 +1,6 @@
 /** The bench's own arithmetic, and what it says where it can't do what is asked of it; its rows need a quiet machine. */
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,6 +23,7 @@ import {
   sqlTransfers,
 } from '../../scripts/bench/texts.ts';
 import { missingForSql } from '../../scripts/bench/tools.ts';
+import { isInMemory } from '../../scripts/bench/usage.ts';
 import { endWithin, type Outcome, spawnNode } from '../support/process.ts';
 
 const test = suite('docs/bench');
@@ -211,6 +212,11 @@ test('a backlog that drained before the end of its row is told', () => {
     /FIRST 2\.5 OF ITS 10 s ONLY/,
   );
   assert.match(drainText(500, { atStart: 400, atEnd: 0, lastAt: 9_000 }, row), /FIRST 0\.0 OF ITS 10 s ONLY/);
+});
+
+test('a folder in memory is told from one on a disk', () => {
+  assert.is(isInMemory(process.cwd()), false);
+  if (existsSync('/dev/shm')) assert.is(isInMemory('/dev/shm'), true);
 });
 
 test("perf's lines are summed by thread", () => {

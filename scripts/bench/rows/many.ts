@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generate } from '../generator.ts';
+import { generate, type Plan, type Shot } from '../generator.ts';
 import type { Line } from '../line.ts';
 import { setAgainst, warmRow } from '../measure.ts';
 import { ACCOUNTS, CLIENTS, OPTIONS } from '../options.ts';
@@ -17,23 +17,35 @@ import { samples } from './samples.ts';
 const QUARTERS = 4;
 /** Load before the kill. */
 const LOADED_MS = 2_000;
-const EMPTY = 'an empty store';
+const EMPTY = 'a store that was empty';
 
 interface Requests {
   create: RequestText[];
   get: RequestText[];
 }
 
-async function requestRows({ create, get }: Requests, server: Server, where: string): Promise<[Line, Line]> {
-  return [
-    await warmRow(`POST /pix-in, ${where}`, server, create),
+/** The rows, and how many charges they have left in the store. */
+async function requestRows(
+  { create, get }: Requests,
+  server: Server,
+  where: string,
+): Promise<{ lines: [Line, Line]; created: number }> {
+  let created = 0;
+  const counted = async (plan: Plan): Promise<Shot> => {
+    const shot = await generate(plan);
+    created += shot.answered - shot.refused;
+    return shot;
+  };
+  const lines: [Line, Line] = [
+    await warmRow(`POST /pix-in, ${where}`, server, create, counted),
     await warmRow(`GET /pix-in by id, ${where}`, server, get),
   ];
+  return { lines, created };
 }
 
 /** Creates them, and tells the memory after each quarter. */
 async function grow(server: Server, credentials: string[], name: string): Promise<Line> {
-  const figures: Record<string, number> = { 'RssAnon MB, empty': memoryMb(server.pid) };
+  const figures: Record<string, number> = { 'RssAnon MB, before': memoryMb(server.pid) };
   const requests = Math.ceil(OPTIONS.transactions / QUARTERS);
   const order = {
     ports: [server.port],
@@ -92,10 +104,12 @@ export async function manyRows(): Promise<Line[]> {
   const create = creations('pix-in', credentials, WAITS['pix-in']);
   const get = (await samples(server.port, credentials))['/pix-in by id'] ?? [];
   // The first requests of a process cost more, which is no matter of the store: they are not counted.
-  await requestRows({ create, get }, server, EMPTY);
-  const empty = await requestRows({ create, get }, server, EMPTY);
+  const warm = await requestRows({ create, get }, server, EMPTY);
+  const { lines: empty, created } = await requestRows({ create, get }, server, EMPTY);
+  for (const line of empty)
+    line.notes.push(`${EMPTY}: ${warm.created + created} charges were in it by the end of its rows`);
   const memory = await grow(server, credentials, name);
-  const full = await requestRows({ create, get }, server, name);
+  const { lines: full } = await requestRows({ create, get }, server, `${name} more`);
   for (const [index, line] of full.entries()) {
     const other = empty[index];
     if (other !== undefined) setAgainst(line, EMPTY, [other]);
