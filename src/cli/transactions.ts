@@ -167,7 +167,7 @@ export function addTransactionCommands(program: Command, shell: Shell): void {
   program
     .command('inspect <id>')
     .description(
-      'a transaction with its snapshot, its history, its timers and its deliveries: by its id, that of an event or a delivery, an end-to-end id, the externalRef of a charge (of several the newest) or an idempotency key',
+      'a transaction with its snapshot, its history, its timers and its deliveries: by its id, that of an event, a delivery or a refund, an end-to-end id, the externalRef of a charge (of several the newest) or an idempotency key',
     )
     .option('--account <id>', 'only of this account')
     .option(...LANGUAGE_OPTION)

@@ -241,7 +241,7 @@ export class Metrics {
     const unread = (): number => Math.max(0, this.#gauges.now() - (this.#followedTo ?? 0)) / 1000;
     new Gauge({
       name: 'pixstate_journal_unread_seconds',
-      help: 'How far the console is behind in reading the journal again, to see that it adds up (embedded store).',
+      help: 'How far the console is behind in reading the journal again, to see that it adds up.',
       registers: [this.registry],
       collect() {
         this.set(unread());

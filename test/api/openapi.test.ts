@@ -40,6 +40,16 @@ test('no schema adds members to another one, which has no others', ({ document }
   );
 });
 
+test('each endpoint names the 400 of a request whose headers are too large', async ({ client, document }) => {
+  const reply = await client.get('/balance', { 'X-Long': 'x'.repeat(17_000) });
+  assert.is(text(expectStatus(reply, 400), 'error'), 'INVALID_REQUEST');
+  for (const [path, endpoints] of Object.entries(object(document, 'paths')))
+    for (const [method, endpoint] of Object.entries(endpoints as Record<string, Json>)) {
+      const { description } = object(object(endpoint, 'responses'), '400') as { description: string };
+      assert.match(description, 'INVALID_REQUEST', `${method} ${path}`);
+    }
+});
+
 test("the sandbox's answers are as the document tells", async ({ client, against }) => {
   const pix = { pixKeyType: 'EMAIL', pixKey: 'maria@example.com' };
   const charge = text(expectStatus(await client.post('/pix-in', { amount: 1_000 }), 201), 'id');

@@ -27,6 +27,7 @@ import {
 } from './results.ts';
 
 const EVERY_ENDPOINT: Record<number, string> = {
+  400: 'INVALID_REQUEST',
   401: 'INVALID_CREDENTIALS',
   403: 'USER_INACTIVE, IP_NOT_ALLOWED or ACCOUNT_INACTIVE',
   405: 'METHOD_NOT_ALLOWED',
@@ -240,8 +241,11 @@ function callbacks(): RouteConfig {
   const errors = {
     400: 'INVALID_REQUEST or VALIDATION_ERROR',
     401: 'INVALID_CREDENTIALS',
+    405: 'METHOD_NOT_ALLOWED',
     413: 'PAYLOAD_TOO_LARGE',
+    500: 'INTERNAL_ERROR',
     503: 'SERVICE_UNAVAILABLE',
+    504: 'TIMEOUT',
   };
   const responses: RouteConfig['responses'] = {
     200: { description: 'A result for each message, in order.', content: json(z.array(CallbackResult)) },
