@@ -40,8 +40,25 @@ test('two values are the same exactly where their texts are', () => {
       canonicalJson([a ?? null]) === canonicalJson([b ?? null]),
     );
     assert.is(isSameJson([a ?? null], turned([a ?? null])), true);
+    assert.is(canonicalJson(turned([a ?? null])), canonicalJson([a ?? null]));
   });
   holds(property, { numRuns: 5_000 });
+});
+
+test('members stand in code-unit order, however deep, whatever order they came in', () => {
+  const cases: [unknown, string][] = [
+    [{ b: 1, a: 2 }, '{"a":2,"b":1}'],
+    [{ b: { d: 1, c: [2] } }, '{"b":{"c":[2],"d":1}}'],
+    [{ a: 1, c: 2, b: 3 }, '{"a":1,"b":3,"c":2}'],
+    // What is in order beside it makes nothing else so.
+    [[{ a: 1 }, { b: 1, a: 2 }], '[{"a":1},{"a":2,"b":1}]'],
+    [[{ b: 1, a: 2 }, 0], '[{"a":2,"b":1},0]'],
+    // Objects have such names in the order of numbers, and code points would stand the other way round.
+    [{ 9: 1, 10: 2 }, '{"10":2,"9":1}'],
+    [{ '\uFF5E': 1, '\u{1F600}': 2 }, '{"\u{1F600}":2,"\uFF5E":1}'],
+    [{ a: undefined, b: [null] }, '{"b":[null]}'],
+  ];
+  for (const [given, text] of cases) assert.is(canonicalJson(given), text);
 });
 
 test('a member that is missing is none that every object has', () => {
