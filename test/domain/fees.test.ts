@@ -99,6 +99,11 @@ s('a policy may leave out what it likes', () => {
     pixIn: FREE,
     cashout: { fixed: 50, percent: 0, min: 1, max: 90 },
   });
+  const same = { ...FREE, min: 90, max: 90 };
+  assert.equal(parseFeePolicy({ pixIn: same, cashout: { min: 0, max: 0 } }), {
+    pixIn: same,
+    cashout: { ...FREE, max: 0 },
+  });
   assert.equal(parseFeePolicy({ cashout: { fixed: null, max: null }, pixIn: null }), {
     pixIn: FREE,
     cashout: FREE,
