@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { codePoints, isPrintable } from '../../src/domain/text.ts';
+import { codePoints, isPrintable, isTooDeep, MAX_DEPTH } from '../../src/domain/text.ts';
 import { holds } from './holds.ts';
 
 const s = suite('text');
@@ -53,6 +53,32 @@ s('everything else is printable, separators and format characters as well', () =
   ]) {
     assert.ok(isPrintable(text), JSON.stringify(text));
   }
+});
+
+/** How deep a value is nested. */
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+s('a JSON text is too deep by its brackets, whatever its strings hold', () => {
+  const string = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a') });
+  const levels = fc.array(fc.tuple(fc.boolean(), string), {
+    minLength: MAX_DEPTH - 3,
+    maxLength: MAX_DEPTH + 3,
+  });
+  holds(
+    fc.property(levels, (wraps) => {
+      const value = wraps.reduce<unknown>(
+        // What lies beside the deepest part is closed again, before and behind it.
+        (inner, [isList, beside]) =>
+          isList ? [[beside], inner, []] : { '': {}, [`${beside}a`]: inner, b: beside },
+        0,
+      );
+      const text = JSON.stringify(value);
+      assert.is(isTooDeep(Buffer.from(text)), depthOf(value) > MAX_DEPTH, text);
+    }),
+  );
 });
 
 s.run();
