@@ -2,7 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Charge } from '../../src/domain/transactions.ts';
-import type { Answer } from '../../src/engine/commands.ts';
+import { webhookPayload } from '../../src/domain/webhook-payload.ts';
+import type { Answer, Command } from '../../src/engine/commands.ts';
 import { adjustment, charge, Ledger, message, pay, payment, refund, transfer, uuid } from './support.ts';
 import { given } from './support-scenario.ts';
 
@@ -135,6 +136,62 @@ s('a pending refund stands for the bank, and a protest changes none', () => {
   given(adjustment(1_000_000), charge(A), pay(A, 1), refund(A, R, 1_000), message(A, 'PROTEST'))
     .when(message(A, 'REFUND_DONE', { refundId: R }), message(A, 'DISMISS'))
     .gives({ answers: ['applied', 'applied'], states: { [A]: 'paid' } });
+});
+
+/** Commits a command an hour later; what merchants are told of the first event that comes of it. */
+function toldOf(ledger: Ledger, command: Command): { name?: string; at: string; data?: object } {
+  ledger.now += 3_600_000;
+  ledger.commit(command);
+  const entry = ledger.entries.at(-1)?.entry;
+  const event = entry?.events[0];
+  const at = new Date(ledger.now).toISOString();
+  if (entry?.transaction == null || event === undefined) return { at };
+  const { data } = webhookPayload(event, entry.at, ledger.record(entry.transaction));
+  return { name: event.name, at, data };
+}
+
+s('the event of a booked part tells its amount, and what is booked so far', () => {
+  const ledger = new Ledger();
+  const own = { externalRef: 'order-7', metadata: { shop: 'x' } };
+  ledger.commit(adjustment(1_000_000), charge(A, own), pay(A, 1), transfer(B, own));
+  ledger.commit(message(B, 'SETTLE'));
+  const expectBooked = (id: string, type: string, data: object, amount: number, total: number) => {
+    const { reason = null, returnId = null } = data as { reason?: string; returnId?: string };
+    const { name, at, data: told } = toldOf(ledger, message(id, type, data));
+    const about = { transaction_id: id, external_ref: 'order-7', metadata: { shop: 'x' } };
+    const part = { amount, total, currency: 'BRL', reason, return_id: returnId, created_at: at };
+    assert.equal([name, told], [`${type.toLowerCase()}.booked`, { ...about, ...part }]);
+  };
+  expectBooked(A, 'CHARGEBACK', { amount: 2_500, reason: 'MED' }, 2_500, 2_500);
+  // Not a chargeback's: it is no part of what they have booked.
+  ledger.commit(message(A, 'REFUND', { amount: 1_000 }));
+  expectBooked(A, 'CHARGEBACK', { amount: 500, returnId: 'D2' }, 500, 3_000);
+  expectBooked(A, 'CHARGEBACK', {}, 6_000, 9_000);
+  expectBooked(B, 'RETURN', { amount: 400, returnId: 'D3', reason: 'r' }, 400, 400);
+  expectBooked(B, 'RETURN', { amount: 600, returnId: 'D4' }, 600, 1_000);
+});
+
+s('the events of a refund tell how it stands then', () => {
+  const ledger = paidLedger();
+  const charged = { transaction_id: A, currency: 'BRL', external_ref: null, metadata: {} };
+  const begun = toldOf(ledger, refund(A, R, 5_000, { reason: 'why' }));
+  const fixed = {
+    ...charged,
+    id: R,
+    amount: 5_000,
+    fee: { returned: 50 },
+    reason: 'why',
+    created_at: begun.at,
+  };
+  const pending = { ...fixed, status: 'pending', return_id: null, completed_at: null };
+  assert.equal([begun.name, begun.data], ['refund.pending', pending]);
+  const done = toldOf(ledger, message(A, 'REFUND_DONE', { refundId: R, returnId: 'D9' }));
+  const completed = { ...fixed, status: 'completed', return_id: 'D9', completed_at: done.at };
+  assert.equal([done.name, done.data], ['refund.completed', completed]);
+  ledger.commit(refund(A, uuid(8), 1_000));
+  const failed = toldOf(ledger, message(A, 'REFUND_FAILED', { refundId: uuid(8) }));
+  const { status, amount, completed_at } = (failed.data ?? {}) as Record<string, unknown>;
+  assert.equal([failed.name, status, amount, completed_at], ['refund.failed', 'failed', 1_000, null]);
 });
 
 s('an entry stores the one refund that changed', () => {
