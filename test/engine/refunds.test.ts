@@ -60,6 +60,26 @@ s('a charge’s age is the clock’s, though the account’s last entry lies ahe
 });
 
 s(
+  'a refund takes the balance to nothing, and not a cent below: the part of the fee that goes back counts',
+  () => {
+    for (const [amount, debit] of [
+      [null, 9_900],
+      [5_000, 4_950],
+      [50, 49],
+    ] as const) {
+      const withBalance = (available: number) =>
+        given(adjustment(available - 9_900, 'set', true), charge(A), pay(A, 1));
+      withBalance(debit)
+        .when(refund(A, R, amount))
+        .gives({ answers: ['applied'], available: 0 });
+      withBalance(debit - 1)
+        .when(refund(A, R, amount))
+        .gives({ answers: ['insufficientBalance'], available: debit - 1, entries: 0 });
+    }
+  },
+);
+
+s(
   'the state comes before the amount, and what is pending is held: 409 of a refunded one, at most 0 of a held one',
   () => {
     const ledger = paidLedger();
