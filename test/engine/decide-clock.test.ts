@@ -53,6 +53,21 @@ s('a timer never fires before its time', () => {
     .gives({ answers: ['notYet'], states: { [A]: 'waiting_payment' }, entries: 0 });
 });
 
+s('a timer of an account whose time is ahead fires by the clock, and is put off by it', () => {
+  const ahead = 3_600_000;
+  const at = EXPIRES - ahead;
+  const fired = (clock: number) =>
+    given(charge(A))
+      .at(Math.max(clock, START))
+      .but((ledger) => {
+        ledger.aheadMs = ledger.now - clock;
+      })
+      .when({ kind: 'timer', transaction: A, name: EXPIRY, at, ahead });
+  const { decisions } = fired(at - 1).gives({ answers: ['notYet'], entries: 0 });
+  assert.equal(decisions[0]?.answer, { kind: 'notYet', at });
+  fired(at).gives({ answers: ['applied'], states: { [A]: 'expired' } });
+});
+
 s('a due timer expires the charge once', () => {
   given(charge(A))
     .at(EXPIRES)
