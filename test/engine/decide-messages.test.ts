@@ -57,6 +57,22 @@ s('an applied id is looked at before the payment that is known', () => {
     .gives({ answers: ['refused'], attention: ['refused'], orders: [] });
 });
 
+s('what the bank told before by another word of its counts once, whichever word came first', () => {
+  const [refunded, charged] = [
+    message(A, 'REFUND', { amount: 4_000 }, { id: 'D1:REFUND', sameAs: 'D1:CHARGEBACK' }),
+    message(A, 'CHARGEBACK', { amount: 4_000 }, { id: 'D1:CHARGEBACK', sameAs: 'D1:REFUND' }),
+  ];
+  const other = message(A, 'REFUND', { amount: 4_000 }, { id: 'D2:REFUND', sameAs: 'D2:CHARGEBACK' });
+  for (const [first, second] of [
+    [refunded, charged],
+    [charged, refunded],
+  ] as const) {
+    given(charge(A), pay(A, 1))
+      .when(first, second, other)
+      .gives({ answers: ['applied', 'repeated', 'applied'], entries: 2, available: 9_900 - 2 * 3_960 });
+  }
+});
+
 s('an id is unique within its transaction, not beyond it', () => {
   given(charge(A), charge(B), pay(A, 1, { id: 'x' }))
     .when(pay(B, 2, { id: 'x' }))
