@@ -1,0 +1,148 @@
+/** A payout's turn: when its order goes out, when it is asked about instead, and which refusal counts. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Payouts } from '../../src/bank/payouts.ts';
+import { BankRefused, type PayoutContract } from '../../src/engine/bank.ts';
+
+const test = suite('payouts');
+
+const NOW = Date.UTC(2026, 0, 5, 12);
+const REFUSAL_MS = 60_000;
+const OURS: PayoutContract = { clientId: 'us', pixKey: 'key', profile: 'efi' };
+const START = { id: 's', type: 'START', data: {} };
+
+interface Case {
+  /** Whether the journal says already that the order was begun; under which contract. */
+  begun?: PayoutContract;
+  value?: string;
+  /** When the bank refused it, if it did. */
+  refusedAt?: number;
+  /** What the engine says to whoever begins it. */
+  answer?: 'applied' | 'repeated';
+  /** Whether the claim is ours, each time that it is looked at. */
+  ours?: boolean[];
+  canAskAbout?: boolean;
+  canRepeatUnknown?: boolean;
+  /** What the bank says to the order. */
+  submit?(): { messages?: object[]; bankId?: string };
+  /** What it says to a question; null: it surely doesn't know the order. */
+  knows?: object[] | null;
+}
+
+function refuses(): never {
+  throw new BankRefused('no');
+}
+
+/** What one turn does: orders that go out, questions, what is booked, and when the next turn comes. */
+async function turned(given: Case) {
+  const { answer = 'applied', ours = [], knows = [], canAskAbout = true, canRepeatUnknown = true } = given;
+  const sent: PayoutContract[] = [];
+  const told: string[] = [];
+  const next: unknown[] = [];
+  let questions = 0;
+  const record = {
+    ...{ id: 't', account: 'a', final: false, seqs: [1, 2], submitted: given.begun !== undefined },
+    snapshot: { value: given.value ?? 'pending' },
+  };
+  const entries = [{ type: 'CREATE' }, { type: 'SUBMIT', data: given.begun ?? OURS }];
+  const parts = {
+    engine: { send: async () => ({ kind: answer }) },
+    journal: {
+      transaction: async () => ({ ...record, submitted: true }),
+      entries: async () => entries.map((message) => ({ entry: { message } })),
+    },
+    bank: {
+      ...{ pace: { refusalMs: REFUSAL_MS }, canRepeatUnknown, canAskAbout: () => canAskAbout },
+      contract: async () => OURS,
+      submit: async (_: unknown, contract: PayoutContract) => {
+        sent.push(contract);
+        return given.submit?.() ?? { messages: [START] };
+      },
+      query: async () => {
+        questions += 1;
+        return knows;
+      },
+    },
+    now: () => NOW,
+    elapsed: () => 0,
+    isOurs: async () => ours.shift() ?? true,
+    told: async (_: unknown, messages: { type: string }[]) => {
+      told.push(...messages.map(({ type }) => type));
+      return 'told';
+    },
+    later: ({ order }: { order: object }, changes: object = {}, waitMs?: number) => {
+      next.push({ ...order, ...changes, ...(waitMs !== undefined && { waitMs }) });
+      return { next: null };
+    },
+  };
+  const payouts = new Payouts(parts as unknown as ConstructorParameters<typeof Payouts>[0]);
+  const { refusedAt } = given;
+  const order = { kind: 'payout' as const, ...(refusedAt !== undefined && { refusedAt }) };
+  const due = { kind: 'bank' as const, at: NOW, account: 'a', transaction: 't', tries: 0, order };
+  await payouts.turn({ token: '1', due }, due, record as unknown as Parameters<Payouts['turn']>[2]);
+  return { sent: sent.length, questions, told, next };
+}
+
+const PAYOUT = { kind: 'payout' };
+
+test('whoever begins it sends the order, and books what the bank says', async () => {
+  const expected = { sent: 1, questions: 0, told: ['START'], next: [PAYOUT] };
+  assert.equal(await turned({}), expected);
+});
+
+test('whoever was not the first, or is none of ours any more, asks and sends nothing', async () => {
+  const asked = { sent: 0, questions: 1, told: ['START'], next: [PAYOUT] };
+  assert.equal(await turned({ answer: 'repeated', knows: [START] }), asked);
+  assert.equal(await turned({ ours: [false], knows: [START] }), asked);
+});
+
+test('the first order’s refusal is the transfer’s, unless somebody else may have sent it meanwhile', async () => {
+  assert.equal((await turned({ submit: refuses })).told, ['REJECT']);
+  const taken = await turned({ submit: refuses, ours: [true, false] });
+  assert.equal(taken, {
+    ...{ sent: 1, questions: 0, told: [] },
+    next: [{ ...PAYOUT, refusedAt: NOW, waitMs: REFUSAL_MS }],
+  });
+});
+
+test('the same goes out again where the bank surely doesn’t know it, and its refusal is asked about', async () => {
+  const again: Case = { begun: OURS, knows: null };
+  assert.equal(await turned(again), { sent: 1, questions: 1, told: ['START'], next: [PAYOUT] });
+  assert.equal(await turned({ ...again, submit: refuses }), {
+    ...{ sent: 1, questions: 1, told: [] },
+    next: [{ ...PAYOUT, refusedAt: NOW, waitMs: REFUSAL_MS }],
+  });
+  // Where it can't be asked about, the order is the question.
+  assert.equal(await turned({ begun: OURS, canAskAbout: false, submit: refuses }), {
+    ...{ sent: 1, questions: 0, told: [] },
+    next: [PAYOUT],
+  });
+});
+
+test('a refusal counts once its time is over and the bank still knows nothing', async () => {
+  const refused = (ago: number, knows: object[] | null) =>
+    turned({ begun: OURS, refusedAt: NOW - ago, knows });
+  const [early, late] = [await refused(REFUSAL_MS - 1, null), await refused(REFUSAL_MS, null)];
+  assert.equal(early, {
+    ...{ sent: 0, questions: 1, told: [] },
+    next: [{ ...PAYOUT, refusedAt: NOW - REFUSAL_MS + 1, waitMs: 1 }],
+  });
+  assert.equal([late.sent, late.told], [0, ['REJECT']]);
+  // What the bank knows it hasn't refused: that was another order.
+  assert.equal(await refused(REFUSAL_MS, [START]), {
+    ...{ sent: 0, questions: 1, told: ['START'] },
+    next: [PAYOUT],
+  });
+});
+
+test('nothing goes out again that could pay twice', async () => {
+  const unknown: Case = { begun: OURS, knows: null };
+  const waits = { sent: 0, questions: 1, told: [], next: [PAYOUT] };
+  assert.equal(await turned({ ...unknown, canRepeatUnknown: false }), waits);
+  assert.equal(await turned({ ...unknown, value: 'processing' }), waits);
+  assert.equal(await turned({ ...unknown, ours: [false] }), waits);
+  for (const name of ['clientId', 'pixKey', 'profile'])
+    assert.equal(await turned({ ...unknown, begun: { ...OURS, [name]: 'other' } }), waits, name);
+});
+
+test.run();
