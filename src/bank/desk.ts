@@ -68,7 +68,7 @@ export class Desk {
     this.#elapsed = elapsed;
     this.#told = telling(options.payments);
     this.#payouts = new Payouts({
-      ...{ engine, journal, bank, now, elapsed, onTrouble, told: this.#told },
+      ...{ engine, journal, bank, now, elapsed, told: this.#told },
       isOurs: (claim, askedAt) => this.#isOurs(claim, askedAt),
       later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
     });

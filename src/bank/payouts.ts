@@ -7,13 +7,7 @@
  * 3. A refusal of an order that the bank may have had before, or from others meanwhile, counts once a later question
  *    finds nothing.
  */
-import {
-  type Bank,
-  BankNotDone,
-  BankOutcomeUnknown,
-  BankRefused,
-  type PayoutContract,
-} from '../engine/bank.ts';
+import { type Bank, BankRefused, type PayoutContract } from '../engine/bank.ts';
 import { DONE, type Outcome } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
@@ -34,7 +28,6 @@ export interface PayoutsOptions {
   elapsed(): number;
   /** The same order once more, later; `changes` to what is known of it. */
   later(due: PayoutDue, changes?: Partial<PayoutDue['order']>, waitMs?: number): Outcome;
-  onTrouble(error: unknown, due: PayoutDue): void;
 }
 
 function isSame(one: PayoutContract, other: PayoutContract): boolean {
@@ -125,21 +118,18 @@ export class Payouts {
     contract: PayoutContract,
     isFirst: boolean,
   ): Promise<Outcome> {
-    const { bank, later, now, isOurs, elapsed, onTrouble } = this.#options;
+    const { bank, later, now, isOurs, elapsed } = this.#options;
     try {
       const { messages = [], bankId = null } = await bank.submit(record, contract);
       return await this.#heard(due, record, messages, bankId === null ? {} : { bankId });
     } catch (error) {
-      if (error instanceof BankRefused) {
-        // Who has taken it over meanwhile may have sent it: what was refused may be a second order.
-        if (isFirst && (await isOurs(claim, elapsed()))) return this.#reject(due, record, error.message);
-        // Without a later question nobody knows what the order before became.
-        if (!bank.canAskAbout(record, due.order.bankId)) return later(due);
-        return later(due, { refusedAt: now() }, bank.pace.refusalMs);
-      }
-      if (!(error instanceof BankOutcomeUnknown) && !(error instanceof BankNotDone)) throw error;
-      onTrouble(error, due);
-      return later(due);
+      // What became of it is unknown, or nothing did: the desk sees to a further turn.
+      if (!(error instanceof BankRefused)) throw error;
+      // Who has taken it over meanwhile may have sent it: what was refused may be a second order.
+      if (isFirst && (await isOurs(claim, elapsed()))) return this.#reject(due, record, error.message);
+      // Without a later question nobody knows what the order before became.
+      if (!bank.canAskAbout(record, due.order.bankId)) return later(due);
+      return later(due, { refusedAt: now() }, bank.pace.refusalMs);
     }
   }
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Payouts } from '../../src/bank/payouts.ts';
-import { BankRefused, type PayoutContract } from '../../src/engine/bank.ts';
+import { BankOutcomeUnknown, BankRefused, type PayoutContract } from '../../src/engine/bank.ts';
 
 const test = suite('payouts');
 
@@ -143,6 +143,18 @@ test('nothing goes out again that could pay twice', async () => {
   assert.equal(await turned({ ...unknown, ours: [false] }), waits);
   for (const name of ['clientId', 'pixKey', 'profile'])
     assert.equal(await turned({ ...unknown, begun: { ...OURS, [name]: 'other' } }), waits, name);
+});
+
+test('an order whose outcome is unknown is no refusal: the desk hears of it', async () => {
+  const lost = turned({
+    submit: () => {
+      throw new BankOutcomeUnknown('lost');
+    },
+  });
+  await lost.then(
+    () => assert.unreachable(),
+    (error) => assert.instance(error, BankOutcomeUnknown),
+  );
 });
 
 test.run();
