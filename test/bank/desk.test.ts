@@ -1,0 +1,139 @@
+/** An order's turn at the desk: when the next one comes, and what ends it. Payouts have a file of their own. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Desk, type DeskOptions } from '../../src/bank/desk.ts';
+import { type Attempt, BANK_PACE, BankRefused } from '../../src/engine/bank.ts';
+import type { BankOrder } from '../../src/engine/journal.ts';
+import type { Settlement } from '../../src/engine/store.ts';
+
+const test = suite('desk');
+
+const NOW = Date.UTC(2026, 0, 5, 12);
+const REFUND = { kind: 'refund', refundId: 'r' } as const;
+const ASK = { kind: 'ask' } as const;
+
+interface Answer {
+  messages: { id: string }[];
+  wakeInMs: number | null;
+}
+
+interface Case {
+  order: BankOrder;
+  /** When it was due. */
+  at?: number;
+  tries?: number;
+  /** Whether the bank takes an order again and again, as the sandbox does. */
+  canRepeatSubmit?: boolean;
+  /** What the bank answers. */
+  says?(attempt?: Attempt): Answer;
+  /** How the refund stands, before and after what the bank says. */
+  status?: [string, string];
+}
+
+/** Carries out an order; what is due instead, what was booked, and the troubles that were told. */
+async function turned(given: Case) {
+  const { order, at = NOW, tries = 0, canRepeatSubmit = false } = given;
+  const [before, after] = given.status ?? ['pending', 'pending'];
+  const says = given.says ?? (() => ({ messages: [], wakeInMs: null }));
+  const told: string[] = [];
+  const troubles: unknown[] = [];
+  const settled: Settlement[] = [];
+  const recordOf = (status: string) => ({
+    ...{ id: 't', account: 'a', type: 'pix-in', messages: { known: 'digest' } },
+    snapshot: { context: { 'refund:r': { status } } },
+  });
+  const parts = {
+    journal: {
+      read: async () => ({ transactions: [recordOf(before)] }),
+      transaction: async () => recordOf(after),
+    },
+    due: { settle: async (some: Settlement[]) => settled.push(...some), holds: async () => [true] },
+    payments: { tell: async (_: unknown, { id }: { id: string }) => told.push(id) && { kind: 'applied' } },
+    bank: {
+      ...{ canRepeatSubmit, pace: BANK_PACE, query: async () => says().messages },
+      refund: async (_: unknown, __: string, attempt: Attempt) => says(attempt),
+    },
+    ...{ engine: {}, now: () => NOW, elapsed: () => 0, stuckAfterMs: 1 },
+    onTrouble: (error: unknown) => troubles.push(error),
+  };
+  const desk = new Desk(parts as unknown as DeskOptions);
+  const due = { kind: 'bank' as const, at, account: 'a', transaction: 't', tries, order };
+  await desk.carryOut([{ claim: { token: '1', due }, record: null }]);
+  assert.is(settled.length, 1);
+  const { next = null } = settled[0] ?? {};
+  return { next, told, troubles };
+}
+
+test('a refund’s next turn comes after the bank’s wait, counted from now at a real bank', async () => {
+  const says = (): Answer => ({ messages: [], wakeInMs: 5_000 });
+  const due = { kind: 'bank', account: 'a', transaction: 't', tries: 0, order: { ...REFUND, turn: 1 } };
+  for (const [canRepeatSubmit, at, next] of [
+    [false, NOW - 60_000, NOW + 5_000],
+    // Steps of the sandbox's stay in order after a pause.
+    [true, NOW - 60_000, NOW - 55_000],
+    [true, NOW + 60_000, NOW + 5_000],
+  ] as const)
+    assert.equal((await turned({ order: REFUND, at, tries: 3, canRepeatSubmit, says })).next, {
+      ...due,
+      at: next,
+    });
+});
+
+test('a refund’s order ends with the refund, and comes again where an outcome wasn’t taken', async () => {
+  const says = (): Answer => ({ messages: [{ id: 'done' }], wakeInMs: null });
+  assert.equal(await turned({ order: REFUND, says, status: ['pending', 'completed'] }), {
+    ...{ next: null, told: ['done'], troubles: [] },
+  });
+  const open = await turned({ order: REFUND, says, tries: 1 });
+  assert.equal([open.next?.at, open.next?.tries], [NOW + 2 * BANK_PACE.firstMs, 2]);
+  // One that has ended already isn't given to the bank.
+  assert.equal(await turned({ order: REFUND, says, status: ['failed', 'failed'] }), {
+    ...{ next: null, told: [], troubles: [] },
+  });
+});
+
+test('a refused refund is asked about once its time is over', async () => {
+  const seen: (number | null)[] = [];
+  const says = (attempt?: Attempt): Answer => {
+    seen.push(attempt?.refusedAt ?? null);
+    throw new BankRefused('no');
+  };
+  const { next, troubles } = await turned({ order: REFUND, says });
+  const order = { ...REFUND, refusedAt: NOW };
+  assert.equal(
+    [next?.at, next?.kind === 'bank' && next.order, troubles],
+    [NOW + BANK_PACE.refusalMs, order, []],
+  );
+  await turned({ order, says });
+  assert.equal(seen, [null, NOW]);
+});
+
+test('whatever goes wrong is told, and tried again later each time', async () => {
+  const lost = new Error('lost');
+  const says = (): Answer => {
+    throw lost;
+  };
+  for (const [tries, waitMs] of [
+    [0, 1_000],
+    [2, 4_000],
+    [9, 60_000],
+  ] as const) {
+    const { next, troubles } = await turned({ order: REFUND, tries, says });
+    assert.equal([next?.at, next?.tries, troubles], [NOW + waitMs, tries + 1, [lost]]);
+  }
+});
+
+test('a question comes again until the bank says something new, three times at the most', async () => {
+  const told = (...ids: string[]) => ({
+    order: ASK,
+    says: () => ({ messages: ids.map((id) => ({ id })), wakeInMs: null }),
+  });
+  for (const asked of [told(), told('known')]) {
+    const { next } = await turned(asked);
+    assert.equal(next?.kind === 'bank' && next.order, { ...ASK, turn: 1 });
+    assert.is((await turned({ ...asked, order: { ...ASK, turn: 3 } })).next, null);
+  }
+  assert.equal(await turned(told('known', 'new')), { next: null, told: ['known', 'new'], troubles: [] });
+});
+
+test.run();
