@@ -1,4 +1,4 @@
-/** How long an expired charge waits for payments that are on their way. */
+/** How long an expired charge waits for payments that are on their way, and what becomes of a timer. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Settlement } from '../../src/engine/store.ts';
@@ -43,6 +43,81 @@ test('nor does one that a clock dated which was a year ahead', async () => {
   const year = 365 * 24 * 3_600_000;
   assert.is(await fired(1_000, year), EXPIRED + GRACE_MS);
   assert.is(await fired(GRACE_MS, year), null);
+});
+
+interface Case {
+  canBeAsked?: boolean;
+  /** Null: nobody knows the transaction. */
+  record?: { final: boolean; timers: object[] } | null;
+  /** What the engine answers to the timer. */
+  answer?: { kind: string; at?: number };
+  fails?: Error;
+}
+
+const WAITS = { final: false, timers: [{ name: 'EXPIRE' }] };
+
+/** Fires a timer of a transaction; what was done in order, and what the store was told of the claim. */
+async function outcome({ canBeAsked = true, record = WAITS, answer, fails }: Case) {
+  const done: string[] = [];
+  const ends: (object | null)[] = [];
+  const parts = {
+    journal: { transaction: async () => record && { id: 't', type: 'cashout', ...record } },
+    due: {
+      settle: async (some: Settlement[]) => ends.push(...some.map(({ next }) => next)),
+      park: async (claims: object[]) => done.push(...claims.map(() => 'parked')),
+    },
+    bank: {
+      ...{ canBeAsked, pace: { expiryGraceMs: 0, firstMs: 1_000, longestMs: 60_000 } },
+      query: async () => {
+        done.push('asked');
+        return [{ id: '1' }, { id: '2' }];
+      },
+    },
+    payments: { tell: async (_: unknown, { id }: { id: string }) => done.push(`told ${id}`) },
+    engine: {
+      send: async () => {
+        done.push('fired');
+        if (fails !== undefined) throw fails;
+        return answer ?? { kind: 'applied' };
+      },
+    },
+    now: () => EXPIRED,
+    onTrouble: (error: unknown) => done.push(String(error)),
+  };
+  const timers = new Timers(parts as unknown as ConstructorParameters<typeof Timers>[0]);
+  const due = {
+    kind: 'timer' as const,
+    at: EXPIRED,
+    account: 'a',
+    transaction: 't',
+    name: 'EXPIRE',
+    tries: 2,
+  };
+  await timers.fireAll([{ token: '1', due }]);
+  return { done, ends, due };
+}
+
+test('what the bank knows is booked before the timer fires, where it can be asked and something waits', async () => {
+  assert.equal((await outcome({})).done, ['asked', 'told 1', 'told 2', 'fired']);
+  const unasked: Case[] = [
+    { canBeAsked: false },
+    { record: null },
+    { record: { final: true, timers: WAITS.timers } },
+    { record: { final: false, timers: [] } },
+  ];
+  for (const each of unasked) assert.equal((await outcome(each)).done, ['fired'], JSON.stringify(each));
+});
+
+test('a timer ends once it has fired, and comes again where it hasn’t', async () => {
+  for (const kind of ['applied', 'repeated', 'unknown'])
+    assert.equal((await outcome({ answer: { kind } })).ends, [null]);
+  const early = await outcome({ answer: { kind: 'notYet', at: EXPIRED + 7 } });
+  assert.equal(early.ends, [{ ...early.due, at: EXPIRED + 7 }]);
+  const parked = await outcome({ answer: { kind: 'quarantined' } });
+  assert.equal([parked.ends, parked.done.at(-1)], [[], 'parked']);
+  const failed = await outcome({ fails: new Error('lost') });
+  assert.equal(failed.ends, [{ ...failed.due, at: EXPIRED + 4_000, ahead: 0, tries: 3 }]);
+  assert.is(failed.done.at(-1), 'Error: lost');
 });
 
 test.run();
