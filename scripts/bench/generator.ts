@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { refusedOf } from './line.ts';
 import { CLIENTS, OPTIONS } from './options.ts';
 import { output, start, startProgram, temporaryFolder } from './processes.ts';
 import { type RequestText, SERIES_DIGITS } from './texts.ts';
@@ -89,12 +90,6 @@ async function byWrk(program: string, plan: Plan): Promise<Shot> {
   return { ...told, sent, rate: (told.answered - told.refused) / told.seconds };
 }
 
-/** Answers of 400 and above, of counts by status. */
-export function refusedOf(statuses: Readonly<Record<string, number>>): number {
-  const refused = Object.entries(statuses).filter(([status]) => Number(status) >= 400);
-  return refused.reduce((total, [, count]) => total + count, 0);
-}
-
 async function byLoad({ port, requests, seconds }: Plan): Promise<Shot> {
   const file = planFile('order.json');
   writeFileSync(
@@ -113,8 +108,7 @@ async function byLoad({ port, requests, seconds }: Plan): Promise<Shot> {
   };
   const refused = refusedOf(statuses);
   const answered = Object.values(statuses).reduce((total, count) => total + count, 0);
-  const good = (answered - refused) / told.seconds;
-  return { rate: good, answered, seconds: told.seconds, p50, p99, worst, refused, broken: 0, sent: [] };
+  return { rate, answered, seconds: told.seconds, p50, p99, worst, refused, broken: 0, sent: [] };
 }
 
 /** Sends what the plan says. @throws where the generator fails */

@@ -34,6 +34,12 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
+/** Answers of 400 and above, of counts by status. */
+export function refusedOf(statuses: Readonly<Record<string, number>>): number {
+  const refused = Object.entries(statuses).filter(([status]) => Number(status) >= 400);
+  return refused.reduce((total, [, count]) => total + count, 0);
+}
+
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   const least = sorted[0] ?? Number.NaN;

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { quantile } from './line.ts';
+import { quantile, refusedOf } from './line.ts';
 import { COUNT_DIGITS, type RequestText } from './texts.ts';
 
 export interface LoadOrder {
@@ -46,6 +46,7 @@ interface Work {
 
 export interface LoadResult {
   seconds: number;
+  /** Answers a second, without those of 400 and above. */
   rate: number;
   p50: number;
   p99: number;
@@ -212,7 +213,7 @@ async function load(work: Work): Promise<LoadResult> {
   const cpu = (user + system) / 1e6;
   const sorted = Float64Array.from(times).sort();
   const at = (share: number): number => quantile(sorted, share);
-  const rate = sorted.length / seconds;
+  const rate = (sorted.length - refusedOf(statuses)) / seconds;
   return { seconds, rate, p50: at(0.5), p99: at(0.99), worst: at(1), statuses, cpu };
 }
 

@@ -3,10 +3,10 @@
  * the wait until all is delivered; then creations at a steady rate, beside which the backlog must not grow. The rate is
  * found in short trials, from the burst's on, and then held for the time that is asked for.
  */
-import { CAN_PACE, generate, type Moment, refusedOf, type Shot } from '../generator.ts';
+import { CAN_PACE, generate, type Moment, type Shot } from '../generator.ts';
 import { type Backlog, backlogOf } from '../held.ts';
 import { drained, EVENTS, lifecycles } from '../lifecycle.ts';
-import type { Line } from '../line.ts';
+import { type Line, refusedOf } from '../line.ts';
 import { measure } from '../measure.ts';
 import { ACCOUNTS, CLIENTS, LIFECYCLES, OPTIONS } from '../options.ts';
 import { stop, temporaryFolder } from '../processes.ts';
