@@ -8,7 +8,7 @@ import { charge, told } from '../support/flows.ts';
 import { at, type Json, list, text } from '../support/json.ts';
 import type { Server } from '../support/server.ts';
 import { until } from '../support/wait.ts';
-import { startConsole, type Visitor, visitor } from './visitor.ts';
+import { consoleReady, startConsole, type Visitor, visitor } from './visitor.ts';
 
 interface Context {
   server: Server;
@@ -108,6 +108,7 @@ test('what is decided goes, and what is booked in part stays until all of it is'
 
 test('a restart takes none of them away', async ({ server, eva, protested }) => {
   await server.restart();
+  await consoleReady(server);
   // On a database the console's own connection may come a moment after the server's.
   await until(async () => (await eva.get('/protests')).status === 200, 10_000, 'the store is there');
   assert.equal(await idsOn(eva), protested.slice(3));
