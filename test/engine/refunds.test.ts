@@ -1,6 +1,7 @@
 /** What is decided about refunds, parts that the bank takes back, and returns of cashouts (additions). */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { bankRefundId, refundsOf } from '../../src/domain/reversals/sums.ts';
 import type { Charge } from '../../src/domain/transactions.ts';
 import { webhookPayload } from '../../src/domain/webhook-payload.ts';
 import type { Answer, Command } from '../../src/engine/commands.ts';
@@ -212,6 +213,31 @@ s('the events of a refund tell how it stands then', () => {
   const failed = toldOf(ledger, message(A, 'REFUND_FAILED', { refundId: uuid(8) }));
   const { status, amount, completed_at } = (failed.data ?? {}) as Record<string, unknown>;
   assert.equal([failed.name, status, amount, completed_at], ['refund.failed', 'failed', 1_000, null]);
+});
+
+s('a refund is ordered at the bank, and one of the bank’s own is listed beside it, the newest first', () => {
+  const { entries } = given(adjustment(1_000_000), charge(A), pay(A, 1))
+    .when(refund(A, R, 100))
+    .gives({ orders: ['refund'] });
+  assert.equal(entries[0]?.orders, [{ kind: 'refund', refundId: R }]);
+  const theirs = message(A, 'REFUND', { amount: 200, reason: 'theirs' }, { id: 'own' });
+  const { ledger } = given(adjustment(1_000_000), charge(A), pay(A, 1), refund(A, R, 100))
+    .and(theirs)
+    .when(refund(A, uuid(8), 300))
+    .gives({ orders: ['refund'] });
+  // Whoever decides on it again, with a later build, too, comes to the same id.
+  const own = 'e23c698e-4273-43f2-b615-5a18c982d086';
+  assert.is(bankRefundId(A, 'own'), own);
+  assert.equal(
+    refundsOf(ledger.record(A).snapshot.context as Charge).map(({ id, refund: each }) => [
+      ...[id, each.number, each.amount, each.status, each.reason],
+    ]),
+    [
+      [uuid(8), 3, 300, 'pending', null],
+      [own, 2, 200, 'completed', 'theirs'],
+      [R, 1, 100, 'pending', null],
+    ],
+  );
 });
 
 s('an entry stores the one refund that changed', () => {
