@@ -72,6 +72,12 @@ s('what a hold brought is shown from its approval on, and not before', () => {
     [chargeOf(ledger).endToEndId, chargeOf(ledger).paidAt, chargeOf(ledger).customer],
     [endToEndId(1), data.paidAt, PAYER],
   );
+  // Without a time of its own it has its approval's.
+  const untimed = given(charge(A), message(A, 'HOLD', { endToEndId: endToEndId(1) }))
+    .at(START + 7)
+    .when(message(A, 'APPROVE'))
+    .gives({ available: 9_900 });
+  assert.is(chargeOf(untimed.ledger).paidAt, new Date(START + 7).toISOString());
 });
 
 s('the first paidAt stays after a protest, a refund or a chargeback', () => {
