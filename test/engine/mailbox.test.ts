@@ -69,6 +69,28 @@ s('it holds at least the burst of 5,000, and turns away what is more without los
 });
 
 s(
+  'a batch has 512 commands at the most, and of heavy ones no more than fit; one that never fits goes alone',
+  async () => {
+    const { engine, store } = opened();
+    const MIB = 1024 * 1024;
+    let made = 0;
+    /** How many entries each batch has of commands that come at once, of these weights in bytes. */
+    const batchesOf = async (weights: number[]): Promise<number[]> => {
+      const { seq } = await store.journal.head(ACCOUNT);
+      const send = (weight: number): Promise<unknown> => {
+        made += 1;
+        return engine.send(ACCOUNT, { kind: 'adjust', ...deposit(made), digest: 'x' }, { weight });
+      };
+      await Promise.all(weights.map(send));
+      const batches = await store.journal.batchesFrom(ACCOUNT, seq + 1, 100);
+      return batches.map(({ entries }) => entries.length);
+    };
+    assert.equal(await batchesOf(Array.from({ length: 1_200 }, () => 1)), [512, 512, 176]);
+    assert.equal(await batchesOf([3 * MIB, MIB, MIB, 1, 3 * MIB]), [1, 2, 1, 1]);
+  },
+);
+
+s(
   'where others are first dozens of times it is decided again each time, and turned away at last',
   async () => {
     const { engine, faults, store } = opened();
