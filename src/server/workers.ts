@@ -57,7 +57,7 @@ export async function openWorkers(
     directory,
     sender,
     spareTime,
-    ...(core.database === null ? {} : { readTogether: FROM_AFAR }),
+    ...(core.database === null ? {} : { readTogether: FROM_AFAR, aheadOfSender: () => storeNow() - now() }),
     attention: engine,
     now: storeNow,
     retryScale: config.webhookRetryScale,

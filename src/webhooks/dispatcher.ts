@@ -35,6 +35,8 @@ export interface DispatcherOptions extends ClaimSources {
   /** Where it is noted that a target hangs. */
   attention: Pick<Engine, 'note' | 'withdraw'>;
   now(): number;
+  /** By how many ms that clock is ahead of the sender's; by none where nothing is said. */
+  aheadOfSender?(): number;
   /** `WEBHOOK_RETRY_SCALE`. */
   retryScale: number;
   onAttempt?(record: DeliveryRecord, durationMs: number, target: Target): void;
@@ -214,9 +216,9 @@ export class Dispatcher {
   }
 
   #attempted(job: InHand, result: Attempted): void {
-    const { now, retryScale } = this.#options;
+    const { now, retryScale, aheadOfSender } = this.#options;
     const { statusCode, error } = result;
-    const at = textOfTime(result.at);
+    const at = textOfTime(result.at + (aheadOfSender?.() ?? 0));
     const attempt = { at, statusCode, error, durationMs: Math.round(result.durationMs) };
     const record = attempted(job.record, attempt, result.retryAfterMs, retryScale, now());
     const next: Due | null =

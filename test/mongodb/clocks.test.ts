@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { expectVerified, randomOf } from '../faults/scene.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import { fixtureSuite } from '../support/fixture.ts';
-import { charge, reaches, tell, transfer } from '../support/flows.ts';
-import { text } from '../support/json.ts';
+import { charge, deliveries, reaches, tell, transfer } from '../support/flows.ts';
+import { list, text } from '../support/json.ts';
 import { freshDatabase } from '../support/mongodb.ts';
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
@@ -17,6 +17,8 @@ const AHEAD_MS = 7_000;
 const BEHIND_MS = -3_000;
 /** Looked for every 200 ms; measured by asking every 50; the rest is for a busy machine. */
 const MOST_LATE_MS = 1_500;
+/** What a measurement of a clock may be off by on a busy machine. */
+const SAME_MS = 1_000;
 /** Longer than a silence after which claims are taken over, shorter than an attempt may take. */
 const SLOW_RECEIVER_MS = 7_000;
 
@@ -152,6 +154,30 @@ test('in turns and at the same moment, times of an account’s entries never go 
   const { offset } = await databaseOffset(db);
   const newest = journal.at(-1)?.at.getTime() - (Date.now() + offset);
   assert.ok(newest < 1_000, `the last entry is ${newest} ms ahead of the database`);
+});
+
+test('attempts at webhooks are dated by the database, whoever makes them', async ({
+  ahead,
+  behind,
+  receiver,
+  db,
+}) => {
+  receiver.answer('/dated', (nth) => ({ status: nth <= 2 ? 500 : 200 }));
+  const client = await merchant(ahead, ['--webhook-url', receiver.url('/dated')]);
+  for (const server of [ahead, behind]) {
+    const created = await charge(elsewhere(server, client));
+    const isOver = async () =>
+      text((await deliveries(client, text(created, 'id')))[0] ?? {}, 'status') === 'delivered';
+    await until(isOver, 15_000, 'the delivery');
+    const { offset, uncertain } = await databaseOffset(db);
+    const latest = Date.now() + offset + uncertain + SAME_MS;
+    const [delivery] = await deliveries(client, text(created, 'id'));
+    for (const attempt of list(delivery ?? {}, 'attempts')) {
+      const at = Date.parse(text(attempt, 'at'));
+      assert.ok(at >= Date.parse(text(created, 'createdAt')) - SAME_MS, `${text(attempt, 'at')} is early`);
+      assert.ok(at <= latest, `${text(attempt, 'at')} is late`);
+    }
+  }
 });
 
 function timesOf(received: readonly Received[]): Map<string, number> {
