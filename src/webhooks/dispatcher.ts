@@ -179,14 +179,14 @@ export class Dispatcher {
   }
 
   async #start(job: InHand): Promise<void> {
-    const { directory, sender, now, onTrouble } = this.#options;
+    const { directory, sender, now, aheadOfSender, onTrouble } = this.#options;
     const { account, url } = job.state.target;
     try {
       const mayStart = this.#mayStart(job);
       if (!(mayStart instanceof Promise ? await mayStart : mayStart)) return this.#notYet(job);
       const known = directory.secrets(account, url);
       const secrets = known instanceof Promise ? await known : known;
-      if (secrets.length > 0) return sender.send([sendOf(job, secrets)]);
+      if (secrets.length > 0) return sender.send([sendOf(job, secrets, aheadOfSender?.() ?? 0)]);
       const record = urlRemoved(job.record, now());
       this.#finish(job, record === null ? null : { record, next: null });
     } catch (error) {
@@ -216,9 +216,9 @@ export class Dispatcher {
   }
 
   #attempted(job: InHand, result: Attempted): void {
-    const { now, retryScale, aheadOfSender } = this.#options;
+    const { now, retryScale } = this.#options;
     const { statusCode, error } = result;
-    const at = textOfTime(result.at + (aheadOfSender?.() ?? 0));
+    const at = textOfTime(result.at);
     const attempt = { at, statusCode, error, durationMs: Math.round(result.durationMs) };
     const record = attempted(job.record, attempt, result.retryAfterMs, retryScale, now());
     const next: Due | null =

@@ -30,11 +30,15 @@ export function inHand(
   return { claim, record, state, after, event, body: JSON.stringify(payload) };
 }
 
-/** The request that the sender gets. */
-export function sendOf({ claim, state, event, body }: InHand, secrets: readonly string[]): Send {
+/** The request that the sender gets; `ahead`: how far its clock is behind, ms. */
+export function sendOf(
+  { claim, state, event, body }: InHand,
+  secrets: readonly string[],
+  ahead: number,
+): Send {
   const { delivery: token, transaction: transactionId } = claim.due;
   const { account, url } = state.target;
-  return { token, account, url, event: event.name, eventId: event.id, transactionId, body, secrets };
+  return { token, account, url, event: event.name, eventId: event.id, transactionId, body, secrets, ahead };
 }
 
 /** The item for ops about a delivery whose last attempt has failed; `now` is in ms. */

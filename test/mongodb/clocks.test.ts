@@ -156,7 +156,7 @@ test('in turns and at the same moment, times of an account’s entries never go 
   assert.ok(newest < 1_000, `the last entry is ${newest} ms ahead of the database`);
 });
 
-test('attempts at webhooks are dated by the database, whoever makes them', async ({
+test('attempts at webhooks are dated and signed by the database, whoever makes them', async ({
   ahead,
   behind,
   receiver,
@@ -172,10 +172,16 @@ test('attempts at webhooks are dated by the database, whoever makes them', async
     const { offset, uncertain } = await databaseOffset(db);
     const latest = Date.now() + offset + uncertain + SAME_MS;
     const [delivery] = await deliveries(client, text(created, 'id'));
-    for (const attempt of list(delivery ?? {}, 'attempts')) {
-      const at = Date.parse(text(attempt, 'at'));
-      assert.ok(at >= Date.parse(text(created, 'createdAt')) - SAME_MS, `${text(attempt, 'at')} is early`);
-      assert.ok(at <= latest, `${text(attempt, 'at')} is late`);
+    const dated = list(delivery ?? {}, 'attempts').map((attempt) => Date.parse(text(attempt, 'at')));
+    const id = text(created, 'id');
+    const sent = receiver.at('/dated').filter(({ headers }) => headers['x-transaction-id'] === id);
+    const signed = sent.map(({ headers }) => Number(headers['webhook-timestamp']) * 1_000);
+    assert.ok(dated.length > 0 && signed.length > 0);
+    // A signature's time is in whole seconds.
+    const earliest = Date.parse(text(created, 'createdAt')) - SAME_MS - 1_000;
+    for (const at of [...dated, ...signed]) {
+      assert.ok(at >= earliest, `${new Date(at).toISOString()} is early`);
+      assert.ok(at <= latest, `${new Date(at).toISOString()} is late`);
     }
   }
 });

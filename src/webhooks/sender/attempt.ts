@@ -19,7 +19,7 @@ import type { Connection, WireEvents, WireRequest } from './wire/connection.ts';
  */
 export type Ending = 'complete' | 'cut' | 'failed' | 'timeout';
 
-/** The request and surroundings of an attempt; `now` is the wall clock in ms since the epoch. */
+/** The request and surroundings of an attempt; `now` is the clock that it goes by, in ms since the epoch. */
 export interface AttemptOptions {
   send: Send;
   lane: Lane;

@@ -130,7 +130,7 @@ export class LocalSender implements WebhookSender {
       path: target.path,
       timeoutMs: this.#options.limits.timeoutMs,
       connections: this.#connections,
-      now: this.#options.now,
+      now: () => this.#nowFor(send),
       onResult: (result) => {
         if (result.statusCode !== null) this.#queue.answered(slot);
         this.#report(result);
@@ -145,8 +145,12 @@ export class LocalSender implements WebhookSender {
     attempt.begin();
   }
 
+  #nowFor({ ahead = 0 }: Send): number {
+    return this.#options.now() + ahead;
+  }
+
   #reportInvalidUrl(item: Send): void {
-    const at = this.#options.now();
+    const at = this.#nowFor(item);
     const nothing = { statusCode: null, durationMs: 0, retryAfterMs: null };
     this.#report({ token: item.token, kind: 'attempted', at, error: 'INVALID_URL', ...nothing });
   }

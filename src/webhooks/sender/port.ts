@@ -13,13 +13,15 @@ export interface Send {
   body: string;
   /** `whsec_...`: one, or two during a rotation. */
   secrets: readonly string[];
+  /** By how many ms the clock that attempts are dated and signed by is ahead of the sender's own; by none without it. */
+  ahead?: number;
 }
 
 /** The request was begun: it got a status, or it failed. */
 export interface Attempted {
   token: string;
   kind: 'attempted';
-  /** When the attempt began, in ms since the epoch. */
+  /** When the attempt began, in ms since the epoch, by the clock that its `Send` tells of. */
   at: number;
   statusCode: number | null;
   /**

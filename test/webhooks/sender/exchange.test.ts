@@ -55,6 +55,22 @@ test('sends the headers of the contract, to the letter, and the body byte for by
     },
   ));
 
+test('dates and signs by a clock that its own is behind or ahead of', () =>
+  using(
+    (response) => response.end(),
+    async (to, outbox) => {
+      const url = to.url;
+      for (const ahead of [600_000, -600_000]) {
+        const { at } = await outbox.attempt(item(`${ahead}`, url, { ahead }));
+        assert.is(at, NOW + ahead);
+        const seconds = Math.floor((NOW + ahead) / 1_000);
+        assert.is(to.seen.at(-1)?.headers.get('webhook-timestamp'), String(seconds));
+      }
+      const invalid = await outbox.attempt(item('invalid', 'ftp://x', { ahead: 600_000 }));
+      assert.is(invalid.at, NOW + 600_000);
+    },
+  ));
+
 test('signs as Standard Webhooks says, with every secret', () =>
   using(
     (response) => response.end(),
