@@ -62,6 +62,8 @@ export interface BankMessage {
   data: Record<string, unknown>;
   /** The id under which a bank may have told the same as something else before: of the two the first one counts. */
   sameAs?: string;
+  /** The payment whose money it takes back: of one that the charge wasn't credited with nothing is booked. */
+  ofPayment?: string;
 }
 
 export interface ChargeToRegister {

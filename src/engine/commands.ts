@@ -38,7 +38,8 @@ interface Sent {
 }
 
 /** A message whose data was checked; `data` is what its chart gets of it. */
-export type SoundMessage = Sent & Pick<BankMessage, 'sameAs'> & { kind: 'message'; data: MessageData };
+export type SoundMessage = Sent &
+  Pick<BankMessage, 'sameAs' | 'ofPayment'> & { kind: 'message'; data: MessageData };
 
 /** A message that can't be read, or lacks a required part: it is recorded, and changes nothing. */
 export type InvalidMessage = Sent & { kind: 'invalidMessage'; problem: string };

@@ -200,6 +200,13 @@ function judge(workspace: Workspace, record: TransactionRecord, sent: SoundMessa
   return type === 'REFUND_DONE' || type === 'REFUND_FAILED' ? judgeOutcome(record, sent) : null;
 }
 
+/** Whether it takes back what was nobody's credit: the bank was asked before another payment was taken. */
+function isOfAnother(record: TransactionRecord, { ofPayment }: SoundMessage): boolean {
+  if (ofPayment === undefined || record.type !== 'pix-in') return false;
+  const { endToEndId, held } = record.snapshot.context;
+  return ofPayment !== (endToEndId ?? held?.endToEndId);
+}
+
 /** The message as the statechart gets it. */
 function eventOf({ id }: TransactionRecord, sent: SoundMessage, at: string): ChartEvent {
   const event = { type: sent.type, at, data: sent.data };
@@ -219,6 +226,7 @@ function decideSound(
   if (applied !== undefined) return refuse(workspace, record, sent, c, refusalOf('ID_REUSED', {}));
   if (sent.sameAs !== undefined && Object.hasOwn(record.messages, sent.sameAs))
     return answered({ kind: 'repeated', record });
+  if (isOfAnother(record, sent)) return answered({ kind: 'repeated', record });
   const isStart = record.type === 'cashout' && sent.type === 'START';
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
     return lateStart(workspace, stored, sent, c);

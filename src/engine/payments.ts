@@ -48,7 +48,7 @@ export interface TransferRequest {
 }
 
 /** A message as it came through a door. */
-export interface IncomingMessage extends Pick<BankMessage, 'type' | 'sameAs'> {
+export interface IncomingMessage extends Pick<BankMessage, 'type' | 'sameAs' | 'ofPayment'> {
   /** Null: the engine makes one up. */
   id: string | null;
   data: Record<string, unknown> | null;
@@ -225,6 +225,7 @@ export class Payments {
       digest: digestOf(type, withoutNulls(given)),
       data: {},
       ...(incoming.sameAs !== undefined && { sameAs: incoming.sameAs }),
+      ...(incoming.ofPayment !== undefined && { ofPayment: incoming.ofPayment }),
       ...signed(options.by),
     };
     const isKnown = MESSAGE_TYPES[record.type].includes(type);

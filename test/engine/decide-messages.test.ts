@@ -73,6 +73,22 @@ s('what the bank told before by another word of its counts once, whichever word 
   }
 });
 
+s('what the bank takes back of a payment that was not credited is nothing of the charge', () => {
+  const [first, second] = [endToEndId(1), endToEndId(2)];
+  const takenBack = (type: string, ofPayment: string) => message(A, type, { amount: 4_000 }, { ofPayment });
+  for (const type of ['CHARGEBACK', 'REFUND']) {
+    given(charge(A))
+      .when(pay(A, 1), pay(A, 2), takenBack(type, second))
+      .gives({ answers: ['applied', 'refused', 'repeated'], states: { [A]: 'paid' }, available: 9_900 });
+    given(charge(A), pay(A, 1))
+      .when(takenBack(type, second), takenBack(type, first))
+      .gives({ answers: ['repeated', 'applied'], entries: 1, available: 9_900 - 3_960 });
+    given(charge(A))
+      .when(takenBack(type, first))
+      .gives({ answers: ['repeated'], entries: 0 });
+  }
+});
+
 s('an id is unique within its transaction, not beyond it', () => {
   given(charge(A), charge(B), pay(A, 1, { id: 'x' }))
     .when(pay(B, 2, { id: 'x' }))

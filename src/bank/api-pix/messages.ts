@@ -83,13 +83,19 @@ export function returnMessage(
   if (status !== DONE) return null;
   // A bank that leaves the nature out in one answer, and names it in another one, still took its money once.
   if (OF_MED.test(nature))
-    return { ...message('CHARGEBACK', { amount, returnId, reason }), sameAs: idOf('REFUND') };
+    return {
+      ...message('CHARGEBACK', { amount, returnId, reason }),
+      ...{ sameAs: idOf('REFUND'), ofPayment: endToEndId },
+    };
   return OF_RECEIVER.includes(nature)
-    ? { ...message('REFUND', { amount, returnId, reason, completedAt }), sameAs: idOf('CHARGEBACK') }
+    ? {
+        ...message('REFUND', { amount, returnId, reason, completedAt }),
+        ...{ sameAs: idOf('CHARGEBACK'), ofPayment: endToEndId },
+      }
     : null;
 }
 
-/** Whether the charge is credited with this payment, or will be: what comes back of others was nobody's credit. */
+/** Whether the charge is credited with this payment, or may be: what comes back of others was nobody's credit. */
 function isCredited({ endToEndId, amount }: Payment, charge: KnownCharge): boolean {
   if (charge.credited !== null) return charge.credited === endToEndId;
   return charge.waits && amount === charge.amount;
@@ -134,15 +140,13 @@ const REMOVED: Record<string, string> = {
 /** All that the bank's answer about a charge says: its payments first, so that money comes before an end. */
 export function chargeMessages(answer: BankCharge, charge: KnownCharge): BankMessage[] {
   if (answer.txid !== null && answer.txid !== charge.txid) return [];
-  let { credited } = charge;
-  const messages = answer.payments.flatMap((given) => {
-    // Within its charge a payment needn't repeat the txid, and the key is the charge's.
-    const pixKey = given.pixKey ?? answer.pixKey;
-    const payment = { ...given, txid: given.txid ?? charge.txid, pixKey };
-    const known = { ...charge, credited };
-    if (isPaymentOf(payment, known) && isCredited(payment, known)) credited = payment.endToEndId;
-    return paymentMessages(payment, known);
-  });
+  // Within its charge a payment needn't repeat the txid, and the key is the charge's.
+  const messages = answer.payments.flatMap((given) =>
+    paymentMessages(
+      { ...given, txid: given.txid ?? charge.txid, pixKey: given.pixKey ?? answer.pixKey },
+      charge,
+    ),
+  );
   const type = REMOVED[answer.status ?? ''];
   // What was removed is news only to a charge that waits.
   if (type === undefined || !charge.waits) return messages;
