@@ -1,9 +1,13 @@
 /** What is due: however many at once, none of their rows gets long; what the right clock made is not brought back. */
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { intoRows, readRow, rowText, type Thing } from '../../../src/store/lmdb/due/rows.ts';
-
+import { Schedule } from '../../../src/store/lmdb/due/schedule.ts';
+import { inOneTransaction, openRoot } from '../../../src/store/lmdb/lmdb.ts';
+import { Rows, tableOf } from '../../../src/store/lmdb/projections/table.ts';
+import { Room } from '../../../src/store/lmdb/room.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { chargeCreated, grow, iso } from '../contract/builders.ts';
 import { storeOptions, withStore } from './opened.ts';
@@ -42,6 +46,42 @@ test('a second in which very much is due takes many rows, each about a page, and
     for (const { id } of readRow('timer', row.key, text, () => 0).things) seen.add(id);
   }
   assert.is(seen.size, COUNT);
+});
+
+/** A log that is taken up is written in parts: an order may stand in one row, and its end behind it. */
+test('an order comes no more once its end is heard of, be it new, written and near, or in its row alone', async () => {
+  await withFolder(async (folder) => {
+    const path = join(folder, 'file');
+    const root = openRoot({ path, readOnly: false, noSync: true, maxDbs: 1 });
+    const room = new Room(root, path);
+    const rows = new Rows(room);
+    const table = tableOf(root.openDB<string, string>({ name: 'due', encoding: 'string' }), { rows });
+    const schedule = new Schedule(table, 'run', () => AT);
+    const write = async (): Promise<void> => {
+      await inOneTransaction(root, room, () => {
+        rows.issue(() => schedule.issue());
+        return [];
+      });
+      schedule.written();
+    };
+    const { account, transaction } = thing(0).due;
+    const order = { kind: 'payout' as const };
+    const times: Record<string, number> = { near: AT, far: AT + 60_000, fresh: AT, left: AT };
+    const add = (id: string): void => {
+      const due = { kind: 'bank' as const, at: times[id] ?? AT, account, transaction, order, tries: 0 };
+      schedule.add(id, due, AT);
+    };
+    for (const id of ['near', 'far', 'left']) add(id);
+    await write();
+    add('fresh');
+    for (const id of ['near', 'far', 'fresh']) schedule.forget(times[id] ?? AT, id);
+    await write();
+    assert.is(schedule.claim('bank', AT + 120_000, 10).length, 1);
+    const stored = new Schedule(table, 'next run', () => AT);
+    assert.is(stored.claim('bank', AT + 120_000, 10).length, 1);
+    await root.close();
+    room.close();
+  });
 });
 
 test('what became due while things were being brought back is let be', async () => {
