@@ -15,6 +15,12 @@ export async function nextReturn(
   const payment = await payments.ask(endToEndId);
   if (payment === null) return { refusal: `the bank knows no payment ${endToEndId}` };
   if ('unread' in payment) return { refusal: `the payment can't be read: ${payment.unread}` };
+  const refusal = (id: string, status: string): NextReturn => ({
+    refusal: `return ${id} of pix-in ${record.id} is ${status}`,
+  });
+  // What it leaves is known once it has ended: one of the bank's own may fail, and its part would be nobody's.
+  const underWay = payment.returns.find(({ status }) => status === 'EM_PROCESSAMENTO');
+  if (underWay !== undefined) return refusal(underWay.id, underWay.status);
   const statuses = new Map(payment.returns.map(({ id, status }) => [id, status]));
   const taken = payment.returns.filter((each) => each.status !== 'NAO_REALIZADO');
   const amount = payment.amount - taken.reduce((sum, each) => sum + each.amount, 0);
@@ -23,7 +29,7 @@ export async function nextReturn(
     const status = statuses.get(returnId);
     // One that has ended with less than was ordered leaves the rest to the next.
     if (status === 'NAO_REALIZADO' || (status === 'DEVOLVIDO' && amount > 0)) continue;
-    if (status !== undefined) return { refusal: `return ${returnId} of pix-in ${record.id} is ${status}` };
+    if (status !== undefined) return refusal(returnId, status);
     if (amount <= 0) return { refusal: 'nothing of the payment is left to be given back' };
     return { number, returnId, amount };
   }

@@ -136,10 +136,18 @@ test('a return that the bank can’t do is a person’s; bank return orders the 
       return items.find((each) => text(each, 'next').includes('bank return'));
     }, 10_000);
     assert.match(text(item, 'what'), 'sem saldo');
+    // What the bank is about to take back by itself may stay: nobody would give it back.
+    const own = { id: 'med1', rtrId: `D${'1'.repeat(31)}`, valor: '20.00', natureza: 'MED_FRAUDE' };
+    second.returns.push({ ...own, status: 'EM_PROCESSAMENTO', at: Date.now() });
+    const beside = await cli(server, [...again, '--json']);
+    assert.is(beside.code, 1);
+    assert.match(beside.stdout, 'return med1');
+    Object.assign(second.returns[1] ?? {}, { status: 'NAO_REALIZADO' });
     const ordered = await cliJson(server, again);
-    await until(() => second.returns.length === 2, 10_000, 'the next return');
-    assert.is(second.returns[1]?.id, text(ordered, 'returnId'));
-    Object.assign(second.returns[1] ?? {}, { status: 'DEVOLVIDO' });
+    await until(() => second.returns.length === 3, 10_000, 'the next return');
+    assert.is(second.returns[2]?.id, text(ordered, 'returnId'));
+    assert.is(second.returns[2]?.valor, '50.00');
+    Object.assign(second.returns[2] ?? {}, { status: 'DEVOLVIDO' });
     await expectVerified(server);
   });
 });
