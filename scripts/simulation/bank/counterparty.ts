@@ -52,11 +52,11 @@ export class Counterparty {
   take(arrived: Arrived, hideMs: number): ReturnType<Front['reply']> {
     this.#compare(arrived);
     const reply = this.front.reply(arrived, hideMs);
-    if (reply.status === 400 && !this.#hasReturn(arrived)) this.#told.delete(arrived.target);
+    if (!this.#hasReturn(arrived)) this.#told.delete(arrived.target);
     return reply;
   }
 
-  /** Whether the bank has a return by its id: what it has refused is none, and may be ordered anew, of what is left. */
+  /** Whether the bank has a return by its id: what it hasn't taken is none, and may be ordered anew, of what is left. */
   #hasReturn(arrived: Arrived): boolean {
     if (this.front.callOf(arrived) !== 'PUT devolucao') return true;
     const [, endToEndId = '', id = ''] = /\/pix\/([^/]+)\/devolucao\/([^/]+)$/.exec(arrived.target) ?? [];
