@@ -33,6 +33,8 @@ export interface MongoStoreOptions {
   incarnation: string;
   /** The clock that due times and leases go by; the database's where none is given. */
   now?(): number;
+  /** A clock that nobody sets, ms, which tells when that one was set; the system's own where nothing is said. */
+  elapsed?(): number;
   /** Of a process without a heartbeat for so long the others finish what it left. */
   silentAfterMs: number;
   /** A claim that isn't renewed for so long is free again. */
@@ -78,6 +80,7 @@ export class MongoStore implements Store {
     const most = mostConnections === undefined ? {} : { mostConnections };
     const connection = new MongoConnection({ uri, onNotice, readOnly, mustExist, ...most });
     const now = options.now ?? (() => connection.now());
+    const elapsed = options.elapsed ?? (() => performance.now());
     const reads = new MongoReads(connection);
     const common = { connection, reads, incarnation };
     const finishing = new Finishing(connection, reads, now);
@@ -88,7 +91,7 @@ export class MongoStore implements Store {
     const processes = new MongoProcesses({
       connection,
       incarnation,
-      now,
+      ...{ now, elapsed },
       silentAfterMs,
       projected: () => numbers.projected,
       heldUp: () => shared.heldUp,

@@ -32,6 +32,8 @@ export interface MongoProcessesOptions {
   incarnation: string;
   /** The database's clock, ms since 1970. */
   now(): number;
+  /** A clock that nobody sets, ms. */
+  elapsed(): number;
   silentAfterMs: number;
   /** Up to which of its batches this process is done with all. */
   projected(): number;
@@ -153,7 +155,7 @@ export class MongoProcesses {
   }
 
   #followClock(): void {
-    const setAt = this.#options.now() - performance.now();
+    const setAt = this.#options.now() - this.#options.elapsed();
     if (this.#setAt !== null && Math.abs(setAt - this.#setAt) > SET_MS) this.#clockSetAt = performance.now();
     this.#setAt = setAt;
   }
