@@ -68,7 +68,7 @@ export class Returning {
         await this.#noteIfStuck(claim, due, record);
         return next(due, { ...order, turn: attempt.turn + 1 }, wakeInMs);
       }
-      if (failed !== undefined) await this.#noteFailed(order, record, failed);
+      if (failed !== undefined) await this.#noteFailed(claim, order, record, failed);
       else if (!bank.canRepeatSubmit) await engine.withdraw(itemsUpTo(order));
       return DONE;
     } catch (error) {
@@ -79,9 +79,16 @@ export class Returning {
     }
   }
 
-  async #noteFailed(order: ReturnOrder, { id, account }: TransactionRecord, why: string): Promise<void> {
+  async #noteFailed(
+    claim: ReturnClaim,
+    order: ReturnOrder,
+    { id, account }: TransactionRecord,
+    why: string,
+  ): Promise<void> {
     const { endToEndId, amount } = order;
-    const { engine, now } = this.#options;
+    const { engine, now, isOurs } = this.#options;
+    // Whoever has taken it over tells of it; by then the next return may be done, and nobody would take this off the list.
+    if (!(await isOurs(claim))) return;
     await engine.withdraw([{ kind: 'stuck', id: returningId(order) }]);
     const since = textOfTime(now());
     const about = { account, transaction: id };
