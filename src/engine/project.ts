@@ -85,8 +85,13 @@ export function project(
   return next as TransactionRecord;
 }
 
-/** The due things that an entry creates, with times in ms. */
-export function dueOf(account: string, entry: Entry): Due[] {
+/** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
+function byClock(due: Due, ahead: number): Due {
+  return { ...due, at: due.at - ahead, ahead };
+}
+
+/** The due things that an entry creates, by the clock, which the account's time is `ahead` of; times in ms. */
+export function dueOf(account: string, entry: Entry, ahead: number): Due[] {
   const transaction = entry.transaction;
   if (transaction === null) return [];
   const now = timeOfText(entry.at);
@@ -102,12 +107,7 @@ export function dueOf(account: string, entry: Entry): Due[] {
     for (const { id, url } of event.deliveries)
       rows.push({ kind: 'delivery', at: now, account, transaction, delivery: id, url, tries: 0 });
   }
-  return rows;
-}
-
-/** A due thing by the clock, of an account whose time is ahead of it: nothing waits for a time that is wrong. */
-export function byClock(due: Due, ahead: number): Due {
-  return ahead === 0 ? due : { ...due, at: due.at - ahead, ahead };
+  return ahead === 0 ? rows : rows.map((due) => byClock(due, ahead));
 }
 
 /** The amount that an item of an entry is about: what is given back, else the transaction's. */

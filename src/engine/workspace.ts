@@ -9,7 +9,7 @@ import type { Bank } from './bank.ts';
 import type { Command } from './commands.ts';
 import { contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
 import { lookupKey, lookupsOf, refusalKey, returnKey } from './lookups.ts';
-import { attentionItems, byClock, dueOf, project } from './project.ts';
+import { attentionItems, dueOf, project } from './project.ts';
 import { type Due, wakeUp } from './store/due.ts';
 import type { Lookup, LookupName, LookupRow } from './store/lookups.ts';
 import type { Append, AttentionItem, AttentionKey, Reads, Wants } from './store.ts';
@@ -173,7 +173,7 @@ export class Workspace {
     const attention: AttentionItem[] = [];
     const withdrawn: AttentionKey[] = [];
     for (const { entry, record } of taken) {
-      for (const each of dueOf(account, entry)) due.push(this.#fresh(byClock(each, ahead), circumstances));
+      for (const each of dueOf(account, entry, ahead)) due.push(this.#fresh(each, circumstances));
       attention.push(...attentionItems(account, entry, record));
     }
     for (const record of this.#read) withdrawn.push(...this.#noMoreStuck(record, clock, stuckAfterMs));

@@ -186,7 +186,7 @@ s('project leaves the record and the entry as they were', () => {
         assert.is(canonicalJson([before, entry]), text);
         assert.is.not(after, before);
         lookupsOf(entry);
-        dueOf(ACCOUNT, entry);
+        dueOf(ACCOUNT, entry, 0);
         assert.is(canonicalJson(entry), canonicalJson(JSON.parse(canonicalJson(entry)) as Entry));
       }
     }),

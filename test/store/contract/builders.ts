@@ -255,7 +255,7 @@ export function appendAfter(account: string, head: Head, entries: Entry[], parts
     content,
     records: [...changed.values()],
     lookups: entries.flatMap(lookupsOf),
-    due: entries.flatMap((entry) => dueOf(account, entry)).map(parts.instead ?? ((due) => due)),
+    due: entries.flatMap((entry) => dueOf(account, entry, 0)).map(parts.instead ?? ((due) => due)),
     attention: entries.flatMap((entry) =>
       attentionItems(account, entry, changed.get(entry.transaction ?? '') ?? null),
     ),

@@ -7,7 +7,7 @@ import { timeOfText } from '../../../domain/time.ts';
 import { isProtested, stuckKeys, waitOf } from '../../../engine/attention/stuck.ts';
 import type { Batch, Entry, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
-import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
+import { attentionItems, dueOf, project } from '../../../engine/project.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import { type Claim, type Due, isClaimed } from '../../../engine/store/due.ts';
 import type { LookupRow } from '../../../engine/store/lookups.ts';
@@ -145,7 +145,7 @@ export function projected(projections: Projections, number: number, batch: Batch
       changed.set(id, record);
     }
     lookups.push(...lookupsOf(entry));
-    due.push(...dueOf(account, entry).map((each) => byClock(each, ahead)));
+    due.push(...dueOf(account, entry, ahead));
     attention.push(...attentionItems(account, entry, record));
   }
   const made = timeOfText(batch.at) - ahead;

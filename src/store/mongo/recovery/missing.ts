@@ -2,7 +2,7 @@
 import { timeOfText } from '../../../domain/time.ts';
 import type { Batch, TransactionRecord } from '../../../engine/journal.ts';
 import { lookupsOf } from '../../../engine/lookups.ts';
-import { attentionItems, byClock, dueOf, project } from '../../../engine/project.ts';
+import { attentionItems, dueOf, project } from '../../../engine/project.ts';
 import type { Projecting } from '../changes.ts';
 import { recordFromDocument, type TransactionDocument } from '../documents.ts';
 
@@ -25,9 +25,7 @@ export function missingOf(
   const lookups = batch.entries.flatMap(lookupsOf);
   // A batch that lies ahead is of an account whose time does: what it makes due goes by the clock, as at its writer.
   const ahead = Math.max(0, timeOfText(batch.at) - clock);
-  const due = batch.entries.flatMap((entry) =>
-    dueOf(batch.account, entry).map((each) => byClock(each, ahead)),
-  );
+  const due = batch.entries.flatMap((entry) => dueOf(batch.account, entry, ahead));
   const attention = batch.entries.flatMap((entry) => {
     const known = records.get(entry.transaction ?? '') ?? null;
     return attentionItems(batch.account, entry, known);
