@@ -2,7 +2,7 @@
  * Decides a message to a transaction. What stands here is what no statechart can know, since it is about the
  * account or the journal: repeats, payments told twice or late, refusals that are recorded once.
  */
-import { bankRefundId } from '../domain/reversals/sums.ts';
+import { bankRefundId, creditedWith } from '../domain/reversals/sums.ts';
 import { noteFor } from './attention/item.ts';
 import { type ChartEvent, PRESENT, take } from './chart.ts';
 import type { Answer, InvalidMessage, SentMessage, SoundMessage } from './commands.ts';
@@ -194,17 +194,12 @@ function untaken(record: TransactionRecord, sent: SoundMessage): Refusal {
 
 /** What the account or the journal knows against a message, before the statechart is asked. */
 function judge(workspace: Workspace, record: TransactionRecord, sent: SoundMessage): Verdict {
-  const { type } = sent;
+  const { type, ofPayment } = sent;
   if (record.type === 'cashout') return type === 'RETURN' ? judgeReturn(workspace, sent) : null;
+  // It takes back what was nobody's credit: the bank was asked before another payment was taken.
+  if (ofPayment !== undefined && ofPayment !== creditedWith(record.snapshot.context)) return 'repeated';
   if (type === 'PAY' || type === 'HOLD') return judgePayment(workspace, record, sent);
   return type === 'REFUND_DONE' || type === 'REFUND_FAILED' ? judgeOutcome(record, sent) : null;
-}
-
-/** Whether it takes back what was nobody's credit: the bank was asked before another payment was taken. */
-function isOfAnother(record: TransactionRecord, { ofPayment }: SoundMessage): boolean {
-  if (ofPayment === undefined || record.type !== 'pix-in') return false;
-  const { endToEndId, held } = record.snapshot.context;
-  return ofPayment !== (endToEndId ?? held?.endToEndId);
 }
 
 /** The message as the statechart gets it. */
@@ -226,7 +221,6 @@ function decideSound(
   if (applied !== undefined) return refuse(workspace, record, sent, c, refusalOf('ID_REUSED', {}));
   if (sent.sameAs !== undefined && Object.hasOwn(record.messages, sent.sameAs))
     return answered({ kind: 'repeated', record });
-  if (isOfAnother(record, sent)) return answered({ kind: 'repeated', record });
   const isStart = record.type === 'cashout' && sent.type === 'START';
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
     return lateStart(workspace, stored, sent, c);

@@ -1,5 +1,5 @@
 /** A charge of ours, as the bank's words are held against it. */
-import { refundsOf } from '../../domain/reversals/sums.ts';
+import { creditedWith, refundsOf } from '../../domain/reversals/sums.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
 import type { KnownCharge } from './messages.ts';
 import { bare } from './profile.ts';
@@ -15,7 +15,7 @@ export function knownCharge({ id, messages, snapshot: { value, context } }: Char
     pixKey: context.pixKey ?? '',
     amount: context.amount,
     waits: value === WAITING,
-    credited: context.endToEndId ?? context.held?.endToEndId ?? null,
+    credited: creditedWith(context),
     isApplied: (message) => Object.hasOwn(messages, message),
     ownerOf: (returnId) => {
       const refundId = byReturn.get(returnId);

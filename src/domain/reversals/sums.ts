@@ -24,6 +24,11 @@ export function refundOf(charge: Charge, id: string): Refund | undefined {
   return Object.hasOwn(charge, name) ? charge[name] : undefined;
 }
 
+/** The end-to-end id of the payment that a charge was credited with, or that is in analysis; null: none. */
+export function creditedWith({ endToEndId, held }: Charge): string | null {
+  return endToEndId ?? held?.endToEndId ?? null;
+}
+
 export function reversalsOf(charge: Charge): Reversals {
   return charge.reversals ?? NOTHING;
 }
