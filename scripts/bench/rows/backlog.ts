@@ -7,7 +7,7 @@ import type { Line } from '../line.ts';
 import { setAgainst, warmRow } from '../measure.ts';
 import { ACCOUNTS, OPTIONS } from '../options.ts';
 import { stop, temporaryFolder } from '../processes.ts';
-import { accounts, folderEnv, type Receiver, serve, startReceiver } from '../server.ts';
+import { accounts, folderEnv, type Receiver, type Seen, serve, startReceiver } from '../server.ts';
 import { creations, WAITS } from '../texts.ts';
 
 /** A paid charge tells of its creation and of its payment. */
@@ -45,13 +45,14 @@ async function beside(name: string, deliveries: number, receiver: Receiver): Pro
   const credentials = await accounts(env, ACCOUNTS);
   const before = (await receiver.seen()).count;
   const server = await serve(env);
-  const left = async (): Promise<number> => deliveries - ((await receiver.seen()).count - before);
-  const atStart = await left();
+  const left = ({ count }: Seen): number => deliveries - (count - before);
+  const atStart = left(await receiver.seen());
   const line = await warmRow(name, server, creations('pix-in', credentials, WAITS['pix-in']));
   const from = Date.now() - OPTIONS.seconds * 1000;
-  const [atEnd, { last }] = [await left(), await receiver.seen()];
+  const seen = await receiver.seen();
   await stop(server.child);
-  const text = drainText(deliveries, { atStart, atEnd, lastAt: last }, { from, seconds: OPTIONS.seconds });
+  const drain = { atStart, atEnd: left(seen), lastAt: seen.last };
+  const text = drainText(deliveries, drain, { from, seconds: OPTIONS.seconds });
   line.notes.push(`${name}: ${text}`);
   return line;
 }
