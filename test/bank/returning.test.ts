@@ -2,7 +2,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Returning, type ReturningOptions } from '../../src/bank/returning.ts';
-import type { TransactionRecord } from '../../src/engine/journal.ts';
 import type { AttentionItem } from '../../src/engine/store.ts';
 
 const test = suite('payments on their way back');
@@ -28,7 +27,7 @@ async function noted(isOurs: boolean): Promise<AttentionItem[]> {
     { due, token: '1' },
     { id: 't' },
   ];
-  const given = [claim, due, record as TransactionRecord, turn] as unknown as Parameters<Returning['turn']>;
+  const given = [claim, due, record, turn] as unknown as Parameters<Returning['turn']>;
   await new Returning(options).turn(...given);
   return items;
 }
