@@ -3,7 +3,7 @@
  * field that isn't listed is refused, since a name that is typed wrong must not be lost in silence.
  */
 import { extendZodWithOpenApi } from '@asteasolutions/zod-to-openapi';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FieldError } from '../domain/message-data.ts';
 import { MAX_AMOUNT, MIN_CASHOUT, MIN_PIX_IN } from '../domain/money.ts';
 import { isE164, isEmail } from '../domain/people/contact.ts';
@@ -14,7 +14,8 @@ import { PIX_KEY_TYPES } from '../domain/people/pix-key-types.ts';
 import { codePoints, isPrintable } from '../domain/text.ts';
 import type { Metadata } from '../domain/transactions.ts';
 
-extendZodWithOpenApi(z);
+// This is all that it takes of zod. Given the whole, a build would have zod's messages in fifty languages.
+extendZodWithOpenApi({ ZodType: z.ZodType } as typeof z);
 
 /** Text of so many printable Unicode characters, counted after NFC, kept as given. */
 function text(min: number, max: number, description: string) {

@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, made from the schemas that check the requests. */
 import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   CancelSchema,
   ChargeSchema,

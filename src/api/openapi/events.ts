@@ -1,5 +1,5 @@
 /** The webhooks' bodies as schemas: only the OpenAPI document is made from these (contract, "Events"; additions). */
-import { z } from 'zod';
+import * as z from 'zod';
 import { EVENT_NAMES, PART_EVENT_NAMES } from '../../domain/events.ts';
 import {
   CashoutStatus,

@@ -1,5 +1,5 @@
 /** The API's answers as schemas: only the OpenAPI document is made from these. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { PIX_KEY_TYPES } from '../../domain/people/pix-key-types.ts';
 import { ERROR_CODES } from '../errors.ts';
 // The requests' schemas bring zod its `openapi` method.

@@ -1,5 +1,5 @@
 /** The bodies of what operators do, checked: a field that isn't known is refused, a null counts as left out. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_AMOUNT } from '../../../domain/money.ts';
 import { codePoints, isPrintable, isUuidV4 } from '../../../domain/text.ts';
 import { timeIn } from '../query.ts';
