@@ -74,11 +74,6 @@ export interface CoreOptions {
 
 const LOOK_AGAIN_MS = 500;
 
-/** The sentence that a process ends with because its store could not write. */
-export function writeFailure(error: Error): string {
-  return `the store could not write (${error.message}): is there space on the disk?`;
-}
-
 /** The key that the configuration gives, or the data folder's own; null where the folder has none. */
 function knownKey({ secretsKey, mongodbUri, dataDir }: Config): Buffer | null {
   if (secretsKey !== null) return secretsKey;

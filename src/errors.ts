@@ -17,3 +17,8 @@ export function textOf(thrown: unknown): string {
 export function codeOf(thrown: unknown): string {
   return (thrown as NodeJS.ErrnoException).code ?? String(thrown);
 }
+
+/** The sentence that a process ends with because its store could not write. */
+export function writeFailure(error: Error): string {
+  return `the store could not write (${error.message}): is there space on the disk?`;
+}

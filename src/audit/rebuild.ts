@@ -15,11 +15,12 @@ import type { Rebuilt, Restoration } from '../engine/store/restoration.ts';
 import { accountsIn } from '../engine/store/walks.ts';
 import type { Journal } from '../engine/store.ts';
 import { pause } from '../waiting.ts';
+import { BrokenJournal } from './broken-journal.ts';
 import { faultOf } from './compare.ts';
 import { batchesIn, lookupsIn } from './pages.ts';
 import { type AuditReads, patiently, patientReads } from './patience.ts';
 import { eachRecord, isExplained } from './records.ts';
-import { BrokenJournal, lookupKeyOf, Reprojection, recordKey, type Standing } from './reprojection.ts';
+import { lookupKeyOf, Reprojection, recordKey, type Standing } from './reprojection.ts';
 import type { Scratch, ScratchKey, ScratchRow } from './scratch.ts';
 
 /** So long a batch that was decided on what was wrong may be on its way. */

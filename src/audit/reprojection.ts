@@ -2,12 +2,14 @@
  * Makes an account's projections from its journal, batch by batch, into a scratch. Owns the records in hand; those
  * of the last page stay in memory, the others are read back.
  */
+
 import { type Batch, type Entry, follows, type TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf, nameOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
 import type { GivenLookup, Rebuilt } from '../engine/store/restoration.ts';
 import { textOf } from '../errors.ts';
+import { BrokenJournal } from './broken-journal.ts';
 import type { Scratch, ScratchKey } from './scratch.ts';
 
 const MOST_RECORDS = 5_000;
@@ -17,9 +19,6 @@ export interface Standing {
   seq: number;
   hash: string;
 }
-
-/** The journal can't be followed: nothing may be made from it. */
-export class BrokenJournal extends Error {}
 
 export function recordKey(account: string, id: string): ScratchKey {
   return ['record', account, id];

@@ -1,13 +1,11 @@
 /** `verify`, `rebuild`: journals against what is stored beside them. */
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import { type RebuildReport, rebuild } from '../audit/rebuild.ts';
-import { BrokenJournal } from '../audit/reprojection.ts';
-import { type VerifyReport, verifyStore } from '../audit/verify.ts';
+import { BrokenJournal } from '../audit/broken-journal.ts';
+import type { RebuildReport } from '../audit/rebuild.ts';
+import type { VerifyReport } from '../audit/verify.ts';
 import type { Core } from '../core.ts';
 import type { Store } from '../engine/store.ts';
-import { rebuildInThread, verifyInThreads } from '../reader/thread.ts';
-import { openTemporaryTable } from '../store/scratch.ts';
 import { Failure, REFUSED } from './failure.ts';
 import { expectAccount } from './find.ts';
 import type { Output } from './output.ts';
@@ -66,11 +64,15 @@ function verify({ heads = false, decide = false, account }: VerifyOptions): Work
     await expectAccount(store, account);
     const { everyDoorSpeaks } = bank;
     const options = { heads, decide, everyDoorSpeaks, ...(account === undefined ? {} : { account }) };
-    const report = await told(output, 'verify', (onPage) =>
-      database === null
-        ? verifyInThreads(options, threadsFor(core, account), { folder, incarnation, signal, onPage })
-        : verifyStore(store.journal, { ...options, onPage }),
-    );
+    // What an audit takes is loaded only where it is used, since every command starts with this module.
+    const report = await told(output, 'verify', async (onPage) => {
+      if (database !== null) {
+        const { verifyStore } = await import('../audit/verify.ts');
+        return verifyStore(store.journal, { ...options, onPage });
+      }
+      const { verifyInThreads } = await import('../reader/thread.ts');
+      return verifyInThreads(options, threadsFor(core, account), { folder, incarnation, signal, onPage });
+    });
     return { document: report, text: reportText(report), exitCode: report.ok ? 0 : REFUSED };
   };
 }
@@ -80,11 +82,11 @@ function rebuildStore(account: string | undefined): Work {
     const { store, database, incarnation, place: folder } = core;
     await expectAccount(store, account);
     const options = account === undefined ? {} : { account };
-    const report = await told(output, 'rebuild', (onPage) =>
-      database === null
-        ? rebuildInThread(options, store.journal, { folder, incarnation, signal, onPage })
-        : rebuiltHere(store, { ...options, onPage }),
-    ).catch((error: unknown) => {
+    const report = await told(output, 'rebuild', async (onPage) => {
+      if (database !== null) return rebuiltHere(store, { ...options, onPage });
+      const { rebuildInThread } = await import('../reader/thread.ts');
+      return rebuildInThread(options, store.journal, { folder, incarnation, signal, onPage });
+    }).catch((error: unknown) => {
       throw error instanceof BrokenJournal ? new Failure('JOURNAL_BROKEN', error.message) : error;
     });
     const counts = `${report.accounts} accounts, ${report.entries} entries`;
@@ -98,6 +100,8 @@ async function rebuiltHere(
   { journal }: Store,
   options: { account?: string; onPage(progress: Progress): void },
 ): Promise<RebuildReport> {
+  const { rebuild } = await import('../audit/rebuild.ts');
+  const { openTemporaryTable } = await import('../store/scratch.ts');
   const scratch = await openTemporaryTable();
   try {
     return await rebuild(journal, { ...options, scratch });

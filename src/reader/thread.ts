@@ -8,8 +8,8 @@
  * 4. The thread only reads. What a rebuild puts in place it asks of who started it, piece by piece.
  */
 import { Worker } from 'node:worker_threads';
+import { BrokenJournal } from '../audit/broken-journal.ts';
 import type { RebuildReport, RebuildTarget } from '../audit/rebuild.ts';
-import { BrokenJournal } from '../audit/reprojection.ts';
 import type { VerifyReport } from '../audit/verify.ts';
 import type { Restoration } from '../engine/store/restoration.ts';
 import { StoreUnavailable } from '../engine/store.ts';

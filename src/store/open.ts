@@ -10,11 +10,9 @@ import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/s
 import { codeOf, OperatorError, textOf } from '../errors.ts';
 import { later } from '../waiting.ts';
 import { openFolder } from './folder.ts';
-import { LmdbFollower } from './lmdb/following.ts';
-import { isFormer, takeOver } from './lmdb/former/takeover.ts';
-import { hasLog } from './lmdb/log/log.ts';
+import { hasLog, isFormer } from './lmdb/files.ts';
 import { hasPlenty } from './lmdb/room.ts';
-import { type LmdbStoreOptions, openLmdbStore, openLmdbToRead } from './lmdb/store.ts';
+import type { LmdbStoreOptions } from './lmdb/store.ts';
 
 /** A process without a heartbeat for so long has fallen silent. */
 const SILENT_AFTER_MS = 5_000;
@@ -127,16 +125,19 @@ async function openLmdb(
   const { folder, now } = options;
   const tell = tellNowAndThen(onNotice);
   const onProgress = (rows: number, of: number): void => tell(`the log is taken up: ${rows} of ${of} rows`);
-  if (access === 'write' || access === 'make')
+  if (access === 'write' || access === 'make') {
+    const { takeOver } = await import('./lmdb/former/takeover.ts');
     await takeOver({
       folder,
       now: now(),
       onProgress: (rows) => tell(`the store of a former build is brought up to date: ${rows} batches`),
     });
-  else if (isFormer(folder))
+  } else if (isFormer(folder))
     throw new OperatorError(
       `the store in ${folder} is a former build's: start the server once, which brings it up to date`,
     );
+  // LMDB is loaded only where it is used: commands that ask a server start without it.
+  const { openLmdbStore, openLmdbToRead } = await import('./lmdb/store.ts');
   return access === 'read'
     ? openLmdbToRead({ ...options, onProgress })
     : openLmdbStore({ ...options, onProgress });
@@ -214,6 +215,7 @@ export interface Follower {
  */
 async function followFolder(dataDir: string, { incarnation, now }: Opener): Promise<Follower> {
   const folder = dataFolder(dataDir, 'read');
+  const { LmdbFollower } = await import('./lmdb/following.ts');
   try {
     const follower = await LmdbFollower.open({ folder, incarnation, now });
     return {

@@ -4,7 +4,7 @@
  */
 import { newIncarnation, now } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import { type Core, openCore } from '../../core.ts';
+import type { Core } from '../../core.ts';
 import { OperatorError, textOf } from '../../errors.ts';
 import type { Run } from '../../holder/answering.ts';
 import { askToRun, described, otherVersion } from '../../holder/asking.ts';
@@ -50,6 +50,8 @@ export async function openedCore(
   access: Access,
   incarnation = newIncarnation(),
 ): Promise<Core> {
+  // A command that asks a server starts without engine and store.
+  const { openCore } = await import('../../core.ts');
   try {
     return await openCore(config, { access, incarnation, onFatal });
   } catch (error) {

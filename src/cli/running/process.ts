@@ -1,8 +1,8 @@
 /** The shell of a process of its own: its configuration, and where a command's work is done. */
 import { type Config, readConfig } from '../../config.ts';
 import { systemUser } from '../../console/user.ts';
-import { type Core, writeFailure } from '../../core.ts';
-import { OperatorError } from '../../errors.ts';
+import type { Core } from '../../core.ts';
+import { OperatorError, writeFailure } from '../../errors.ts';
 import type { WorkKind } from '../../holder/works.ts';
 import { within } from '../../waiting.ts';
 import type { Outcome, Output } from '../output.ts';

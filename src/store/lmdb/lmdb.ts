@@ -1,5 +1,5 @@
 /** What both environments of a data folder have in common: how they are opened, looked at and written. */
-import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
 import type { Room } from './room.ts';
 
@@ -25,15 +25,6 @@ export function openRoot(file: EnvironmentFile): RootDatabase {
     // reader who stays, that no older ones can be had (lmdb-js 3.5.6, `mdb_page_alloc`, `mdb_freelist_save`).
     ...({ maxFreeSpaceToRetain: 0 } as object),
   });
-}
-
-/** A file with an environment's tables is never smaller, with pages of 4096 bytes. */
-const WHOLE_BYTES = 12_288;
-
-/** The size of an environment's file; null where there is none. lmdb crashes on one whose maker died before it was whole. */
-export function sizeOf(path: string): number | null {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat?.isFile() === true && stat.size >= WHOLE_BYTES ? stat.size : null;
 }
 
 /**

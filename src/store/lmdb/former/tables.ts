@@ -1,7 +1,8 @@
 /** The tables of former builds, in which everything lay in one environment; they are only read. */
 import type { Database, RootDatabase } from 'lmdb';
 import type { Due } from '../../../engine/store/due.ts';
-import { openRoot, sizeOf } from '../lmdb.ts';
+import { formerIn } from '../files.ts';
+import { openRoot } from '../lmdb.ts';
 
 /** A row of the due index, a former build's. */
 export interface FormerDueRow {
@@ -27,19 +28,6 @@ export interface FormerTables {
   marks: Database<string, string> | undefined;
   beats: Database<number, string> | undefined;
   lock: Database<string, string> | undefined;
-}
-
-/** Former builds had more tables: a file with all of them is never smaller. */
-const WHOLE_BYTES = 16_384;
-
-export function formerIn(folder: string): string {
-  return `${folder}/pixstate.lmdb`;
-}
-
-/** The size of a former build's store in a folder, in bytes; null where there is none. */
-export function formerSize(folder: string): number | null {
-  const size = sizeOf(formerIn(folder));
-  return size !== null && size >= WHOLE_BYTES ? size : null;
 }
 
 export function openFormer(folder: string): FormerTables | null {

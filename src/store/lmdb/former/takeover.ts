@@ -9,13 +9,14 @@ import type { Due } from '../../../engine/store/due.ts';
 import type { AttentionKey } from '../../../engine/store.ts';
 import { OperatorError } from '../../../errors.ts';
 import { turn } from '../../../waiting.ts';
+import { formerIn, formerSize, hasLog, logIn } from '../files.ts';
 import { flushToDisk } from '../lmdb.ts';
 import { parseBatch } from '../log/batch-value.ts';
-import { FORMAT, hasLog, Log, logIn } from '../log/log.ts';
+import { FORMAT, Log } from '../log/log.ts';
 import { type Fact, factsRow, parseRow } from '../log/rows.ts';
 import type { Noted } from '../projections/projections.ts';
 import { expectNoFormerHolder } from './holder.ts';
-import { type FormerDueRow, type FormerTables, formerIn, formerSize, openFormer } from './tables.ts';
+import { type FormerDueRow, type FormerTables, openFormer } from './tables.ts';
 
 export interface TakeoverOptions {
   folder: string;
@@ -36,11 +37,6 @@ const SPACE = 2;
 
 /** The last batch of each account. */
 type Heads = Map<string, { seq: number; hash: string }>;
-
-/** Whether the folder holds a former build's store that has not been taken over. */
-export function isFormer(folder: string): boolean {
-  return formerSize(folder) !== null && !hasLog(folder);
-}
 
 function expectSpace(folder: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder);

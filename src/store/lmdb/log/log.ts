@@ -4,7 +4,7 @@
  */
 import type { Database, RootDatabase } from 'lmdb';
 import { OperatorError } from '../../../errors.ts';
-import { inOneTransaction, openRoot, sizeOf } from '../lmdb.ts';
+import { inOneTransaction, openRoot } from '../lmdb.ts';
 import { Room, roomFor } from '../room.ts';
 import { LogGroup } from './group.ts';
 import { type KeptBatch, KeptBatches } from './kept-batches.ts';
@@ -37,15 +37,6 @@ const TREE_BYTES = 65_536;
  */
 const AT_THE_END = { append: true } as unknown as number;
 const BEAT = 'beat';
-
-export function logIn(folder: string): string {
-  return `${folder}/pixstate.log`;
-}
-
-/** Whether there is a log in a folder. */
-export function hasLog(folder: string): boolean {
-  return sizeOf(logIn(folder)) !== null;
-}
 
 export class Log {
   readonly #root: RootDatabase;

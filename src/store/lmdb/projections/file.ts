@@ -4,7 +4,8 @@
  */
 import { readFileSync, rmSync } from 'node:fs';
 import type { Database, RootDatabase, Transaction } from 'lmdb';
-import { flushToDisk, inOneTransaction, openRoot, sizeOf } from '../lmdb.ts';
+import { sizeOf } from '../files.ts';
+import { flushToDisk, inOneTransaction, openRoot } from '../lmdb.ts';
 import { FORMAT, type Log, type LogState } from '../log/log.ts';
 import { Room } from '../room.ts';
 import { Rows, type Table, tableOf } from './table.ts';

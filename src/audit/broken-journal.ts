@@ -1,0 +1,2 @@
+/** The journal can't be followed: nothing may be made from it. */
+export class BrokenJournal extends Error {}

@@ -1,0 +1,38 @@
+/** The embedded store's files in a data folder, as they are known without LMDB: commands that ask a server need none. */
+import { statSync } from 'node:fs';
+
+/** A file with an environment's tables is never smaller, with pages of 4096 bytes. */
+const WHOLE_BYTES = 12_288;
+/** Former builds had more tables. */
+const FORMER_WHOLE_BYTES = 16_384;
+
+/** The size of an environment's file; null where there is none. lmdb crashes on one whose maker died before it was whole. */
+export function sizeOf(path: string): number | null {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() === true && stat.size >= WHOLE_BYTES ? stat.size : null;
+}
+
+export function logIn(folder: string): string {
+  return `${folder}/pixstate.log`;
+}
+
+/** Whether there is a log in a folder. */
+export function hasLog(folder: string): boolean {
+  return sizeOf(logIn(folder)) !== null;
+}
+
+/** Where former builds had everything, in one environment. */
+export function formerIn(folder: string): string {
+  return `${folder}/pixstate.lmdb`;
+}
+
+/** The size of a former build's store in a folder, in bytes; null where there is none. */
+export function formerSize(folder: string): number | null {
+  const size = sizeOf(formerIn(folder));
+  return size !== null && size >= FORMER_WHOLE_BYTES ? size : null;
+}
+
+/** Whether the folder holds a former build's store that has not been taken over. */
+export function isFormer(folder: string): boolean {
+  return formerSize(folder) !== null && !hasLog(folder);
+}
