@@ -1,5 +1,5 @@
 /**
- * Runs the test files, each in a process of its own, a few at a time, and prints `N passed, N failed` last.
+ * Builds the test files and runs each in a process of its own, a few at a time, and prints `N passed, N failed` last.
  *
  *   node scripts/test.js [--long | --all] [--only PATTERN] [--but PATTERN] [--jobs N] [--coverage] [--mongodb] [--again]
  *
@@ -12,7 +12,7 @@
  * that need none.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -132,6 +132,37 @@ function reportCoverage() {
 
 const running = new Set();
 
+/** Where this run's tests are built. */
+const built = join(root, '.build', `tests-${process.pid}`);
+
+function builtFrom(file) {
+  return join(built, relative(root, file).replace(/\.ts$/, '.js'));
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Builds tests, with what they are about. What runs that were killed have left there goes. */
+function build(tests) {
+  mkdirSync(built, { recursive: true });
+  for (const name of readdirSync(dirname(built))) {
+    const [, pid] = /^tests-(\d+)$/.exec(name) ?? [];
+    if (pid !== undefined && !isAlive(Number(pid)))
+      rmSync(join(dirname(built), name), { recursive: true, force: true });
+  }
+  symlinkSync(join(root, 'dist', 'console'), join(built, 'console'));
+  const bundle = ['--import', 'tsx', join(root, 'scripts', 'bundle.ts'), built];
+  const names = tests.map((file) => relative(root, file));
+  return (
+    spawnSync(process.execPath, [...bundle, ...names], { cwd: root, stdio: ['ignore', 2, 2] }).status === 0
+  );
+}
+
 /** Ends the tests that run, which end what they have started, and this process with the signal's code. */
 function interrupt(signal) {
   interrupted = true;
@@ -149,7 +180,7 @@ function run({ file, isWithout }) {
     const started = Date.now();
     const env = isWithout ? { ...environment, TEST_HTTP_THREADS: '0' } : environment;
     // A file that skips what it should have run counts as failed: uvu itself would not say so.
-    const child = spawn(process.execPath, ['--import', 'tsx', file], { cwd: root, env });
+    const child = spawn(process.execPath, ['--enable-source-maps', builtFrom(file)], { cwd: root, env });
     running.add(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -260,9 +291,14 @@ if (mongodb && !process.env.MONGODB_TEST_URI) {
 } else if (files.length === 0) {
   console.log('no test file matches');
   totals.failed += 1;
+} else if (!build([...new Set(files.map(({ file }) => file))])) {
+  console.log('the tests could not be built');
+  files.length = 0;
+  totals.failed += 1;
 }
 await Promise.all(Array.from({ length: jobs }, worker));
 await runFailedAgain();
+rmSync(built, { recursive: true, force: true });
 if (coverage !== null) reportCoverage();
 console.log(`${totals.passed} passed, ${totals.failed} failed`);
 process.exitCode ??= totals.failed === 0 ? 0 : 1;

@@ -10,9 +10,9 @@ export function workerEntry(
   module: string | URL,
   options: WorkerOptions,
 ): ConstructorParameters<typeof Worker> {
-  const isSource = base.endsWith('.ts');
-  const address = module instanceof URL ? module : new URL(`${module}.${isSource ? 'ts' : 'js'}`, base);
-  if (!isSource) return [address, options];
+  const ending = base.endsWith('.ts') ? 'ts' : 'js';
+  const address = module instanceof URL ? module : new URL(`${module}.${ending}`, base);
+  if (!address.pathname.endsWith('.ts')) return [address, options];
   // `--import tsx` only takes effect in the main thread: a worker has to register the loader by itself.
   const code = `import { register } from ${JSON.stringify(import.meta.resolve('tsx/esm/api'))};
     register();
