@@ -55,12 +55,15 @@ const WITHOUT_A_THREAD = mongodb
     ];
 
 /**
- * What takes long: pages in a browser, servers with a bank over TLS, servers that are killed, frozen or flooded, and
- * what earlier builds left; on MongoDB what does there as it does on the embedded store.
+ * What takes long: pages in a browser, servers with a bank over TLS, servers and commands that are killed, frozen or
+ * flooded, a hundred thousand dead deliveries, and what earlier builds left; on MongoDB what does there as it does on
+ * the embedded store.
  */
 function isLong(path) {
   if (mongodb) return !ON_MONGODB.some((part) => part.test(path));
-  return /\/browser\/|^test\/(bank\/served|examples|faults|older-builds)\//.test(path);
+  return /\/browser\/|^test\/((bank\/served|examples|faults|older-builds)\/|migration\/interrupted|ops\/bad-day)/.test(
+    path,
+  );
 }
 
 /** Whether a file can run on the store of this run. */
@@ -241,7 +244,8 @@ const files = filesBelow(join(root, 'test'))
     return isTwice ? [once, { file, isWithout: true, takesLong: true }] : [once];
   })
   .filter(isWanted);
-const jobs = Number(option('--jobs', '3'));
+/** Most tests wait for somebody most of the time; those that take long kill and flood, and bear fewer beside them. */
+const jobs = Number(option('--jobs', process.argv.includes('--long') ? '3' : '4'));
 const totals = { passed: 0, failed: 0 };
 
 /** What failed beside others, where it is to be run again by itself. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { Agent, type Dispatcher, request as send } from 'undici';
-import { cliJson } from './cli.ts';
+import { askJson } from './cli.ts';
 import { type Json, list, parseJson, text, whole } from './json.ts';
 import type { Server } from './server.ts';
 import { until } from './wait.ts';
@@ -110,7 +110,7 @@ async function known(merchant: Merchant): Promise<Merchant> {
 
 /** Creates an account with `account create` and waits until the running server knows it. */
 export async function merchant(server: Server, createArgs: string[] = []): Promise<Merchant> {
-  return known(merchantOf(server, await cliJson(server, ['account', 'create', ...createArgs])));
+  return known(merchantOf(server, await askJson(server, ['account', 'create', ...createArgs])));
 }
 
 /** Creates several accounts alike with one command. */
@@ -119,7 +119,7 @@ export async function merchants(
   count: number,
   createArgs: string[] = [],
 ): Promise<Merchant[]> {
-  const created = await cliJson(server, ['account', 'create', '--count', String(count), ...createArgs]);
+  const created = await askJson(server, ['account', 'create', '--count', String(count), ...createArgs]);
   const all = list(created, 'accounts').map((account) => merchantOf(server, account));
   if (all.length !== count) throw new Error(`asked for ${count} accounts, got ${all.length}`);
   return Promise.all(all.map(known));
