@@ -1,6 +1,6 @@
 /**
- * The console's stream as a page hears it: opened again whenever it is lost, after a pause that grows. While nobody sees
- * the page there is none.
+ * The console's stream as a page hears it: opened again whenever it is lost, after a pause that grows, and as soon as
+ * the browser is back on a network. While nobody sees the page there is none.
  */
 import type { LiveEvent } from '../shapes/live.ts';
 import { ApiError, openStream, type Values } from './api.ts';
@@ -89,9 +89,12 @@ export function listen(query: Values, { hear, became, ended }: Hearer): () => vo
   }
 
   document.addEventListener('visibilitychange', seen);
+  // Back on a network, a connection of before may be dead without a word, and the next try be far off.
+  addEventListener('online', seen);
   seen();
   return () => {
     document.removeEventListener('visibilitychange', seen);
+    removeEventListener('online', seen);
     cease();
   };
 }

@@ -5,6 +5,7 @@ import { merchant } from '../../support/client.ts';
 import { charge, told } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
 import { startReceiver } from '../../support/receiver.ts';
+import { until } from '../../support/wait.ts';
 import { check, LOOKS } from './looks.ts';
 import { browserSuite, forgive, type Stage, type Watched } from './stage.ts';
 
@@ -93,6 +94,18 @@ browserSuite('a browser hears what comes', (test) => {
     const asked = counted(page, /\/transactions\//);
     await page.waitForTimeout(4_000);
     assert.is(asked(), 0);
+    await watched.close();
+  });
+
+  test('a page whose browser is back on a network opens its stream again, and reads what it missed', async (stage) => {
+    const watched = await stage.enter('/transactions');
+    const { page } = watched;
+    await live(page);
+    const [streams, lists] = [counted(page, /\/live$/), counted(page, /\/transactions$/)];
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await until(async () => streams() === 1 && lists() > 0, LATE_MS, 'it is opened again');
+    await live(page);
+    await leads(page, text(await charge(stage.shop, 7_300), 'id'));
     await watched.close();
   });
 
