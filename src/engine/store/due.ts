@@ -42,9 +42,13 @@ export function seen({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>, clock: number
   return (at > clock + SET_MS ? at : clock) + ahead;
 }
 
-/** What was claimed and is put off: what has come stays so, whatever the clock says now. */
+/**
+ * What was claimed and is put off: what has come stays so, whatever the clock says now. Once the clock has come to the
+ * time that it was due at by the one that was ahead, it is ahead no more, and nothing moves it if that clock was right.
+ */
 export function postponed<Some extends Due>(due: Some, delayMs: number, clock: number): Some {
-  return { ...due, at: clock + delayMs, ahead: seen(due, clock) - clock, tries: due.tries + 1 };
+  const ahead = Math.max(0, due.at + (due.ahead ?? 0) - clock);
+  return { ...due, at: clock + delayMs, ahead, tries: due.tries + 1 };
 }
 
 /** The bank's wake-up instead of an order of a transaction; `at` in ms. */

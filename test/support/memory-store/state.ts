@@ -208,9 +208,9 @@ export class MemoryState {
     return { rows: all.slice(from, to), next: to < all.length ? String(to) : null };
   }
 
-  settle({ claim, next, record, attention, counted }: Settlement, now: number): boolean {
+  settle({ claim, next, record, attention, counted, clock }: Settlement, now: number): boolean {
     if (claim !== null && !this.due.end(claim.token)) return false;
-    if (next) this.due.add(next, now);
+    if (next) this.due.add(next, Math.max(now, clock ?? now));
     if (record) this.#deliveries.set(record.id, record);
     if (counted) this.#count(counted);
     if (attention)

@@ -1,9 +1,11 @@
 /** The due index where its clock is set: nothing waits for a time that never came, and nothing comes too early for it. */
 import { randomUUID } from 'node:crypto';
+import { isOf } from '../../../../src/engine/store/due.ts';
 import { chargeCreated, grow, iso } from '../builders.ts';
 import { type ContractContext, contractPart, first, same } from '../harness.ts';
 
 const HOUR_MS = 3_600_000;
+const RETRY_MS = 10_000;
 
 export function clockContract(context: ContractContext): void {
   contractPart(context, 'due: clock', (test) => {
@@ -37,6 +39,27 @@ export function clockContract(context: ContractContext): void {
       await again.due.beat(now());
       const { due } = first(await again.due.claim('timer', now(), 10));
       same([due.at, due.ahead], [now(), 2 * HOUR_MS]);
+    });
+
+    test('a retry that a wrong clock reckoned, and that is written once that was set back, is brought back', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      advance(HOUR_MS);
+      const wrong = now();
+      const charge = chargeCreated(wrong, { urls: ['https://shop.example/hook'] });
+      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: wrong });
+      const claim = first(claims.filter((each) => isOf(each, 'delivery')));
+      const { account, transaction, delivery: id } = claim.due;
+      const attempts = [{ at: iso(wrong), statusCode: 503, error: null, durationMs: 9 }];
+      const parts = { id, account, transaction, status: 'retrying' as const, failures: 1, attempts };
+      const next = { ...claim.due, at: wrong + RETRY_MS, tries: 1 };
+      const record = { ...parts, nextAttemptAt: iso(next.at), deliveredAt: null };
+      advance(-HOUR_MS);
+      same(await store.due.settle([{ claim, next, record, clock: wrong }]), [true]);
+      await store.due.rewind(now());
+      await store.due.beat(now());
+      same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
+      same(first(await store.due.claim('delivery', now() + RETRY_MS, 10)).due.at, now() + RETRY_MS);
     });
 
     test('what a right clock had brought back before a wrong one was set stays so', async (harness) => {
