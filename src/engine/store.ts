@@ -1,16 +1,16 @@
 /**
- * The store's port, named by what the engine needs and given in roles: each caller is handed the part that it
- * uses. Adapters are in `store/`; `test/store/contract/` is what each of them keeps.
+ * The store's port, named by what the engine needs and given in roles: each caller is handed the part that it uses.
+ * Adapters are in `store/`; `test/store/contract/` is what each of them keeps.
  *
- * An append is one account's batch with its projections: all of it or nothing. Appends that wait together may
- * travel together, but each has its own outcome; nothing is promised across accounts.
+ * An append is one account's batch with its projections: all of it or nothing. Appends that wait together may travel
+ * together, but each has its own outcome; nothing is promised across accounts.
  *
  * Due things (timers, bank orders, deliveries) are claimed by one process at a time, which keeps its claims by its
- * heartbeats. What it doesn't keep, since it died, froze or failed to end it, comes free by itself, and what it
- * still reports once another has it is turned down.
+ * heartbeats. What it doesn't keep, since it died, froze or failed to end it, comes free by itself, and what it still
+ * reports once another has it is turned down.
  *
- * Any method may throw StoreUnavailable: nothing is known then, and the caller may ask again. A failed write
- * or flush of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
+ * Any method may throw StoreUnavailable: nothing is known then, and the caller may ask again. A failed write or flush
+ * of the embedded store is fatal instead: the adapter's `onFatal` is called and no answer comes.
  */
 import type { Account } from '../domain/account.ts';
 import type { By } from '../domain/messages.ts';
@@ -98,6 +98,8 @@ export interface Settlement {
   attention?: AttentionItem | undefined;
   /** An item of many of a kind (`data.count`): where it is known, done or not, its count grows by this one's. */
   counted?: AttentionItem | undefined;
+  /** The item of what is begun anew goes with it; one that is noted from then on stays. */
+  withdrawn?: AttentionKey | undefined;
   /** The clock by which `next` was reckoned, ms since 1970: it may be set before this is written. */
   clock?: number;
 }
@@ -142,10 +144,7 @@ export interface JournalReads {
   transaction(id: string): Promise<TransactionRecord | null>;
   /** Batches by sequence number, in order; those that aren't there are left out. */
   batches(account: string, seqs: readonly number[]): Promise<Batch[]>;
-  /**
-   * A transaction's entries in batches by sequence number, in order; costs what they are, and not what the batches
-   * hold besides.
-   */
+  /** A transaction's entries in batches by sequence number, in order; costs what they are, not what is beside them. */
   entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]>;
   /**
    * Batches after this number that hold refused messages to a transaction, in order and each once: at most `limit`,

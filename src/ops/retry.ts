@@ -65,13 +65,13 @@ async function start({ due, attention }: Sources, failed: readonly Failed[], now
     const { id, account, transaction } = record;
     const named = { account, transaction, delivery: id, ...(url === '' ? {} : { url }) };
     const item = { kind: 'delivery' as const, at: now, ...named, tries: 0 };
-    return [{ each, settlement: { claim: null, next: item, record: next } }];
+    const withdrawn = { kind: 'dead' as const, id };
+    return [{ each, settlement: { claim: null, next: item, record: next, withdrawn } }];
   });
   // Whoever is killed in between leaves items that count too many, and none that is missing.
   const counts = await due.settle(starting.map(({ settlement }) => settlement));
   const started = starting.filter((_, index) => counts[index]).map(({ each }) => each);
   for (const { key, count } of rejectedIn(started)) await attention.discount(key, count);
-  await attention.withdraw(started.map(({ record: { id } }) => ({ kind: 'dead', id })));
   return started;
 }
 

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Core } from '../../src/core.ts';
+import { itemFor } from '../../src/engine/attention/item.ts';
 import type { DeliveryRecord } from '../../src/engine/store/deliveries.ts';
 import type { AttentionItem, Settlement, Store } from '../../src/engine/store.ts';
 import type { Failed } from '../../src/ops/failed.ts';
@@ -107,6 +108,38 @@ if (testServer() !== null)
       assert.equal(await counts({ store, ...core }), [COUNT - 3], 'each is counted once');
     });
   });
+
+/** Ends a delivery as dead, and tells ops. */
+async function die({ due }: Store, { record }: Failed, since: string): Promise<Failed> {
+  const { id, account, transaction } = record;
+  const data = { event: 'pix-in.waiting_payment', error: null, status: 503 };
+  const about = { account, transaction, delivery: id, url: URL };
+  const dead = { ...record, status: 'dead' as const };
+  const attention = itemFor('DELIVERY_DEAD', { id, since, about, data });
+  await due.settle([{ claim: null, next: null, record: dead, attention }]);
+  return { record: dead, url: URL };
+}
+
+async function deadSince({ attention }: Store): Promise<string[]> {
+  return (await attention.page({ kind: 'dead' }, null, 10)).map(({ since }) => since);
+}
+
+test('a delivery that is dead again before its retry was answered is on the list again', async () => {
+  await withRejected(async ({ store }, [first, second]) => {
+    if (first === undefined || second === undefined) throw new Error('nothing was rejected');
+    const long = iso(Date.now() - 60_000);
+    const dead = [await die(store, first, long), await die(store, second, long)];
+    const again = iso(Date.now() + 1_000);
+    const settle: Store['due']['settle'] = async (settlements) => {
+      const settled = await store.due.settle(settlements);
+      await die(store, first, again);
+      return settled;
+    };
+    const dying = but<Store>(store, { due: but(store.due, { settle }) });
+    assert.is((await revive(dying, dead, Date.now())).length, 2);
+    assert.equal(await deadSince(store), [again], 'the other one is off it');
+  });
+});
 
 test('a retry that dies half way leaves nothing that failed off the list', async () => {
   await withRejected(async (core, failed) => {

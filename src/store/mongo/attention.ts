@@ -11,6 +11,7 @@ import {
   type AttentionPlace,
   type DoneBy,
   itemOf,
+  type Settlement,
 } from '../../engine/store.ts';
 import { fromBson, type Plain, toBson, toDate, toIso } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
@@ -97,6 +98,23 @@ export async function notedAs(
 export async function withdrawAll(connection: MongoConnection, keys: readonly AttentionKey[]): Promise<void> {
   if (keys.length === 0) return;
   const deletes = [{ q: { _id: { $in: keys.map(idOf) } }, limit: 0 }];
+  await connection.surely(() => connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }));
+}
+
+/**
+ * Forgets what settlements withdraw, once they are written: whoever is killed before leaves an item too many, and none
+ * is missing. What was noted since, by the time that their things are due at, stays: they came to the same end again.
+ */
+export async function withdrawSettled(
+  connection: MongoConnection,
+  settlements: readonly Settlement[],
+): Promise<void> {
+  const deletes = settlements.flatMap(({ withdrawn, next }) =>
+    withdrawn === undefined || next === null
+      ? []
+      : [{ q: { _id: idOf(withdrawn), since: { $lt: new Date(next.at) } }, limit: 1 }],
+  );
+  if (deletes.length === 0) return;
   await connection.surely(() => connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }));
 }
 

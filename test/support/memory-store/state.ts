@@ -208,11 +208,13 @@ export class MemoryState {
     return { rows: all.slice(from, to), next: to < all.length ? String(to) : null };
   }
 
-  settle({ claim, next, record, attention, counted, clock }: Settlement, now: number): boolean {
+  settle(settlement: Settlement, now: number): boolean {
+    const { claim, next, record, attention, counted, withdrawn, clock } = settlement;
     if (claim !== null && !this.due.end(claim.token)) return false;
     if (next) this.due.add(next, Math.max(now, clock ?? now));
     if (record) this.#deliveries.set(record.id, record);
     if (counted) this.#count(counted);
+    if (withdrawn) this.withdraw([withdrawn]);
     if (attention)
       this.#attention.set(`${attention.kind}:${attention.id}`, {
         ...{ item: attention, done: false, by: null },

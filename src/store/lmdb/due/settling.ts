@@ -29,11 +29,12 @@ function progressOf(record: DeliveryRecord, thing: Thing | null): Fact {
 }
 
 function factsOf(settlement: Settlement, thing: Thing | null, made: number): Fact[] {
-  const { next, record, attention } = settlement;
+  const { next, record, attention, withdrawn } = settlement;
   const facts: Fact[] = [];
   if (thing?.due.kind === 'bank') facts.push({ kind: 'ended', at: thing.due.at, id: thing.id });
   if (record !== undefined) facts.push(progressOf(record, thing));
   if (next !== null && isTold(settlement)) facts.push({ kind: 'due', due: next, made });
+  if (withdrawn !== undefined) facts.push({ kind: 'withdrawn', key: withdrawn });
   if (attention !== undefined) facts.push({ kind: 'noted', item: attention, anew: true });
   return facts;
 }

@@ -20,7 +20,7 @@ import {
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { onceATurn } from '../../../waiting.ts';
-import { attentionAnew, countAll } from '../attention.ts';
+import { attentionAnew, countAll, withdrawSettled } from '../attention.ts';
 import type { MongoConnection } from '../connection.ts';
 import type { TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
@@ -228,7 +228,10 @@ export class MongoDue implements DueIndex {
       this.#write(statements),
       patchAll(this.#parts.connection, END_OF_DELIVERY, ends),
     ]);
-    return taken.map((statement) => anew.get(statement)).filter((late) => late !== undefined);
+    const late = taken.map((statement) => anew.get(statement)).filter((each) => each !== undefined);
+    const ended = settling.filter((each) => !late.includes(each)).map(({ settlement }) => settlement);
+    await withdrawSettled(this.#parts.connection, ended);
+    return late;
   }
 
   /** Gives the statements of deliveries whose place another has taken. */
