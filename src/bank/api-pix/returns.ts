@@ -112,12 +112,16 @@ export class Returns {
 
   /**
    * The end of a return that failed. Whoever hears of it late, since who heard of it before has died, or has ordered one
-   * beside another, may do so when all of the payment is back by others: then nobody needs to know.
+   * beside another, may do so when all of the payment is back by others: then nobody needs to know, and nobody would take
+   * it off the list. While the bank can't be asked for that the order waits, and ops hear of one that waits for long.
+   * @throws BankOutcomeUnknown
    */
   async #failed(endToEndId: string, failed: string): Promise<ReturnTurn> {
     const payment = await this.#payments.ask(endToEndId).catch((error: unknown) => {
-      if (error instanceof CallFailed) return null;
-      throw error;
+      if (!(error instanceof CallFailed)) throw error;
+      // It takes no such question, now or later.
+      if (error.kind === 'refused') return null;
+      throw new BankOutcomeUnknown(`what of the payment is back can't be asked: ${error.message}`);
     });
     if (payment === null || 'unread' in payment) return { wakeInMs: null, failed };
     const back = payment.returns.filter(({ status }) => status === 'DEVOLVIDO');

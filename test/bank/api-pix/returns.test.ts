@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LastWords } from '../../../src/bank/api-pix/last-words.ts';
 import { givenBackId, Returns } from '../../../src/bank/api-pix/returns.ts';
-import { BankRefused, type ReturnTurn } from '../../../src/engine/bank.ts';
+import { BankOutcomeUnknown, BankRefused, type ReturnTurn } from '../../../src/engine/bank.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import { Scene } from './scene.ts';
 
@@ -63,9 +63,17 @@ test('a return of which less was done than was ordered is a person’s, unless t
   assert.equal(await turn(), { wakeInMs: null });
 });
 
-test('where the payment can’t be asked for, a failed return is told of', async () => {
-  scene.bank.fault('GET pix', { kind: 'answer', status: 403, body: '{}' });
+test('where the bank takes no question about the payment, a failed return is told of', async () => {
+  scene.bank.fault('GET pix', { kind: 'answer', status: 400, body: DUPLICATE });
   assert.is((await heardOf(['NAO_REALIZADO', 'DEVOLVIDO'], 1)).failed, 'conta encerrada');
+});
+
+test('where the bank can’t be asked now, a failed return waits: all of the payment may be back', async () => {
+  for (const status of [403, 503]) {
+    scene.bank.fault('GET pix', { kind: 'answer', status, body: '{}' });
+    const outcome = await heardOf(['NAO_REALIZADO', 'DEVOLVIDO'], 1).catch((error: unknown) => error);
+    assert.instance(outcome, BankOutcomeUnknown, `${status}`);
+  }
 });
 
 test('the refusal of a first order counts, unless another process may have sent it meanwhile', async () => {
