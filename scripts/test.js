@@ -152,12 +152,12 @@ function isAlive(pid) {
 
 /** Builds tests, with what they are about. What runs that were killed have left there goes. */
 function build(tests) {
-  mkdirSync(built, { recursive: true });
   for (const name of readdirSync(dirname(built))) {
     const [, pid] = /^tests-(\d+)$/.exec(name) ?? [];
-    if (pid !== undefined && !isAlive(Number(pid)))
+    if (pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid))))
       rmSync(join(dirname(built), name), { recursive: true, force: true });
   }
+  mkdirSync(built);
   symlinkSync(join(root, 'dist', 'console'), join(built, 'console'));
   const bundle = ['--import', 'tsx', join(root, 'scripts', 'bundle.ts'), built];
   const names = tests.map((file) => relative(root, file));
