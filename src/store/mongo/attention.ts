@@ -94,11 +94,16 @@ export async function notedAs(
   return found.map(({ id }) => id);
 }
 
+/** Forgets the items that fit one of the queries, on the list or not. */
+async function forget(connection: MongoConnection, queries: readonly Document[]): Promise<void> {
+  if (queries.length === 0) return;
+  const deletes = queries.map((q) => ({ q, limit: 0 }));
+  await connection.surely(() => connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }));
+}
+
 /** Forgets items, on the list or not. */
 export async function withdrawAll(connection: MongoConnection, keys: readonly AttentionKey[]): Promise<void> {
-  if (keys.length === 0) return;
-  const deletes = [{ q: { _id: { $in: keys.map(idOf) } }, limit: 0 }];
-  await connection.surely(() => connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }));
+  if (keys.length > 0) await forget(connection, [{ _id: { $in: keys.map(idOf) } }]);
 }
 
 /**
@@ -109,13 +114,12 @@ export async function withdrawSettled(
   connection: MongoConnection,
   settlements: readonly Settlement[],
 ): Promise<void> {
-  const deletes = settlements.flatMap(({ withdrawn, next }) =>
-    withdrawn === undefined || next === null
-      ? []
-      : [{ q: { _id: idOf(withdrawn), since: { $lt: new Date(next.at) } }, limit: 1 }],
-  );
-  if (deletes.length === 0) return;
-  await connection.surely(() => connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }));
+  const queries = settlements.flatMap(({ withdrawn, next }) => {
+    if (withdrawn === undefined) return [];
+    const _id = idOf(withdrawn);
+    return [next === null ? { _id } : { _id, since: { $lt: new Date(next.at) } }];
+  });
+  await forget(connection, queries);
 }
 
 /** What is on the list behind a place; its order is that of time and `_id`. */
@@ -200,10 +204,7 @@ export class MongoAttention implements Attention {
     const _id = idOf(key);
     const less = { q: { _id }, u: { $inc: { 'data.count': -by } } };
     allTaken(await updateAll(this.#connection, 'attention', [less]));
-    const deletes = [{ q: { _id, 'data.count': { $lte: 0 } }, limit: 0 }];
-    await this.#connection.surely(() =>
-      this.#connection.send({ delete: 'attention', deletes, writeConcern: MAJORITY }),
-    );
+    await forget(this.#connection, [{ _id, 'data.count': { $lte: 0 } }]);
   }
 
   async withdraw(keys: readonly AttentionKey[]): Promise<void> {
