@@ -2,7 +2,6 @@
  * Makes an account's projections from its journal, batch by batch, into a scratch. Owns the records in hand; those
  * of the last page stay in memory, the others are read back.
  */
-
 import { type Batch, type Entry, follows, type TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf, nameOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';

@@ -15,7 +15,7 @@ import { Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
-import { type ClaimOf, type Due, postponed, seen } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, ownTime, postponed, seen } from '../engine/store/due.ts';
 import type { AttentionItem, DueIndex } from '../engine/store.ts';
 import { Lately, Named } from '../passing.ts';
 import type { Soon } from '../waiting.ts';
@@ -144,7 +144,7 @@ export class Dispatcher {
 
   /** The latest time that a clock has shown: that of who claimed it before may be a little ahead of this one. */
   #shown({ due }: ClaimOf<'delivery'>): number {
-    return Math.max(seen(due, this.#options.now()), due.at + (due.ahead ?? 0));
+    return Math.max(seen(due, this.#options.now()), ownTime(due));
   }
 
   #take({ claim, delivery, record }: Claimed, isFull: (state: TargetState) => boolean): void {

@@ -34,6 +34,11 @@ export interface SetForward {
   since: number;
 }
 
+/** When a thing is due by the time that it was set by, which may have been ahead of the clock. */
+export function ownTime({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>): number {
+  return at + ahead;
+}
+
 /**
  * Up to which time, as its thing was dated, what was claimed may be taken as come: a clock has shown the time that it
  * was due at, even where it was set back since.
@@ -47,7 +52,7 @@ export function seen({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>, clock: number
  * time that it was due at by the one that was ahead, it is ahead no more, and nothing moves it if that clock was right.
  */
 export function postponed<Some extends Due>(due: Some, delayMs: number, clock: number): Some {
-  const ahead = Math.max(0, due.at + (due.ahead ?? 0) - clock);
+  const ahead = Math.max(0, ownTime(due) - clock);
   return { ...due, at: clock + delayMs, ahead, tries: due.tries + 1 };
 }
 

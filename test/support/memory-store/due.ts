@@ -12,6 +12,7 @@ import {
   type Due,
   type DueKind,
   isClaimed,
+  ownTime,
   type SetForward,
 } from '../../../src/engine/store/due.ts';
 
@@ -147,7 +148,7 @@ export class MemoryDue {
       ({ due: { ahead = 0 }, made }) => ahead > 0 && ahead <= ms + 1_000 && made >= since,
     );
     for (const row of early.filter(({ claim }) => claim === null)) {
-      row.due = { ...row.due, at: row.due.at + (row.due.ahead ?? 0), ahead: 0 };
+      row.due = { ...row.due, at: ownTime(row.due), ahead: 0 };
       row.made = now;
     }
     return early.length;

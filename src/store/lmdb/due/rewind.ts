@@ -3,7 +3,7 @@
  * right, and is so again, what was brought back is due when it was before.
  */
 import { FAR_MS } from '../../../engine/store/backlog.ts';
-import { SET_MS, type SetForward } from '../../../engine/store/due.ts';
+import { ownTime, SET_MS, type SetForward } from '../../../engine/store/due.ts';
 import type { Projections } from '../projections/projections.ts';
 import { revise } from './revise.ts';
 import type { Thing } from './rows.ts';
@@ -37,7 +37,7 @@ export function unwindSchedule(
     revision: ({ due, made }) => {
       const { ahead = 0 } = due;
       const isIts = ahead > 0 && ahead <= ms + SET_MS && made >= since;
-      return isIts ? { ...due, at: due.at + ahead, ahead: 0 } : due;
+      return isIts ? { ...due, at: ownTime(due), ahead: 0 } : due;
     },
     now,
     all: true,
