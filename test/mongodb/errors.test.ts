@@ -1,7 +1,7 @@
 /** What a server says after a commit: what passes is tried again, and what doesn't concerns nobody else. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Claim } from '../../src/engine/store/due.ts';
+import { type Claim, isOf } from '../../src/engine/store/due.ts';
 import type { Store } from '../../src/engine/store.ts';
 import {
   appendAfter,
@@ -16,6 +16,8 @@ import { sleep, until } from '../support/wait.ts';
 import { type OwnDatabase, onDatabase, ownServer } from './own-server.ts';
 
 const INTERRUPTED = 11_601;
+/** The driver repeats a read once. */
+const NETWORK_TIMEOUT = 89;
 const URLS = ['https://example.com/hook'];
 const LEASE_MS = 1_500;
 
@@ -121,6 +123,28 @@ test('a settlement that is turned down for good concerns no other, and its claim
     await assertRejects(store.due.park([hung]));
     const again = await comesFree(store, 2);
     same(transactionsOf(again).sort(), transactionsOf([bad, hung]).sort());
+  }));
+
+test('what was taken from behind its URL comes free by itself, where its taker was told of an error', (server) =>
+  onDatabase(server, async (database) => {
+    const [store, other] = [
+      await database.open('a', { leaseMs: LEASE_MS }),
+      await database.open('b', { leaseMs: LEASE_MS }),
+    ];
+    const [claim] = await claimedDeliveries(store, store.now(), 1);
+    if (claim === undefined || !isOf(claim, 'delivery')) throw new Error('a delivery is due');
+    const target = { account: claim.due.account, url: first(URLS) };
+    await store.backlog.put([{ target, claims: [claim], lookAt: store.now() }]);
+    await database.fail({ commands: ['find'], collection: 'targets', times: 2, errorCode: NETWORK_TIMEOUT });
+    await assertRejects(store.backlog.take(target, store.now(), 10));
+    // The one that took it lives on, and keeps what it has in hand.
+    let again: Claim[] = [];
+    for (const end = performance.now() + 4 * LEASE_MS; performance.now() < end && again.length === 0; ) {
+      await Promise.all([store, other].map((each) => each.due.beat(each.now())));
+      again = await other.due.claim('delivery', other.now(), 10);
+      await sleep(100);
+    }
+    same(transactionsOf(again), transactionsOf([claim]));
   }));
 
 async function assertRejects(work: Promise<unknown>): Promise<void> {

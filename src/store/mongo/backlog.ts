@@ -120,16 +120,22 @@ export class MongoBacklog implements Backlog {
     now: number,
     limit: number,
   ): Promise<{ claims: ClaimOf<'delivery'>[]; left: number }> {
-    const { connection, reads } = this.#parts;
+    const { connection, reads, leases } = this.#parts;
     connection.check();
     const id = targetId(target);
     const options = { sort: { behindAt: 1, _id: 1 }, limit } as const;
     const found = await reads.find<WaitingDocument>('deliveries', { behind: id }, options);
     const claims = await this.#claim(id, found);
-    const look = { $set: { lookAt: new Date(now + LOOK_MS) }, $inc: { waiting: -claims.length } };
-    await this.#update('targets', [{ q: { _id: id }, u: look }]);
-    const [row] = await reads.find<TargetDocument>('targets', { _id: id });
-    return { claims, left: Math.max(0, row?.waiting ?? 0) };
+    try {
+      const look = { $set: { lookAt: new Date(now + LOOK_MS) }, $inc: { waiting: -claims.length } };
+      await this.#update('targets', [{ q: { _id: id }, u: look }]);
+      const [row] = await reads.find<TargetDocument>('targets', { _id: id });
+      return { claims, left: Math.max(0, row?.waiting ?? 0) };
+    } catch (error) {
+      // Nobody hears of them: what stayed in hand would be renewed for as long as this process lives.
+      leases.letGo(claims);
+      throw error;
+    }
   }
 
   async #claim(id: string, found: readonly WaitingDocument[]): Promise<ClaimOf<'delivery'>[]> {
