@@ -141,6 +141,15 @@ test('a delivery that is dead again before its retry was answered is on the list
   });
 });
 
+test('an item that was noted while the clock was ahead goes with the retry', async () => {
+  await withRejected(async ({ store }, [first]) => {
+    if (first === undefined) throw new Error('nothing was rejected');
+    const dead = await die(store, first, iso(Date.now() + 3_600_000));
+    assert.is((await revive(store, [dead], Date.now())).length, 1);
+    assert.equal(await deadSince(store), []);
+  });
+});
+
 test('a retry that dies half way leaves nothing that failed off the list', async () => {
   await withRejected(async (core, failed) => {
     const broken = async (): Promise<never> => {

@@ -106,18 +106,31 @@ export async function withdrawAll(connection: MongoConnection, keys: readonly At
   if (keys.length > 0) await forget(connection, [{ _id: { $in: keys.map(idOf) } }]);
 }
 
+/** When an item was noted, by its kind and id. */
+export type NotedAt = ReadonlyMap<string, Date | string>;
+
+/** When the items that settlements withdraw were noted, as they stand now. @throws StoreUnavailable */
+export async function notedAt(reads: MongoReads, settlements: readonly Settlement[]): Promise<NotedAt> {
+  const ids = settlements.flatMap(({ withdrawn }) => (withdrawn === undefined ? [] : idOf(withdrawn)));
+  if (ids.length === 0) return new Map();
+  const options = { projection: { since: 1 } };
+  const found = await reads.find<AttentionDocument>('attention', { _id: { $in: ids } }, options);
+  return new Map(found.map(({ _id, since }) => [_id, since]));
+}
+
 /**
  * Forgets what settlements withdraw, once they are written: whoever is killed before leaves an item too many, and none
- * is missing. What was noted since, by the time that their things are due at, stays: they came to the same end again.
+ * is missing. What was noted after they were looked at stays: their things came to the same end again.
  */
 export async function withdrawSettled(
   connection: MongoConnection,
   settlements: readonly Settlement[],
+  noted: NotedAt,
 ): Promise<void> {
-  const queries = settlements.flatMap(({ withdrawn, next }) => {
-    if (withdrawn === undefined) return [];
-    const _id = idOf(withdrawn);
-    return [next === null ? { _id } : { _id, since: { $lt: new Date(next.at) } }];
+  const queries = settlements.flatMap(({ withdrawn }) => {
+    const _id = withdrawn === undefined ? '' : idOf(withdrawn);
+    const since = noted.get(_id);
+    return since === undefined ? [] : [{ _id, since }];
   });
   await forget(connection, queries);
 }

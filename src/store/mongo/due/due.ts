@@ -20,7 +20,7 @@ import {
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { onceATurn } from '../../../waiting.ts';
-import { attentionAnew, countAll, withdrawSettled } from '../attention.ts';
+import { attentionAnew, countAll, notedAt, withdrawSettled } from '../attention.ts';
 import type { MongoConnection } from '../connection.ts';
 import type { TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
@@ -218,19 +218,21 @@ export class MongoDue implements DueIndex {
 
   /** Gives those that don't count: another was first. */
   async #endTogether(settling: readonly Settling[]): Promise<Settling[]> {
+    const { connection, reads } = this.#parts;
+    const settlements = settling.map(({ settlement }) => settlement);
+    const noted = await connection.surely(() => notedAt(reads, settlements));
     // What needs a person is written before the claim is gone that would bring it up again.
-    const items = settling.flatMap(({ settlement }) => settlement.attention ?? []);
-    allTaken(await updateAll(this.#parts.connection, 'attention', items.map(attentionAnew)));
-    const counted = settling.flatMap(({ settlement }) => settlement.counted ?? []);
-    await countAll(this.#parts.connection, counted);
+    const items = settlements.flatMap(({ attention }) => attention ?? []);
+    allTaken(await updateAll(connection, 'attention', items.map(attentionAnew)));
+    await countAll(
+      connection,
+      settlements.flatMap(({ counted }) => counted ?? []),
+    );
     const { ends, anew, ...statements } = writesOf(settling);
-    const [taken] = await Promise.all([
-      this.#write(statements),
-      patchAll(this.#parts.connection, END_OF_DELIVERY, ends),
-    ]);
+    const [taken] = await Promise.all([this.#write(statements), patchAll(connection, END_OF_DELIVERY, ends)]);
     const late = taken.map((statement) => anew.get(statement)).filter((each) => each !== undefined);
     const ended = settling.filter((each) => !late.includes(each)).map(({ settlement }) => settlement);
-    await withdrawSettled(this.#parts.connection, ended);
+    await withdrawSettled(connection, ended, noted);
     return late;
   }
 
