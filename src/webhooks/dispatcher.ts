@@ -274,8 +274,8 @@ export class Dispatcher {
 
   /** All parts are written out: to add one to an object that was put together takes Node 20 ten times as long. */
   #settle(claim: ClaimOf<'delivery'>, next: Due | null, record?: DeliveryRecord, told: ToTell = {}): void {
-    const { attention, counted } = told;
-    const settlement = { claim, next, record, attention, counted, clock: this.#options.now() };
+    const { attention, counted, withdrawn } = told;
+    const settlement = { claim, next, record, attention, counted, withdrawn, clock: this.#options.now() };
     this.#settler.settleThen(settlement, (isWritten) => this.#recorded(claim, told, isWritten));
   }
 

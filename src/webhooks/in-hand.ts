@@ -52,12 +52,20 @@ function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: numbe
   return itemFor('DELIVERY_DEAD', { id, since, about, data });
 }
 
-/** The items for ops that come with the record of an attempt. */
-export type ToTell = Pick<Settlement, 'attention' | 'counted'>;
+/** The items for ops that come with the record of an attempt, or go with it. */
+export type ToTell = Pick<Settlement, 'attention' | 'counted' | 'withdrawn'>;
 
 /** What ops are told of with the record of an attempt; `now` is in ms. */
 export function toTell(job: InHand, record: DeliveryRecord, now: number): ToTell {
   if (record.status === 'dead') return { attention: deadLetter(job, record, now) };
-  if (record.status !== 'rejected') return {};
-  return { counted: rejectedItem(job.state.target, job.event.name, record) };
+  if (record.status !== 'delivered' && record.status !== 'rejected') return {};
+  const told: ToTell =
+    record.status === 'rejected' ? { counted: rejectedItem(job.state.target, job.event.name, record) } : {};
+  // Its item went with the retry, unless whoever began it anew was killed in between.
+  return wasBegunAnew(record) ? { ...told, withdrawn: { kind: 'dead', id: record.id } } : told;
+}
+
+/** Whether a delivery that has ended well, or was rejected, had ended before: its failures are those since then. */
+function wasBegunAnew({ attempts, failures }: DeliveryRecord): boolean {
+  return attempts.length - 1 > failures;
 }
