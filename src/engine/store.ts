@@ -211,7 +211,7 @@ export interface DueIndex {
   unpark(now: number): Promise<number>;
   /**
    * The clock was set back: what a time that never came made due for later is due after as long from now. How many
-   * things, at least: what was brought back once stays as it is.
+   * things, at least; asked again, none.
    */
   rewind(now: number): Promise<number>;
   /** Set forward: what was brought back since it was set back, by no more, is due as before. How many things. */

@@ -23,9 +23,24 @@ function mapped(array: string, changes: (element: string) => { if: Document; due
   return { $map: { input: `$${array}`, as: 'e', in: { $switch: { branches, default: '$$e' } } } };
 }
 
-/** When a delivery became due, by the clock that it is judged by. */
-function lastAttempt(): Document {
-  return { $ifNull: [{ $last: '$attempts.at' }, '$due'] };
+function isDate(value: string | Document): Document {
+  return { $eq: [{ $type: value }, 'date'] };
+}
+
+function isFree(element: string): Document {
+  return { $eq: [{ $type: `${element}.token` }, 'missing'] };
+}
+
+/** When a delivery was attempted last. */
+const ATTEMPTED = { $last: '$attempts.at' };
+
+/**
+ * By which time of the clock something became due, that bears the time `at` since `made`: what is due earlier than that
+ * was brought back, or made by a process whose clock was behind its account's time. Null where that can't be told.
+ */
+function reckonedBy(due: string, at: string, made: string | Document): Document {
+  const early = { $subtract: [at, due] };
+  return { $cond: [{ $and: [isDate(at), isDate(made)] }, { $subtract: [made, early] }, null] };
 }
 
 /** @returns how many documents of what is due were changed */
@@ -37,38 +52,26 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
   const isHeldFar = (element: string): Document => ({
     $and: [{ $ne: [{ $type: `${element}.token` }, 'missing'] }, { $gt: [`${element}.due`, far] }],
   });
-  // Timers that stand where their transactions say were not brought back yet.
-  const timers = mapped('timers', (e) => [
-    { if: isHeldFar(e), due: now },
-    {
-      if: { $and: [{ $eq: [`${e}.due`, `${e}.at`] }, { $gt: ['$updatedAt', soon] }] },
-      due: earlier(`${e}.due`, '$updatedAt', now),
-    },
-  ]);
+  const timers = mapped('timers', (e) => {
+    const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
+    const isAhead = { $and: [isFree(e), { $gt: [by, soon] }] };
+    return [
+      { if: isHeldFar(e), due: now },
+      { if: isAhead, due: earlier(`${e}.due`, by, now) },
+    ];
+  });
   const orders = mapped('orders', (e) => [{ if: { $gt: [`${e}.due`, far] }, due: now }]);
-  const attempted = lastAttempt();
+  // What was never attempted, or not since ops started it again, became due when it was made.
+  const by = { $ifNull: [reckonedBy('$due', '$nextAttemptAt', ATTEMPTED), '$due'] };
   const deliveries = {
     $switch: {
       branches: [
         // biome-ignore lint/suspicious/noThenProperty: the operator's own word
         { case: isHeldFar('$$ROOT'), then: now },
-        {
-          case: { $gt: [attempted, soon] },
-          // biome-ignore lint/suspicious/noThenProperty: the operator's own word
-          then: earlier('$due', attempted, now),
-        },
+        // biome-ignore lint/suspicious/noThenProperty: the operator's own word
+        { case: { $and: [isFree('$$ROOT'), { $gt: [by, soon] }] }, then: earlier('$due', by, now) },
       ],
       default: '$due',
-    },
-  };
-  // Of deliveries only those are brought back whose due time is still the one that the wrong clock gave.
-  const isUntouched = {
-    $expr: {
-      $or: [
-        { $eq: ['$due', '$nextAttemptAt'] },
-        { $eq: [{ $size: '$attempts' }, 0] },
-        { $gt: ['$token', null] },
-      ],
     },
   };
   const keptUntil = new Date(time + KEPT_MS);
@@ -79,7 +82,7 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
     ]),
     updateAll(connection, 'deliveries', [
       {
-        q: { due: { $gt: soon }, ...isUntouched },
+        q: { due: { $gt: soon } },
         u: [{ $set: { due: deliveries } }],
         multi: true,
         hint: 'parked_due',
@@ -105,11 +108,11 @@ export async function unwindAll(connection: MongoConnection, { ms, since }: SetF
   connection.check();
   const isEarly = (due: string, at: string, made: string | Document): Document => {
     const early = { $subtract: [at, due] };
-    const dates = [due, at].map((time) => ({ $eq: [{ $type: time }, 'date'] }));
-    const isBySince = { $gte: [{ $subtract: [made, early] }, new Date(since)] };
-    return { $and: [...dates, { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }, isBySince] };
+    const isBySince = { $gte: [reckonedBy(due, at, made), new Date(since)] };
+    return {
+      $and: [isDate(due), isDate(at), { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }, isBySince],
+    };
   };
-  const isFree = (element: string): Document => ({ $eq: [{ $type: `${element}.token` }, 'missing'] });
   const isEarlyTimer = (e: string): Document => ({
     $and: [isFree(e), isEarly(`${e}.due`, `${e}.at`, '$updatedAt')],
   });
@@ -119,7 +122,7 @@ export async function unwindAll(connection: MongoConnection, { ms, since }: SetF
   const early = {
     due: { $exists: true },
     token: null,
-    $expr: isEarly('$due', '$nextAttemptAt', lastAttempt()),
+    $expr: isEarly('$due', '$nextAttemptAt', ATTEMPTED),
   };
   const [transactions, deliveries] = await Promise.all([
     updateAll(connection, 'transactions', [

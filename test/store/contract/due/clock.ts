@@ -1,11 +1,22 @@
 /** The due index where its clock is set: nothing waits for a time that never came, and nothing comes too early for it. */
 import { randomUUID } from 'node:crypto';
-import { isOf } from '../../../../src/engine/store/due.ts';
+import { type ClaimOf, type Due, isOf } from '../../../../src/engine/store/due.ts';
+import type { Settlement } from '../../../../src/engine/store.ts';
 import { chargeCreated, grow, iso } from '../builders.ts';
 import { type ContractContext, contractPart, first, same } from '../harness.ts';
 
 const HOUR_MS = 3_600_000;
 const RETRY_MS = 10_000;
+
+/** A delivery's first attempt has failed, by that clock. */
+function failedOnce(claim: ClaimOf<'delivery'>, clock: number): Settlement {
+  const { account, transaction, delivery: id } = claim.due;
+  const attempts = [{ at: iso(clock), statusCode: 503, error: null, durationMs: 9 }];
+  const parts = { id, account, transaction, status: 'retrying' as const, failures: 1, attempts };
+  const next = { ...claim.due, at: clock + RETRY_MS, tries: 1 };
+  const record = { ...parts, nextAttemptAt: iso(next.at), deliveredAt: null };
+  return { claim, next, record, clock };
+}
 
 export function clockContract(context: ContractContext): void {
   contractPart(context, 'due: clock', (test) => {
@@ -24,6 +35,43 @@ export function clockContract(context: ContractContext): void {
       same(await store.due.claim('timer', at - 1, 10), []);
       const { due } = first(await store.due.claim('timer', at, 10));
       same([due.at, due.ahead ?? 0], [at, 0]);
+    });
+
+    test('a timer of an account whose time is a little ahead is brought back with the clock', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      advance(HOUR_MS);
+      const ahead = 115;
+      const at = now() + ahead;
+      const timers = [{ name: 'EXPIRE', at: iso(at + HOUR_MS) }];
+      const instead = (due: Due): Due => ({ ...due, at: due.at - ahead, ahead });
+      await grow(store, randomUUID(), [chargeCreated(at, { timers })], { instead });
+      advance(-HOUR_MS);
+      await store.due.rewind(now());
+      await store.due.beat(now());
+      const due = now() + HOUR_MS;
+      same(await store.due.claim('timer', due - 1, 10), []);
+      same(first(await store.due.claim('timer', due, 10)).due.at, due);
+    });
+
+    test('what a clock brings back that is set back twice is due after as long each time', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      advance(2 * HOUR_MS);
+      const timers = [{ name: 'EXPIRE', at: iso(now() + HOUR_MS) }];
+      const charge = chargeCreated(now(), { timers, urls: ['https://shop.example/hook'] });
+      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: now() });
+      const claim = first(claims.filter((each) => isOf(each, 'delivery')));
+      await store.due.settle([failedOnce(claim, now())]);
+      for (let times = 0; times < 2; times += 1) {
+        advance(-HOUR_MS);
+        await store.due.rewind(now());
+        await store.due.beat(now());
+      }
+      same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
+      same(first(await store.due.claim('delivery', now() + RETRY_MS, 10)).due.at, now() + RETRY_MS);
+      same(await store.due.claim('timer', now() + HOUR_MS - 1, 10), []);
+      same(first(await store.due.claim('timer', now() + HOUR_MS, 10)).due.at, now() + HOUR_MS);
     });
 
     test('what was brought back by more than the clock went forward stays so, and is found after a restart', async (harness) => {
@@ -49,13 +97,9 @@ export function clockContract(context: ContractContext): void {
       const charge = chargeCreated(wrong, { urls: ['https://shop.example/hook'] });
       const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: wrong });
       const claim = first(claims.filter((each) => isOf(each, 'delivery')));
-      const { account, transaction, delivery: id } = claim.due;
-      const attempts = [{ at: iso(wrong), statusCode: 503, error: null, durationMs: 9 }];
-      const parts = { id, account, transaction, status: 'retrying' as const, failures: 1, attempts };
-      const next = { ...claim.due, at: wrong + RETRY_MS, tries: 1 };
-      const record = { ...parts, nextAttemptAt: iso(next.at), deliveredAt: null };
+      const settlement = failedOnce(claim, wrong);
       advance(-HOUR_MS);
-      same(await store.due.settle([{ claim, next, record, clock: wrong }]), [true]);
+      same(await store.due.settle([settlement]), [true]);
       await store.due.rewind(now());
       await store.due.beat(now());
       same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
