@@ -23,6 +23,8 @@ export interface DeliveryDocument extends Plain, Held {
   failures?: number;
   attempts: { at: Date | string; statusCode: number | null; error: string | null; durationMs: number }[];
   nextAttemptAt: Date | string | null;
+  /** What the clock showed when `due` was reckoned, where the last attempt doesn't tell. */
+  reckonedAt?: Date;
   deliveredAt: Date | string | null;
 }
 

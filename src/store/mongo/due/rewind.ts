@@ -62,7 +62,8 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
   });
   const orders = mapped('orders', (e) => [{ if: { $gt: [`${e}.due`, far] }, due: now }]);
   // What was never attempted, or not since ops started it again, became due when it was made.
-  const by = { $ifNull: [reckonedBy('$due', '$nextAttemptAt', ATTEMPTED), '$due'] };
+  const by = { $ifNull: ['$reckonedAt', reckonedBy('$due', '$nextAttemptAt', ATTEMPTED), '$due'] };
+  const isReckonedLater = { $gt: ['$reckonedAt', soon] };
   const deliveries = {
     $switch: {
       branches: [
@@ -83,7 +84,7 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
     updateAll(connection, 'deliveries', [
       {
         q: { due: { $gt: soon } },
-        u: [{ $set: { due: deliveries } }],
+        u: [{ $set: { due: deliveries, reckonedAt: { $cond: [isReckonedLater, now, '$reckonedAt'] } } }],
         multi: true,
         hint: 'parked_due',
       },

@@ -1,7 +1,8 @@
 /** The statements that change what is due: claims, their renewals, settlements, parking. */
 import type { Document } from 'mongodb';
+import { timeOfText } from '../../../domain/time.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
-import type { Due } from '../../../engine/store/due.ts';
+import { type Due, SET_MS } from '../../../engine/store/due.ts';
 import type { Settlement } from '../../../engine/store.ts';
 import { toBson } from '../bson.ts';
 import type { Patch, PatchKind } from '../writes/patches.ts';
@@ -88,14 +89,14 @@ export function writesOf(settling: readonly Settling[]): SettlingWrites {
   const anew = new Map<Document, Settling>();
   for (const each of settling) {
     const { settlement, id } = each;
-    const { claim, next, record } = settlement;
+    const { claim, next, record, clock } = settlement;
     const place = claim === null ? null : placeOfClaim(claim);
     const again = claim !== null && next !== null && isSameThing(claim.due, next) ? next : null;
     // Progress lies in its delivery's own document: where that is the claim's or what is due next, in one write.
     const isApart = record !== undefined && record.id !== place?.document && record.id !== deliveryIn(next);
     if (isApart) deliveries.push(progressOf(record));
     const own = isApart ? undefined : record;
-    if (place?.kind === 'delivery') ends.push(endOfDelivery(place, again, own));
+    if (place?.kind === 'delivery') ends.push(endOfDelivery(place, again, { record: own, clock }));
     else if (place !== null && again !== null) transactions.push(elementAgain(place, again));
     else if (place !== null) ended.push(place);
     if (next === null || again !== null) continue;
@@ -128,17 +129,26 @@ const NOT_HELD = { since: '', token: '', owner: '' };
 export const END_OF_DELIVERY: PatchKind = {
   collection: 'deliveries',
   fits: { $eq: ['$token', '$$patch.token'] },
-  gone: [...Object.keys(NOT_HELD), 'due', 'tries'],
+  gone: [...Object.keys(NOT_HELD), 'due', 'tries', 'reckonedAt'],
 };
 
 function endOfDelivery(
   { document: _id, token }: DeliveryPlace,
   next: Due | null,
-  record: DeliveryRecord | undefined,
+  { record, clock }: { record: DeliveryRecord | undefined; clock: number | undefined },
 ): EndOfDelivery {
   const set = record === undefined ? {} : progressParts(record);
   if (next !== null) Object.assign(set, { due: new Date(next.at), tries: next.tries });
+  if (next !== null && clock !== undefined && !tells(record, clock))
+    Object.assign(set, { reckonedAt: new Date(clock) });
   return { _id, token, set };
+}
+
+/** Whether the last attempt tells when what comes of it was reckoned: there was one, and no clock was set meanwhile. */
+function tells(record: DeliveryRecord | undefined, clock: number): boolean {
+  const last = record?.attempts.at(-1);
+  if (last === undefined) return false;
+  return Math.abs(timeOfText(last.at) + last.durationMs - clock) <= SET_MS;
 }
 
 /** A delivery that is due without a claim: ops started it again, or it comes from another store. */
@@ -148,7 +158,7 @@ function newDelivery(next: Due & { kind: 'delivery' }, record: DeliveryRecord | 
   const progress = record === undefined ? {} : progressParts(record);
   const known = { attempts: [], nextAttemptAt: null, deliveredAt: null, status: 'pending' };
   const $setOnInsert = { account, transaction, ...(record === undefined ? known : {}) };
-  const $unset = { ...NOT_HELD, parked: '' };
+  const $unset = { ...NOT_HELD, parked: '', reckonedAt: '' };
   const u = { $set: { ...progress, ...named, due: new Date(at), tries }, $setOnInsert, $unset };
   // What has come further since it was read stays as it is: another process has started it again, or this write did,
   // whose answer was lost.
@@ -243,7 +253,7 @@ export function unparkedElements(kind: ElementKind, documents: readonly string[]
 export function unparkedDeliveries(due: Date): Document {
   return {
     q: { parked: true, due: { $exists: true } },
-    u: { $set: { due }, $unset: { parked: '' } },
+    u: { $set: { due }, $unset: { parked: '', reckonedAt: '' } },
     multi: true,
   };
 }

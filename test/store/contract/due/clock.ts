@@ -1,5 +1,6 @@
 /** The due index where its clock is set: nothing waits for a time that never came, and nothing comes too early for it. */
 import { randomUUID } from 'node:crypto';
+import type { DeliveryRecord } from '../../../../src/engine/store/deliveries.ts';
 import { type ClaimOf, type Due, isOf } from '../../../../src/engine/store/due.ts';
 import type { Settlement } from '../../../../src/engine/store.ts';
 import { chargeCreated, grow, iso } from '../builders.ts';
@@ -9,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const RETRY_MS = 10_000;
 
 /** A delivery's first attempt has failed, by that clock. */
-function failedOnce(claim: ClaimOf<'delivery'>, clock: number): Settlement {
+function failedOnce(claim: ClaimOf<'delivery'>, clock: number): Settlement & { record: DeliveryRecord } {
   const { account, transaction, delivery: id } = claim.due;
   const attempts = [{ at: iso(clock), statusCode: 503, error: null, durationMs: 9 }];
   const parts = { id, account, transaction, status: 'retrying' as const, failures: 1, attempts };
@@ -104,6 +105,41 @@ export function clockContract(context: ContractContext): void {
       await store.due.beat(now());
       same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
       same(first(await store.due.claim('delivery', now() + RETRY_MS, 10)).due.at, now() + RETRY_MS);
+    });
+
+    test('a retry that was reckoned once the clock had been set, amid its attempt, is brought back', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const began = now();
+      const charge = chargeCreated(began, { urls: ['https://shop.example/hook'] });
+      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: began });
+      const claim = first(claims.filter((each) => isOf(each, 'delivery')));
+      advance(HOUR_MS);
+      const settlement = failedOnce(claim, now());
+      const attempts = [{ at: iso(began), statusCode: 503, error: null, durationMs: 9 }];
+      same(await store.due.settle([{ ...settlement, record: { ...settlement.record, attempts } }]), [true]);
+      advance(-HOUR_MS);
+      await store.due.rewind(now());
+      await store.due.beat(now());
+      same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
+      same(first(await store.due.claim('delivery', now() + RETRY_MS, 10)).due.at, now() + RETRY_MS);
+    });
+
+    test('what was put off by a wrong clock, after an attempt, is brought back', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const charge = chargeCreated(now(), { urls: ['https://shop.example/hook'] });
+      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: now() });
+      await store.due.settle([failedOnce(first(claims.filter((each) => isOf(each, 'delivery'))), now())]);
+      advance(HOUR_MS);
+      await store.due.beat(now());
+      const claim = first(await store.due.claim('delivery', now(), 10));
+      const next = { ...claim.due, at: now() + RETRY_MS, tries: claim.due.tries + 1 };
+      same(await store.due.settle([{ claim, next, clock: now() }]), [true]);
+      advance(-HOUR_MS);
+      await store.due.rewind(now());
+      await store.due.beat(now());
+      same((await store.due.claim('delivery', now() + RETRY_MS, 10)).length, 1);
     });
 
     test('what a right clock had brought back before a wrong one was set stays so', async (harness) => {
