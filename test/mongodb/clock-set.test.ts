@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Claim } from '../../src/engine/store/due.ts';
-import type { Store } from '../../src/engine/store.ts';
+import { type Store, StoreUnavailable } from '../../src/engine/store.ts';
 import { cashoutCreated, chargeCreated, grow } from '../store/contract/builders.ts';
 import { same } from '../store/contract/harness.ts';
 import { fixtureSuite } from '../support/fixture.ts';
@@ -75,6 +75,26 @@ test('back by an hour: what a process had in hand that dies then comes free by i
     // Whoever was taken for dead by mistake finds that out.
     assert.ok(claim !== undefined);
     same(await dead.due.holds([claim]), [false]);
+  }));
+
+test('back by an hour: what fails then is not made up for with the time of then', (server) =>
+  onDatabase(server, async (database) => {
+    let offset = 0;
+    const now = (): number => Date.now() + offset;
+    const store = await database.open('a', { now });
+    offset = -HOUR_MS;
+    const errorCode = 11_601;
+    for (const collection of ['transactions', 'deliveries', 'targets', 'processes']) {
+      await database.fail({ commands: ['update'], collection, times: 1, errorCode });
+      const outcome = await store.due.rewind(now()).then(
+        () => 'done',
+        (error: unknown) => error,
+      );
+      assert.instance(outcome, StoreUnavailable, collection);
+      // The statements beside it are under way still, and are not to meet the next error.
+      await sleep(500);
+    }
+    assert.is(await store.due.rewind(now()), 0, 'whoever asks again does so with the time of now');
   }));
 
 suite.run();

@@ -1,12 +1,14 @@
 /**
  * Brings back what lies ahead because the database's clock was wrong when it became due, and the heartbeats of that time.
- * Each statement may be run again, by any process: what was brought back doesn't fit it any more.
+ * Each statement may be run again, by any process: what was brought back doesn't fit it any more. But none that brings
+ * back is sent again with its time of then: it would bring back what was made since, by a clock that is right.
  */
 import type { Document } from 'mongodb';
 import { FAR_MS } from '../../../engine/store/backlog.ts';
 import { SET_MS, type SetForward } from '../../../engine/store/due.ts';
+import { StoreUnavailable } from '../../../engine/store.ts';
 import { KEPT_MS } from '../backlog.ts';
-import type { MongoConnection } from '../connection.ts';
+import { MAJORITY, type MongoConnection } from '../connection.ts';
 import { allTaken, updateAll } from '../writes/writes.ts';
 
 /** A time less as much as another one lies ahead of now, but not before now. */
@@ -43,7 +45,20 @@ function reckonedBy(due: string, at: string, made: string | Document): Document 
   return { $cond: [{ $and: [isDate(at), isDate(made)] }, { $subtract: [made, early] }, null] };
 }
 
-/** @returns how many documents of what is due were changed */
+/** Sends statements, once; gives how many documents they changed. @throws StoreUnavailable: the caller asks again */
+async function updateOnce(
+  connection: MongoConnection,
+  collection: string,
+  updates: Document[],
+): Promise<number> {
+  const command = { update: collection, updates, ordered: false, writeConcern: MAJORITY };
+  const { nModified, writeErrors: [failed] = [] } = await connection.command(command);
+  if (failed !== undefined)
+    throw new StoreUnavailable(`${collection} does not take a write: ${failed.errmsg}`);
+  return nModified;
+}
+
+/** @returns how many documents of what is due were changed. @throws StoreUnavailable: some of it may be done */
 export async function rewindAll(connection: MongoConnection, time: number): Promise<number> {
   connection.check();
   const now = new Date(time);
@@ -77,11 +92,11 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
   };
   const keptUntil = new Date(time + KEPT_MS);
   const [transactions, others, looks] = await Promise.all([
-    updateAll(connection, 'transactions', [
+    updateOnce(connection, 'transactions', [
       { q: { 'timers.due': { $gt: soon } }, u: [{ $set: { timers } }], multi: true, hint: 'timers_due' },
       { q: { 'orders.due': { $gt: far } }, u: [{ $set: { orders } }], multi: true, hint: 'orders_due' },
     ]),
-    updateAll(connection, 'deliveries', [
+    updateOnce(connection, 'deliveries', [
       {
         q: { due: { $gt: soon } },
         u: [{ $set: { due: deliveries, reckonedAt: { $cond: [isReckonedLater, now, '$reckonedAt'] } } }],
@@ -89,15 +104,15 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
         hint: 'parked_due',
       },
     ]),
-    updateAll(connection, 'targets', [
+    updateOnce(connection, 'targets', [
       { q: { lookAt: { $gt: far } }, u: { $set: { lookAt: now }, $min: { keptUntil } }, multi: true },
     ]),
     // Else one that dies, or is dead, would not fall silent before that time has come; who lives beats again.
-    updateAll(connection, 'processes', [
+    updateOnce(connection, 'processes', [
       { q: { beatAt: { $gt: soon } }, u: { $set: { beatAt: now } }, multi: true },
     ]),
   ]);
-  return allTaken(transactions).changed + allTaken(others).changed + allTaken(looks).changed;
+  return transactions + others + looks;
 }
 
 /**
