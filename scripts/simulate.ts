@@ -1,13 +1,15 @@
 /**
  * Simulates clients, the bank, faults and crashes over the real engine, and audits all of it.
  *
- *   npm run simulate -- [--seed N] [--steps M] [--bank sandbox|api-pix] [--verbose] [--help]
+ *   npm run simulate -- [--seed N] [--steps M] [--bank sandbox|api-pix] [--mongodb] [--verbose] [--help]
  *
  * Without --bank the seed decides whose adapter the processes run. The same seed and steps do the same, to the byte. Exit 1 with the seed where something must not be.
+ * With --mongodb the processes store their data in a new database of the server of MONGODB_TEST_URI: `npm run
+ * simulate:mongodb` starts one.
  */
 import { parseArgs } from 'node:util';
 import { Simulation, SimulationFailure } from './simulation/simulation.ts';
-import type { BankName } from './simulation/summary.ts';
+import type { BankName, SimulationOptions } from './simulation/summary.ts';
 
 function wholeNumber(text: string, name: string): number {
   const value = Number(text);
@@ -16,11 +18,12 @@ function wholeNumber(text: string, name: string): number {
   process.exit(2);
 }
 
-const HELP = `npm run simulate -- [--seed N] [--steps M] [--bank sandbox|api-pix] [--verbose]
+const HELP = `npm run simulate -- [--seed N] [--steps M] [--bank sandbox|api-pix] [--mongodb] [--verbose]
 
   --seed N      what decides all that could go either way (1)
   --steps M     how long it lasts (5000)
   --bank NAME   whose adapter the processes run: sandbox, or api-pix; the seed decides without
+  --mongodb     on the server of MONGODB_TEST_URI, in a new database (npm run simulate:mongodb), in place of a store in memory
   --verbose     each step, and what went wrong how often
 `;
 
@@ -35,6 +38,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     steps: { type: 'string', default: '5000' },
     bank: { type: 'string' },
+    mongodb: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -48,8 +52,24 @@ const steps = wholeNumber(values.steps, 'steps');
 const forced = values.bank === undefined ? {} : { bank: bankName(values.bank) };
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
+/** A new database, which goes at the end. */
+async function onMongodb(): Promise<{ options: Pick<SimulationOptions, 'storesOf'>; drop(): Promise<void> }> {
+  if (!process.env.MONGODB_TEST_URI) {
+    process.stderr.write('--mongodb needs a server: MONGODB_TEST_URI, or npm run simulate:mongodb\n');
+    process.exit(2);
+  }
+  // The driver is loaded only where it is used.
+  const { MongoStores } = await import('./simulation/mongodb/stores.ts');
+  const { freshDatabase } = await import('../test/support/mongodb.ts');
+  const { uri, drop } = await freshDatabase();
+  return { options: { storesOf: (parts) => new MongoStores(uri, parts) }, drop };
+}
+
+const place = values.mongodb ? await onMongodb() : null;
+
 try {
-  const summary = await new Simulation(seed, steps, { ...forced, ...(values.verbose ? { log } : {}) }).run();
+  const options = { ...forced, ...place?.options, ...(values.verbose ? { log } : {}) };
+  const summary = await new Simulation(seed, steps, options).run();
   const { operations, batches, transactions, deliveries, crashes, elapsedMs, head } = summary;
   const { bank, clockSteps, timeouts, faults } = summary;
   const faultCount = Object.values(faults).reduce((sum, count) => sum + count, 0);
@@ -64,4 +84,6 @@ try {
   if (!(error instanceof SimulationFailure)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
+} finally {
+  await place?.drop();
 }

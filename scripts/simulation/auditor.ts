@@ -59,7 +59,7 @@ export class Auditor {
   auditEnd(): void {
     this.audit();
     must(this.#judged === this.#operations.length, 'an operation never came to an end');
-    compareProjections(this.#around.state, this.#around.account, this.model);
+    compareProjections(this.#around.stored, this.#around.account, this.model);
     this.#nothingWaits();
     this.#opsWereTold();
     for (const [id, after] of this.model.deliveries) this.#judgeDelivery(id, after);
@@ -73,8 +73,8 @@ export class Auditor {
   }
 
   #readJournal(): void {
-    const { state, account } = this.#around;
-    for (const batch of state.journal(account.id, this.model.seq + 1, Number.POSITIVE_INFINITY)) {
+    const { stored, account } = this.#around;
+    for (const batch of stored.journal(account.id, this.model.seq + 1, Number.POSITIVE_INFINITY)) {
       this.model.take(batch);
       for (const { transaction, message } of batch.entries) {
         const known = message.type === 'CREATE' ? this.model.transactions.get(transaction ?? '') : undefined;
@@ -276,10 +276,10 @@ export class Auditor {
   }
 
   #openDeliveries(isMeant: (webhook: { url: string }) => boolean): string[] {
-    const { state, account } = this.#around;
-    const records = [...this.model.transactions.keys()].flatMap((id) => state.deliveries(id));
+    const { stored, account } = this.#around;
+    const records = [...this.model.transactions.keys()].flatMap((id) => stored.deliveries(id));
     const ended = new Set(records.filter(({ status }) => ENDED.has(status)).map(({ id }) => id));
-    return state
+    return stored
       .journal(account.id, 1, Number.POSITIVE_INFINITY)
       .flatMap(({ entries }) => entries.flatMap(({ events }) => events))
       .flatMap(({ deliveries }) => deliveries)
@@ -289,8 +289,8 @@ export class Auditor {
 
   /** What waits for the bank too long, and what is dead, is on the list for ops. */
   #opsWereTold(): void {
-    const { state, account } = this.#around;
-    const told = new Set(state.listed({ account: account.id }, null).map(({ kind, id }) => `${kind} ${id}`));
+    const { stored, account } = this.#around;
+    const told = new Set(stored.listed({ account: account.id }, null).map(({ kind, id }) => `${kind} ${id}`));
     for (const { id, kind, status, parts } of this.model.transactions.values()) {
       for (const refund of parts.pending)
         must(
@@ -305,20 +305,20 @@ export class Auditor {
   }
 
   /** Ops know of each delivery that is dead, and then they are done with them: each costs looks as long as it is listed. */
-  auditDead(): void {
-    const { state, account } = this.#around;
+  async auditDead(): Promise<void> {
+    const { stored, stores, account } = this.#around;
     this.audit();
     this.#judgeDead();
-    const items = state.listed({ account: account.id, kind: 'dead' }, null);
-    state.withdraw(items);
+    const items = stored.listed({ account: account.id, kind: 'dead' }, null);
+    await stores.withdraw(items);
     for (const { id } of items) this.#doneWith.add(id);
   }
 
   #judgeDead(): void {
-    const { state, account } = this.#around;
-    const told = new Set(state.listed({ account: account.id, kind: 'dead' }, null).map(({ id }) => id));
+    const { stored, account } = this.#around;
+    const told = new Set(stored.listed({ account: account.id, kind: 'dead' }, null).map(({ id }) => id));
     for (const transaction of this.model.transactions.keys())
-      for (const { id, status } of state.deliveries(transaction)) {
+      for (const { id, status } of stored.deliveries(transaction)) {
         // Whoever starts one anew may die before its item is gone: while it is rejected, that stays.
         if (status === 'rejected') continue;
         const isDead = status === 'dead';
@@ -330,15 +330,15 @@ export class Auditor {
 
   /** Whether ops are done with what is stuck, a transaction or a part of it, as it stands. */
   #isDone(id: string, transaction: string): boolean {
-    const { state } = this.#around;
-    const since = state.transaction(transaction)?.updatedAt ?? '';
-    return state.dismissed([id, `${id}@${since}`]).some((isDismissed) => isDismissed);
+    const { stored } = this.#around;
+    const since = stored.transaction(transaction)?.updatedAt ?? '';
+    return stored.dismissed([id, `${id}@${since}`]).some((isDismissed) => isDismissed);
   }
 
   /** Whether a delivery's URL was off its account at some time. */
   #wasOff(id: string): boolean {
-    const { account, history, state } = this.#around;
-    const { url } = state
+    const { account, history, stored } = this.#around;
+    const { url } = stored
       .journal(account.id, 1, Number.POSITIVE_INFINITY)
       .flatMap(({ entries }) => entries.flatMap(({ events }) => events))
       .flatMap(({ deliveries }) => deliveries)
@@ -360,10 +360,10 @@ export class Auditor {
 
   /** What is recorded of a delivery is what its URL saw, and it began after the one before had been attempted. */
   #judgeDelivery(id: string, after: string | null): void {
-    const { state, receivers } = this.#around;
+    const { stored, receivers } = this.#around;
     const seen = receivers.seen.get(id) ?? [];
     const transaction = parseEventOrDeliveryId(id)?.transaction ?? '';
-    const record = state.deliveries(transaction).find((each) => each.id === id);
+    const record = stored.deliveries(transaction).find((each) => each.id === id);
     must(record !== undefined, `${id} has no record`);
     const told = seen.filter(({ ended }) => ended !== null).map(({ statusCode }) => statusCode);
     for (const { statusCode } of record.attempts) {

@@ -1,6 +1,9 @@
-/** What the simulated store does to its callers: it delays, fails before or after its effect, or is away for a while. */
+/**
+ * What the simulated store does to its callers: it delays, fails before or after its effect, or is away for a while. In
+ * memory that happens around its methods, on MongoDB around each command.
+ */
 import { StoreUnavailable } from '../../src/engine/store.ts';
-import type { Faults, FaultVerdict, StoreMethod } from '../../test/support/memory-store/faults.ts';
+import type { FaultVerdict } from '../../test/support/memory-store/faults.ts';
 import type { World } from './world.ts';
 
 /** How often, of a thousand calls, the store misbehaves. */
@@ -24,6 +27,12 @@ const SLOWEST_MS = 10_000;
 
 /** While only its answers are lost, as many calls as this of a thousand take effect. */
 const TAKEN_WHILE_AWAY = 300;
+
+/** Faults around what a store is asked for, by its name; an append has its own. */
+interface StoreFaults {
+  before(method: string): Promise<FaultVerdict>;
+  after(method: string): Promise<void>;
+}
 
 /** The weather that all processes share, and what it has done so far. */
 export class Weather {
@@ -70,7 +79,7 @@ export class Weather {
   }
 
   /** A moment of chance before and after each call of a process, which the world lets happen in any order. */
-  faultsOf(owner: string, isAlive: () => boolean): Faults {
+  faultsOf(owner: string, isAlive: () => boolean): StoreFaults {
     const world = this.#world;
     const { random } = world;
     const gate = (delayMs: number): Promise<void> =>
@@ -80,7 +89,7 @@ export class Weather {
         else world.soon(owner, resolve);
       });
     return {
-      before: async (method): Promise<FaultVerdict> => {
+      before: async (method) => {
         const isSlow = method === 'append' && random.perMille(this.rates.slow);
         if (isSlow) {
           this.#count('slow append');
@@ -99,7 +108,7 @@ export class Weather {
     };
   }
 
-  #fail(moment: 'before' | 'after', method: StoreMethod, whileAway: number): void {
+  #fail(moment: 'before' | 'after', method: string, whileAway: number): void {
     const isAway = this.#world.now < this.#awayUntil;
     if (!this.#world.random.perMille(isAway ? whileAway : this.rates[moment])) return;
     this.#count(`${moment} ${method}`);

@@ -39,7 +39,7 @@ export function nextAct(around: Surroundings, account: string, id: string): OpsR
     case 'settings':
       return { kind, id, act, changes: newSettings(around, account) };
     case 'rotate': {
-      const urls = around.state.account(account)?.webhooks.map(({ url }) => url) ?? [];
+      const urls = around.stored.account(account)?.webhooks.map(({ url }) => url) ?? [];
       return { kind, id, act, url: random.pick([...urls, 'https://nowhere.example']) };
     }
     case 'retry':
@@ -63,9 +63,9 @@ function newSettings({ world, history, counterparty }: Surroundings, account: st
   return { webhooks, ...(isKey ? { pixKey: random.pick([KEY, OTHER_KEY, null]) } : {}) };
 }
 
-function whatToRetry({ world, state }: Surroundings, account: string): Pick<OpsRequest, 'ids' | 'filter'> {
+function whatToRetry({ world, stored }: Surroundings, account: string): Pick<OpsRequest, 'ids' | 'filter'> {
   const { random } = world;
-  const { found } = state.failedDeliveries({ account }, null, 1_000);
+  const { found } = stored.failedDeliveries({ account }, null, 1_000);
   const how = random.pick(['delivery', 'event', 'transaction', 'url', 'all'] as const);
   if (found.length === 0 || how === 'all') return { ids: [], filter: { account } };
   const { record, url } = random.pick(found);
@@ -75,10 +75,10 @@ function whatToRetry({ world, state }: Surroundings, account: string): Pick<OpsR
   return { ids: [how === 'event' && event !== undefined ? event : record.id], filter: {} };
 }
 
-function whatIsDone({ world, state }: Surroundings, account: string): Pick<OpsRequest, 'ids' | 'filter'> {
+function whatIsDone({ world, stored }: Surroundings, account: string): Pick<OpsRequest, 'ids' | 'filter'> {
   const { random } = world;
   const kind = random.pick(KINDS);
-  const items = state.listed({ account, kind }, null);
+  const items = stored.listed({ account, kind }, null);
   if (items.length === 0 || random.perMille(200)) return { ids: [], filter: { account, kind } };
   return { ids: [random.pick(items).id], filter: { kind } };
 }

@@ -11,7 +11,7 @@ import type { ReturnAgain } from '../../src/engine/commands.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 import { Payments } from '../../src/engine/payments.ts';
-import { StoreUnavailable } from '../../src/engine/store.ts';
+import { type Store, StoreUnavailable } from '../../src/engine/store.ts';
 import { ClockWatch } from '../../src/jobs/clock-watch.ts';
 import { freshWork } from '../../src/jobs/fresh-work.ts';
 import type { RecurringJob } from '../../src/jobs/recurring-job.ts';
@@ -20,19 +20,18 @@ import { Timers } from '../../src/jobs/timers.ts';
 import { Watch } from '../../src/jobs/watch.ts';
 import { SpareTime } from '../../src/spare-time.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
-import type { MemoryState } from '../../test/support/memory-store/state.ts';
-import { MemoryStore } from '../../test/support/memory-store/store.ts';
 import type { Counterparty } from './bank/counterparty.ts';
 import { type OpenedBank, openApiPix } from './bank/opened.ts';
 import type { Weather } from './faults.ts';
 import type { Receivers } from './receivers.ts';
 import { SimulatedSender } from './sender.ts';
 import type { SettingsHistory } from './settings.ts';
+import type { Stored, Stores } from './stored.ts';
 import type { WallClock } from './wall-clock.ts';
 import type { World } from './world.ts';
 
 export const STUCK_AFTER_MS = 300_000;
-const SILENT_AFTER_MS = 5_000;
+export const SILENT_AFTER_MS = 5_000;
 const SANDBOX_DELAY_MS = 500;
 const CHARGE_EXPIRY_S = 600;
 /** The last retry comes after 6 minutes, so that an hour stands out. */
@@ -45,7 +44,9 @@ export const SEALER = new Sealer(Buffer.alloc(32, 1));
 export interface Surroundings {
   world: World;
   clock: WallClock;
-  state: MemoryState;
+  stores: Stores;
+  /** What the stores hold. */
+  stored: Stored;
   history: SettingsHistory;
   /** When each batch was decided, by its id: ms since 1970, by the world's time. */
   decidedAt: Map<string, number>;
@@ -57,6 +58,13 @@ export interface Surroundings {
 }
 
 /** A recurring job, and its last run by the world's time. */
+interface ProcessParts {
+  name: string;
+  store: Store;
+  /** Until it dies. */
+  life: { isOn: boolean };
+}
+
 interface Scheduled extends RecurringJob {
   ranAt: number;
   isUnderWay: boolean;
@@ -64,7 +72,7 @@ interface Scheduled extends RecurringJob {
 
 export class Process {
   readonly name: string;
-  readonly store: MemoryStore;
+  readonly store: Store;
   readonly engine: Engine;
   readonly payments: Payments;
   readonly #around: Surroundings;
@@ -76,12 +84,21 @@ export class Process {
   readonly now: () => number;
   readonly #jobs: Scheduled[];
   readonly #opened: OpenedBank;
-  #alive = true;
+  readonly #life: ProcessParts['life'];
   #endAll: (error: Error) => void = () => {};
 
-  constructor(name: string, around: Surroundings) {
-    const { world, clock, state, weather } = around;
+  /** Starts one, with a store that may be used. */
+  static async start(name: string, around: Surroundings): Promise<Process> {
+    const life = { isOn: true };
+    const store = await around.stores.open(name, () => life.isOn);
+    return new Process({ name, store, life }, around);
+  }
+
+  private constructor({ name, store, life }: ProcessParts, around: Surroundings) {
+    const { world, clock } = around;
     this.name = name;
+    this.store = store;
+    this.#life = life;
     this.#around = around;
     // Each process measures the store's clock for itself: two of them never quite agree.
     const skewMs = world.random.int(400) - 200;
@@ -91,13 +108,6 @@ export class Process {
       this.#endAll = reject;
     });
     this.death.catch(() => {});
-    this.store = new MemoryStore({
-      state,
-      incarnation: name,
-      now: () => clock.now,
-      silentAfterMs: SILENT_AFTER_MS,
-      faults: weather.faultsOf(name, () => this.#alive),
-    });
     const directory = new Directory(this.store.accounts, SEALER, now);
     this.directory = directory;
     this.#opened = this.#openBank(directory, now);
@@ -138,7 +148,7 @@ export class Process {
       };
     return openApiPix(counterparty, {
       ...{ name: this.name, store: this.store, now },
-      isAlive: () => this.#alive,
+      isAlive: () => this.#life.isOn,
       account: (id) => directory.account(id),
       note: (items) => this.engine.note(items),
       withdraw: (keys) => this.engine.withdraw(keys),
@@ -182,12 +192,12 @@ export class Process {
   }
 
   get alive(): boolean {
-    return this.#alive;
+    return this.#life.isOn;
   }
 
   /** From now on it does nothing. */
   die(): void {
-    this.#alive = false;
+    this.#life.isOn = false;
     this.#around.world.drop(this.name);
     this.#endAll(new StoreUnavailable(`${this.name} has died`));
   }

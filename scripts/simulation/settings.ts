@@ -4,7 +4,6 @@
  */
 import type { Account, Webhook } from '../../src/domain/account.ts';
 import type { Send } from '../../src/webhooks/sender/port.ts';
-import { MemoryState } from '../../test/support/memory-store/state.ts';
 import { SEALER } from './process.ts';
 import type { World } from './world.ts';
 
@@ -74,21 +73,5 @@ export class SettingsHistory {
     if (known.length === 0) this.wrongs.push(`${url} was taken off ${id}, and got something`);
     else if (!known.some((webhook) => newest(webhook) === secrets[0]))
       this.wrongs.push(`what ${url} got was signed with another secret`);
-  }
-}
-
-/** The store's data, whose settings are followed. */
-export class FollowedState extends MemoryState {
-  readonly #history: SettingsHistory;
-
-  constructor(history: SettingsHistory) {
-    super();
-    this.#history = history;
-  }
-
-  override putAccount(account: Account): boolean {
-    const isPut = super.putAccount(account);
-    if (isPut) this.#history.changed(structuredClone(account));
-    return isPut;
   }
 }

@@ -10,11 +10,13 @@ import { Counterparty } from './bank/counterparty.ts';
 import { Happenings } from './bank/happenings.ts';
 import { KEY, OTHER_KEY } from './bank/keys.ts';
 import { OUTAGE_OVER_MS, Weather } from './faults.ts';
+import { MemoryStores } from './memory-stores.ts';
 import type { Timeline } from './model.ts';
-import { Process, type Surroundings } from './process.ts';
+import { Process, SILENT_AFTER_MS, type Surroundings } from './process.ts';
 import { Random } from './random.ts';
 import { Receivers } from './receivers.ts';
-import { FollowedState, SettingsHistory } from './settings.ts';
+import { SettingsHistory } from './settings.ts';
+import type { Stores } from './stored.ts';
 import type { SimulationOptions, Summary } from './summary.ts';
 import { WallClock } from './wall-clock.ts';
 import { Workload } from './workload.ts';
@@ -55,6 +57,7 @@ export class Simulation {
   readonly #count: number;
   readonly #bank: { happenings: Happenings; auditor: BankAuditor } | null;
   readonly #options: SimulationOptions;
+  readonly #stores: Stores;
   #processes: Process[] = [];
   #started = 0;
   #crashes = 0;
@@ -62,23 +65,35 @@ export class Simulation {
   constructor(seed: number, steps: number, options: SimulationOptions = {}) {
     this.#seed = seed;
     this.#steps = steps;
-    const { log = () => {} } = options;
+    const { log = () => {}, storesOf = (parts) => new MemoryStores(parts) } = options;
     this.#log = log;
     this.#options = options;
     const world = new World(new Random(seed), START);
     const history = new SettingsHistory(world);
-    const state = new FollowedState(history);
     const clock = new WallClock(world);
     const weather = new Weather(world);
+    const parts = { world, clock, weather, history, silentAfterMs: SILENT_AFTER_MS, log };
+    this.#stores = storesOf(parts);
+    const stores = this.#stores;
     this.#world = world;
     const receivers = new Receivers(world, MAY_HANG);
     // The seed decides even where it is overruled: the rest of its stream stays.
     const chosen = world.random.pick(['sandbox', 'api-pix'] as const);
     const counterparty = (options.bank ?? chosen) === 'api-pix' ? new Counterparty(world) : null;
     const decidedAt = new Map<string, number>();
-    this.#around = { world, clock, state, history, weather, receivers, counterparty, decidedAt, log };
+    this.#around = {
+      world,
+      clock,
+      stores,
+      stored: stores.stored,
+      history,
+      weather,
+      receivers,
+      counterparty,
+      decidedAt,
+      log,
+    };
     this.#bank = this.#openBank();
-    for (const account of [ACCOUNT, NEIGHBOUR]) state.putAccount(account);
     this.#scene = this.#open({ ...this.#around, account: ACCOUNT });
     this.#neighbour = this.#open({ ...this.#around, account: NEIGHBOUR });
     this.#count = 1 + world.random.int(MOST_PROCESSES);
@@ -86,13 +101,13 @@ export class Simulation {
   }
 
   #openBank(): { happenings: Happenings; auditor: BankAuditor } | null {
-    const { world, state, counterparty: bank } = this.#around;
+    const { world, stored, counterparty: bank } = this.#around;
     if (bank === null) return null;
     const callBack = async (body: string): Promise<void> => {
       if (this.#processes.length === 0) throw new Error('nobody listens');
       await world.random.pick(this.#processes).hear(body);
     };
-    const happenings = new Happenings({ world, bank, state, callBack });
+    const happenings = new Happenings({ world, bank, stored, callBack });
     return { happenings, auditor: new BankAuditor(this.#around, bank, [ACCOUNT, NEIGHBOUR]) };
   }
 
@@ -110,24 +125,30 @@ export class Simulation {
     const giveBack = this.#world.install();
     let step = 0;
     try {
-      while (this.#processes.length < this.#count) this.#start();
+      for (const account of [ACCOUNT, NEIGHBOUR]) await this.#stores.putAccount(account);
+      while (this.#processes.length < this.#count) await this.#start();
       for (; step < this.#steps; step += 1) {
         await this.#step();
         this.#throwFailure();
-        if (step % AUDIT_EVERY === AUDIT_EVERY - 1) this.#audit();
+        if (step % AUDIT_EVERY === AUDIT_EVERY - 1) await this.#audit();
       }
       await this.#comeToRest();
       this.#throwFailure();
-      this.#auditEnd();
+      await this.#auditEnd();
       return this.#summary();
     } catch (error) {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
       throw new SimulationFailure(
-        `seed ${this.#seed}, step ${step}: ${what}\nagain: npm run simulate -- --seed ${this.#seed} --steps ${this.#steps}${this.#forced} --verbose`,
+        `seed ${this.#seed}, step ${step}: ${what}\nagain: npm run ${this.#script} -- --seed ${this.#seed} --steps ${this.#steps}${this.#forced} --verbose`,
       );
     } finally {
       giveBack();
+      await this.#stores.close();
     }
+  }
+
+  get #script(): string {
+    return this.#options.storesOf === undefined ? 'simulate' : 'simulate:mongodb';
   }
 
   get #forced(): string {
@@ -135,7 +156,8 @@ export class Simulation {
     return bank === undefined ? '' : ` --bank ${bank}`;
   }
 
-  #audit(): void {
+  async #audit(): Promise<void> {
+    await this.#stores.refresh();
     for (const { auditor } of this.#scenes) auditor.audit();
     this.#bank?.auditor.audit();
     const [wrong] = this.#around.history.wrongs;
@@ -144,7 +166,7 @@ export class Simulation {
 
   /** The journal that the run left of the account that most happens to. */
   journal(): Batch[] {
-    return this.#around.state.journal(ACCOUNT.id, 1, Number.POSITIVE_INFINITY);
+    return this.#around.stored.journal(ACCOUNT.id, 1, Number.POSITIVE_INFINITY);
   }
 
   /** The real bank with its books; null with the sandbox. */
@@ -166,9 +188,9 @@ export class Simulation {
     for (const { workload } of this.#scenes) if (workload.failure !== null) throw workload.failure;
   }
 
-  #start(): void {
+  async #start(): Promise<void> {
     this.#started += 1;
-    this.#processes.push(new Process(`process-${this.#started}`, this.#around));
+    this.#processes.push(await Process.start(`process-${this.#started}`, this.#around));
   }
 
   async #step(): Promise<void> {
@@ -178,6 +200,7 @@ export class Simulation {
     const bank = this.#bank === null ? 0 : 120;
     const chances = { ask: 480, turn: 400, tick: 80, wait: 35, crash: 3, clock: 5, hang: 8, outage: 2, bank };
     const what = random.weighted(chances);
+    if (what === 'ask' || what === 'bank') await this.#stores.refresh();
     this.#log(`${this.#world.now - START} ms ${what} ${process.name}`);
     switch (what) {
       case 'ask':
@@ -243,7 +266,7 @@ export class Simulation {
     this.#processes = this.#processes.filter((each) => each !== process);
     // Where the one that comes after it starts by another time, nobody has seen the clock step.
     if (this.#world.random.perMille(300)) await this.#setClock();
-    this.#start();
+    await this.#start();
   }
 
   /**
@@ -265,14 +288,16 @@ export class Simulation {
       for (const { workload } of this.#scenes) workload.orphan(other.name);
     }
     await this.#rest(REST_MS);
+    await this.#stores.refresh();
     for (const { auditor } of this.#scenes) auditor.auditPunctuality();
     receivers.letGo();
     await this.#rest(REST_MS);
-    for (const { auditor } of this.#scenes) auditor.auditDead();
+    await this.#stores.refresh();
+    for (const { auditor } of this.#scenes) await auditor.auditDead();
     if (this.#bank === null) return;
-    this.#giveKeys(OTHER_KEY);
+    await this.#giveKeys(OTHER_KEY);
     await this.#rest(ASKED_MS);
-    this.#giveKeys(KEY);
+    await this.#giveKeys(KEY);
     await this.#rest(BANK_REST_MS);
     // What nobody has hinted at, and the list of the last hour doesn't show, a day's does.
     world.advance(DAY_MS);
@@ -280,11 +305,12 @@ export class Simulation {
   }
 
   /** What was ordered by a key, and never came to the bank, waits until its account has that key again. */
-  #giveKeys(pixKey: string): void {
-    const { state } = this.#around;
+  async #giveKeys(pixKey: string): Promise<void> {
+    const { stored } = this.#around;
     for (const { id } of [ACCOUNT, NEIGHBOUR]) {
-      const account = state.account(id);
-      if (account !== null) state.putAccount({ ...account, pixKey, version: account.version + 1 });
+      const account = stored.account(id);
+      if (account !== null)
+        await this.#stores.putAccount({ ...account, pixKey, version: account.version + 1 });
     }
   }
 
@@ -296,19 +322,18 @@ export class Simulation {
     }
   }
 
-  #auditEnd(): void {
-    const { state } = this.#around;
-    this.#audit();
+  async #auditEnd(): Promise<void> {
+    const { stored } = this.#around;
+    await this.#audit();
     for (const { auditor } of this.#scenes) auditor.auditEnd();
     this.#bank?.auditor.auditEnd();
-    const left = state.due.size + state.backlog.total();
-    if (left > 0) throw new Error(`${left} things are left behind`);
+    if (stored.left > 0) throw new Error(`${stored.left} things are left behind`);
   }
 
   #summary(): Summary {
-    const { state, clock, receivers, weather, counterparty } = this.#around;
+    const { stored, clock, receivers, weather, counterparty } = this.#around;
     const faults = [...weather.counts, ...(counterparty?.weather.counts ?? [])];
-    const head = state.head(ACCOUNT.id);
+    const head = stored.head(ACCOUNT.id);
     const sum = (count: (scene: Scene) => number): number =>
       this.#scenes.reduce((all, scene) => all + count(scene), 0);
     return {

@@ -1,11 +1,15 @@
 /** What a run is asked for, and what it came to. */
 
+import type { Stores, StoresParts } from './stored.ts';
+
 /** Which bank's adapter the processes run. */
 export type BankName = 'sandbox' | 'api-pix';
 
 export interface SimulationOptions {
   /** The seed decides where nothing is said. */
   bank?: BankName;
+  /** Where the processes store their data: in memory where nothing is said. */
+  storesOf?(parts: StoresParts): Stores;
   log?(line: string): void;
 }
 

@@ -100,8 +100,8 @@ export class Workload {
   }
 
   #seq(): number {
-    const { state, account } = this.#around;
-    return state.head(account.id).seq;
+    const { stored, account } = this.#around;
+    return stored.head(account.id).seq;
   }
 
   #settle(operation: Operation, result: Result): void {
@@ -182,8 +182,8 @@ export class Workload {
 
   /** One of the payments whose return has failed goes back once more. */
   #returnAgain(): Request | null {
-    const { world, state, account } = this.#around;
-    const failed = state
+    const { world, stored, account } = this.#around;
+    const failed = stored
       .listed({ account: account.id, kind: 'return' }, null)
       .filter(({ code }) => code === 'RETURN_FAILED');
     if (failed.length === 0) return null;
@@ -217,15 +217,15 @@ export class Workload {
   }
 
   #isPaid(id: string): boolean {
-    return this.#around.state.transaction(id)?.snapshot.value === 'paid';
+    return this.#around.stored.transaction(id)?.snapshot.value === 'paid';
   }
 
   #isProtested(id: string): boolean {
-    return this.#around.state.transaction(id)?.snapshot.value === 'in_protest';
+    return this.#around.stored.transaction(id)?.snapshot.value === 'in_protest';
   }
 
   #refundOf(transaction: string): string | null {
-    const record = this.#around.state.transaction(transaction);
+    const record = this.#around.stored.transaction(transaction);
     const refunds = record?.type === 'pix-in' ? refundsOf(record.snapshot.context) : [];
     return refunds.length === 0 ? null : this.#around.world.random.pick(refunds).id;
   }

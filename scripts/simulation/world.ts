@@ -21,9 +21,20 @@ export interface Timer {
   order: number;
   run: () => void;
   owner: Owner;
+  unref(): Timer;
 }
 
-const realImmediate = setImmediate;
+const realTimers = { setTimeout, clearTimeout, setImmediate };
+const realChance = process.hrtime.bigint;
+/** What of the work outside would only come after so long (ms) would come amid something else. */
+const OUTSIDE_MS = 3_000;
+
+/** Between two commands to a server nothing is in hand for less than so many turns of the event loop. */
+const CALM_TURNS = 3;
+
+function immediate(): Promise<void> {
+  return new Promise((resolve) => realTimers.setImmediate(resolve));
+}
 
 export class World {
   /** Milliseconds since 1970, by a clock that is always right. */
@@ -32,6 +43,8 @@ export class World {
   #ready: Waiting[] = [];
   #timers: Timer[] = [];
   #order = 0;
+  /** Whether something that isn't simulated has something in hand. */
+  isBusy: () => boolean = () => false;
 
   constructor(random: Random, now: number) {
     this.random = random;
@@ -40,18 +53,35 @@ export class World {
 
   /** Takes over the timers and the monotonic clock of this process; the function that is returned gives them back. */
   install(): () => void {
-    const real = { setTimeout, clearTimeout, setImmediate };
-    const later = (run: () => void, delayMs = 0): Timer => this.after(delayMs, run);
+    Object.defineProperty(performance, 'now', { value: () => this.now, configurable: true });
+    // Whoever needs a little chance takes it from there.
+    process.hrtime.bigint = () => BigInt(this.random.int(1_000_000));
+    this.#takeTimers();
+    return () => {
+      Object.assign(globalThis, realTimers);
+      Reflect.deleteProperty(performance, 'now');
+      process.hrtime.bigint = realChance;
+    };
+  }
+
+  #takeTimers(): void {
     Object.assign(globalThis, {
-      setTimeout: later,
+      setTimeout: (run: () => void, delayMs = 0) => this.after(delayMs, run),
       clearTimeout: (timer: Timer) => this.cancel(timer),
       setImmediate: (run: () => void) => this.soon(null, run),
     });
-    Object.defineProperty(performance, 'now', { value: () => this.now, configurable: true });
-    return () => {
-      Object.assign(globalThis, real);
-      Reflect.deleteProperty(performance, 'now');
-    };
+  }
+
+  /** Waits for work that isn't simulated, by the real timers; nothing else happens meanwhile. */
+  async outside<Result>(work: () => Promise<Result>): Promise<Result> {
+    const later = (run: () => void, ms = 0): NodeJS.Timeout =>
+      realTimers.setTimeout(ms > OUTSIDE_MS ? () => {} : run, ms).unref();
+    Object.assign(globalThis, { ...realTimers, setTimeout: later });
+    try {
+      return await work();
+    } finally {
+      this.#takeTimers();
+    }
   }
 
   /** May happen from now on. */
@@ -62,7 +92,8 @@ export class World {
   /** Happens once so much time has passed. */
   after(delayMs: number, run: () => void, owner: Owner = null): Timer {
     this.#order += 1;
-    const timer = { at: this.now + delayMs, order: this.#order, run, owner };
+    const at = this.now + Math.ceil(delayMs);
+    const timer: Timer = { at, order: this.#order, run, owner, unref: () => timer };
     this.#timers.push(timer);
     return timer;
   }
@@ -109,7 +140,7 @@ export class World {
     }
     const [chosen] = this.#ready.splice(this.random.int(this.#ready.length), 1);
     chosen?.run();
-    await new Promise<void>((resolve) => realImmediate(resolve));
+    await this.#settled();
     return true;
   }
 
@@ -119,5 +150,12 @@ export class World {
       if (turns > 200_000) throw new Error('it never comes to rest');
       await this.turn();
     }
+  }
+
+  /** Until all that followed from it at once has happened. */
+  async #settled(): Promise<void> {
+    await immediate();
+    if (!this.isBusy()) return;
+    for (let calm = 0; calm < CALM_TURNS; calm = this.isBusy() ? 0 : calm + 1) await immediate();
   }
 }

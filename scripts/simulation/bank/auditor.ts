@@ -69,7 +69,7 @@ export class BankAuditor {
       if (booked.kind === 'pix-in') this.#judgeEnd(booked, charges.get(bare(booked.id))?.status);
     }
     for (const id of sendings.keys()) must(all.has(idOf(id)), `nobody ordered the transfer ${id}`);
-    const items = this.#around.state.listed({}, null);
+    const items = this.#around.stored.listed({}, null);
     for (const payment of payments.values()) this.#judgePayment(payment, all, items);
     for (const { kind, id, what } of items) {
       must(kind !== 'stuck', `nothing is open, and ops are told: ${what}`);
@@ -79,9 +79,9 @@ export class BankAuditor {
   }
 
   #booked(): Map<string, Booked> {
-    const { state } = this.#around;
+    const { stored } = this.#around;
     const { decidedAt } = timelineOf(this.#around);
-    const journals = this.#accounts.flatMap(({ id }) => state.journal(id, 1, Number.POSITIVE_INFINITY));
+    const journals = this.#accounts.flatMap(({ id }) => stored.journal(id, 1, Number.POSITIVE_INFINITY));
     return bookedIn(journals, decidedAt);
   }
 
@@ -220,13 +220,13 @@ export class BankAuditor {
 
   /** The journal's leg is the bank's own sum: of all that is credited, without what ops put right. */
   #judgeSum(all: ReadonlyMap<string, Booked>): void {
-    const { state } = this.#around;
+    const { stored } = this.#around;
     const booked = [...all.values()].reduce((sum, { atBank }) => sum + atBank, 0);
     let legs = 0;
     let adjusted = 0;
     for (const { id } of this.#accounts) {
-      legs -= state.head(id).balances.bank;
-      for (const { entries } of state.journal(id, 1, Number.POSITIVE_INFINITY))
+      legs -= stored.head(id).balances.bank;
+      for (const { entries } of stored.journal(id, 1, Number.POSITIVE_INFINITY))
         for (const { transaction, message } of entries)
           if (transaction === null && message.type === 'ADJUST')
             adjusted += (message.data as { amount: number }).amount;

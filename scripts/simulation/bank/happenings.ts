@@ -11,7 +11,7 @@ import {
   type FakeSending,
   shownPayment,
 } from '../../../test/support/bank/state.ts';
-import type { MemoryState } from '../../../test/support/memory-store/state.ts';
+import type { Stored } from '../stored.ts';
 import type { World } from '../world.ts';
 import type { Counterparty } from './counterparty.ts';
 import { KEY } from './keys.ts';
@@ -20,7 +20,7 @@ import { cents, idOf, leftOf, reais } from './truth.ts';
 export interface HappeningsOptions {
   world: World;
   bank: Counterparty;
-  state: MemoryState;
+  stored: Stored;
   /** A callback of the bank's, to whichever process answers; rejects where none has kept it. */
   callBack(body: string): Promise<void>;
 }
@@ -72,10 +72,10 @@ export class Happenings {
 
   /** Somebody pays a charge that was made: the code of another one nobody has seen. */
   #pay(isMeant: (charge: FakeCharge) => boolean): void {
-    const { world, bank, state } = this.#options;
+    const { world, bank, stored } = this.#options;
     const { random, now } = world;
     const charges = [...bank.state.charges.values()].filter(
-      (each) => isMeant(each) && state.transaction(idOf(each.txid)) !== null,
+      (each) => isMeant(each) && stored.transaction(idOf(each.txid)) !== null,
     );
     const charge = this.#one(charges);
     if (charge === undefined) return;

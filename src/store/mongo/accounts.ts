@@ -15,11 +15,11 @@ export interface AccountDocument extends Plain {
   clientId: string;
 }
 
-function accountDocument({ id, ...settings }: Account): AccountDocument {
+export function accountDocument({ id, ...settings }: Account): AccountDocument {
   return toBson({ _id: id, ...settings }) as AccountDocument;
 }
 
-function accountFromDocument({ _id, ...settings }: AccountDocument): Account {
+export function accountFromDocument({ _id, ...settings }: AccountDocument): Account {
   return { id: _id, ...(fromBson(settings) as Omit<Account, 'id'>) };
 }
 

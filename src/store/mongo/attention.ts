@@ -48,7 +48,7 @@ function attentionDocument(item: AttentionItem): AttentionDocument {
   return toBson({ _id: idOf(item), ...item, done: false }) as AttentionDocument;
 }
 
-function attentionFromDocument(document: AttentionDocument): AttentionItem {
+export function attentionFromDocument(document: AttentionDocument): AttentionItem {
   const { kind, id, code = null, data = null, what, next, since, about, amount = null } = document;
   const note = { kind, id, code, data: fromBson(data) as object | null, what, next };
   return itemOf(note, toIso(since), about, amount);
