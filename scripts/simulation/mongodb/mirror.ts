@@ -10,6 +10,7 @@ import {
   accountFromDocument,
 } from '../../../src/store/mongo/accounts.ts';
 import { type AttentionDocument, attentionFromDocument } from '../../../src/store/mongo/attention.ts';
+import { rowOfAdjustment, rowOfRefusal, rowsOf } from '../../../src/store/mongo/audit/lookup-pages.ts';
 import {
   type AdjustmentDocument,
   batchFromDocument,
@@ -58,6 +59,11 @@ export class Mirror implements Stored {
     return (this.#documents.get(name) ?? []) as Found[];
   }
 
+  /** An account's. */
+  #ownOf<Found extends Document & { account: string }>(name: Whole, account: string): Found[] {
+    return this.#of<Found>(name).filter((document) => document.account === account);
+  }
+
   /** A write took effect. Settings and heads are followed at once: who changed what, and when, is judged by them. */
   async changed(collection: string): Promise<void> {
     this.#changed.add(collection);
@@ -102,13 +108,11 @@ export class Mirror implements Stored {
   /** All of it in memory, by what the store in memory has to write it. */
   #made(): MemoryState {
     const state = new MemoryState();
-    const lookups = this.#lookups();
-    const records = this.#of<TransactionDocument>('transactions').map(recordFromDocument);
     for (const [account, batches] of this.#batches) {
       const last = batches.at(-1);
       const own = {
-        records: records.filter((record) => record.account === account),
-        lookups: lookups.filter((row) => row.account === account).map(({ row }) => row),
+        records: this.#ownOf<TransactionDocument>('transactions', account).map(recordFromDocument),
+        lookups: this.#lookups(account),
       };
       const nothing = { content: '', due: [], attention: [], withdrawn: [], claimUntil: 0 };
       for (const batch of batches)
@@ -126,20 +130,13 @@ export class Mirror implements Stored {
     return state;
   }
 
-  #lookups(): { account: string; row: LookupRow }[] {
+  #lookups(account: string): LookupRow[] {
     // Of several charges with one key the newest is found.
-    const transactions = this.#of<TransactionDocument>('transactions').sort((a, b) => a.order - b.order);
+    const transactions = this.#ownOf<TransactionDocument>('transactions', account);
     return [
-      ...transactions.flatMap(({ _id: value, account, externalRef: key, lookups = [] }) => [
-        ...lookups.map(({ name, key: named }) => ({ account, row: { name, key: named, value } })),
-        ...(key === undefined ? [] : [{ account, row: { name: 'externalRef' as const, key, value } }]),
-      ]),
-      ...this.#of<AdjustmentDocument>('adjustments').map(({ account, key, digest: value }) => {
-        return { account, row: { name: 'adjustment' as const, key, value } };
-      }),
-      ...this.#of<RefusalDocument>('refusals').map(({ account, name, key, transaction: value }) => {
-        return { account, row: { name, key, value } };
-      }),
+      ...transactions.sort((one, other) => one.order - other.order).flatMap(rowsOf),
+      ...this.#ownOf<AdjustmentDocument>('adjustments', account).map(rowOfAdjustment),
+      ...this.#ownOf<RefusalDocument>('refusals', account).map(rowOfRefusal),
     ];
   }
 

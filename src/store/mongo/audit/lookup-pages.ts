@@ -16,10 +16,19 @@ type Found = Pick<TransactionDocument, '_id' | 'type' | 'externalRef' | 'order' 
 const BY_REFERENCE = 'account_externalRef';
 const PROJECTION = { type: 1, externalRef: 1, order: 1, lookups: 1 };
 
-function rowsOf({ _id, externalRef, lookups = [] }: Found): LookupRow[] {
+/** Those that lie in a transaction's document. */
+export function rowsOf({ _id, externalRef, lookups = [] }: Found): LookupRow[] {
   const rows: LookupRow[] = lookups.map(({ name, key }) => ({ name, key, value: _id }));
   if (externalRef !== undefined) rows.push({ name: 'externalRef', key: externalRef, value: _id });
   return rows;
+}
+
+export function rowOfAdjustment({ key, digest }: AdjustmentDocument): LookupRow {
+  return { name: 'adjustment', key, value: digest };
+}
+
+export function rowOfRefusal({ name, key, transaction }: RefusalDocument): LookupRow {
+  return { name, key, value: transaction };
 }
 
 function placeOf({ type, externalRef, order }: Found): Place {
@@ -65,7 +74,7 @@ export class LookupPages {
 
   async #adjustments(account: string, after: string, limit: number): Promise<LookupPage> {
     const found = await this.#documents<AdjustmentDocument>('adjustments', account, after, limit);
-    const rows = found.map(({ key, digest }): LookupRow => ({ name: 'adjustment', key, value: digest }));
+    const rows = found.map(rowOfAdjustment);
     const last = found.at(-1);
     const next: Place =
       last === undefined || found.length < limit ? { refusal: '' } : { adjustment: last._id };
@@ -74,7 +83,7 @@ export class LookupPages {
 
   async #refusals(account: string, after: string, limit: number): Promise<LookupPage> {
     const found = await this.#documents<RefusalDocument>('refusals', account, after, limit);
-    const rows = found.map(({ name, key, transaction }): LookupRow => ({ name, key, value: transaction }));
+    const rows = found.map(rowOfRefusal);
     const last = found.at(-1);
     const next: Place | null = last === undefined || found.length < limit ? null : { refusal: last._id };
     return { rows, next: next === null ? null : JSON.stringify(next) };
