@@ -65,7 +65,7 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
   const soon = new Date(time + SET_MS);
   const far = new Date(time + FAR_MS);
   const isHeldFar = (element: string): Document => ({
-    $and: [{ $ne: [{ $type: `${element}.token` }, 'missing'] }, { $gt: [`${element}.due`, far] }],
+    $and: [{ $not: [isFree(element)] }, { $gt: [`${element}.due`, far] }],
   });
   const timers = mapped('timers', (e) => {
     const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
