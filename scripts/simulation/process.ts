@@ -57,7 +57,6 @@ export interface Surroundings {
   log(line: string): void;
 }
 
-/** A recurring job, and its last run by the world's time. */
 interface ProcessParts {
   name: string;
   store: Store;
@@ -65,6 +64,7 @@ interface ProcessParts {
   life: { isOn: boolean };
 }
 
+/** A recurring job, and its last run by the world's time. */
 interface Scheduled extends RecurringJob {
   ranAt: number;
   isUnderWay: boolean;

@@ -16,7 +16,6 @@ import { Process, SILENT_AFTER_MS, type Surroundings } from './process.ts';
 import { Random } from './random.ts';
 import { Receivers } from './receivers.ts';
 import { SettingsHistory } from './settings.ts';
-import type { Stores } from './stored.ts';
 import type { SimulationOptions, Summary } from './summary.ts';
 import { WallClock } from './wall-clock.ts';
 import { Workload } from './workload.ts';
@@ -57,7 +56,6 @@ export class Simulation {
   readonly #count: number;
   readonly #bank: { happenings: Happenings; auditor: BankAuditor } | null;
   readonly #options: SimulationOptions;
-  readonly #stores: Stores;
   #processes: Process[] = [];
   #started = 0;
   #crashes = 0;
@@ -73,8 +71,7 @@ export class Simulation {
     const clock = new WallClock(world);
     const weather = new Weather(world);
     const parts = { world, clock, weather, history, silentAfterMs: SILENT_AFTER_MS, log };
-    this.#stores = storesOf(parts);
-    const stores = this.#stores;
+    const stores = storesOf(parts);
     this.#world = world;
     const receivers = new Receivers(world, MAY_HANG);
     // The seed decides even where it is overruled: the rest of its stream stays.
@@ -125,7 +122,7 @@ export class Simulation {
     const giveBack = this.#world.install();
     let step = 0;
     try {
-      for (const account of [ACCOUNT, NEIGHBOUR]) await this.#stores.putAccount(account);
+      for (const account of [ACCOUNT, NEIGHBOUR]) await this.#around.stores.putAccount(account);
       while (this.#processes.length < this.#count) await this.#start();
       for (; step < this.#steps; step += 1) {
         await this.#step();
@@ -143,7 +140,7 @@ export class Simulation {
       );
     } finally {
       giveBack();
-      await this.#stores.close();
+      await this.#around.stores.close();
     }
   }
 
@@ -157,7 +154,7 @@ export class Simulation {
   }
 
   async #audit(): Promise<void> {
-    await this.#stores.refresh();
+    await this.#around.stores.refresh();
     for (const { auditor } of this.#scenes) auditor.audit();
     this.#bank?.auditor.audit();
     const [wrong] = this.#around.history.wrongs;
@@ -200,7 +197,7 @@ export class Simulation {
     const bank = this.#bank === null ? 0 : 120;
     const chances = { ask: 480, turn: 400, tick: 80, wait: 35, crash: 3, clock: 5, hang: 8, outage: 2, bank };
     const what = random.weighted(chances);
-    if (what === 'ask' || what === 'bank') await this.#stores.refresh();
+    if (what === 'ask' || what === 'bank') await this.#around.stores.refresh();
     this.#log(`${this.#world.now - START} ms ${what} ${process.name}`);
     switch (what) {
       case 'ask':
@@ -288,11 +285,11 @@ export class Simulation {
       for (const { workload } of this.#scenes) workload.orphan(other.name);
     }
     await this.#rest(REST_MS);
-    await this.#stores.refresh();
+    await this.#around.stores.refresh();
     for (const { auditor } of this.#scenes) auditor.auditPunctuality();
     receivers.letGo();
     await this.#rest(REST_MS);
-    await this.#stores.refresh();
+    await this.#around.stores.refresh();
     for (const { auditor } of this.#scenes) await auditor.auditDead();
     if (this.#bank === null) return;
     await this.#giveKeys(OTHER_KEY);
@@ -310,7 +307,7 @@ export class Simulation {
     for (const { id } of [ACCOUNT, NEIGHBOUR]) {
       const account = stored.account(id);
       if (account !== null)
-        await this.#stores.putAccount({ ...account, pixKey, version: account.version + 1 });
+        await this.#around.stores.putAccount({ ...account, pixKey, version: account.version + 1 });
     }
   }
 

@@ -17,7 +17,7 @@ import type { LmdbStoreOptions } from './lmdb/store.ts';
 /** A process without a heartbeat for so long has fallen silent. */
 const SILENT_AFTER_MS = 5_000;
 /** A claim on a database that isn't renewed for so long is free again. */
-const LEASE_MS = 10_000;
+export const LEASE_MS = 10_000;
 /** How far a long start has come is told so often. */
 const TOLD_EVERY_MS = 2_000;
 

@@ -3,11 +3,11 @@ import { MongoNetworkTimeoutError, MongoServerError } from 'mongodb';
 import type { Account } from '../../../src/domain/account.ts';
 import { type AttentionKey, type Store, StoreUnavailable } from '../../../src/engine/store.ts';
 import { openMongoStore } from '../../../src/store/mongo/store.ts';
+import { LEASE_MS } from '../../../src/store/open.ts';
 import type { Stores, StoresParts } from '../stored.ts';
 import { Mirror } from './mirror.ts';
 import { type Command, type Gates, Wires } from './wires.ts';
 
-const LEASE_MS = 10_000;
 /** Server code of a command that was ended from outside. */
 const INTERRUPTED = 11_601;
 /** How many of a thousand faults are such that all others would wait in vain as well. */

@@ -2,7 +2,7 @@
  * Stands between the driver and the server, in the simulation's own process: each command of a simulated process waits
  * for its turn before it is sent and before its answer comes, and may fail at either moment.
  *
- * It takes over two methods of the driver's own classes, since no interface of the driver may hold a command up.
+ * It takes over three methods of the driver's own classes, since no interface of the driver may hold a command up.
  */
 import { createRequire } from 'node:module';
 import type { MongoClient } from 'mongodb';
