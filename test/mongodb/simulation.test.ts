@@ -1,4 +1,6 @@
 /** Short simulations whose processes store their data in MongoDB, with faults and crashes around each command. */
+import { createRequire } from 'node:module';
+import { MongoClient } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MongoStores } from '../../scripts/simulation/mongodb/stores.ts';
@@ -6,6 +8,7 @@ import { Simulation } from '../../scripts/simulation/simulation.ts';
 import type { BankName, Summary } from '../../scripts/simulation/summary.ts';
 import { freshDatabase } from '../support/mongodb.ts';
 
+const load = createRequire(import.meta.url);
 const test = suite('simulation on mongodb');
 
 /** What a run without a failure came to. @throws SimulationFailure */
@@ -49,8 +52,14 @@ test('in these runs enough happened, and enough went wrong, to find something', 
 
 test('the driver has its ways again after a run', async () => {
   const { uri, drop } = await freshDatabase();
+  const ways = (): unknown[] => {
+    const { Server } = load('mongodb/lib/sdam/server.js');
+    const { Topology } = load('mongodb/lib/sdam/topology.js');
+    return [Server.prototype.command, Topology.prototype.selectServer, MongoClient.prototype.connect];
+  };
+  const before = ways();
   await run(1, 1, 'sandbox');
-  const { MongoClient } = await import('mongodb');
+  ways().forEach((way, index) => void assert.is(way, before[index]));
   const client = new MongoClient(uri);
   assert.is((await client.db().command({ ping: 1 })).ok, 1);
   await client.close();

@@ -1,9 +1,9 @@
 /** The due index where its clock is set: nothing waits for a time that never came, and nothing comes too early for it. */
 import { randomUUID } from 'node:crypto';
 import type { DeliveryRecord } from '../../../../src/engine/store/deliveries.ts';
-import { type ClaimOf, type Due, isOf } from '../../../../src/engine/store/due.ts';
-import type { Settlement } from '../../../../src/engine/store.ts';
-import { chargeCreated, grow, iso } from '../builders.ts';
+import { type ClaimOf, type Due, type DueKind, isOf } from '../../../../src/engine/store/due.ts';
+import type { Settlement, Store } from '../../../../src/engine/store.ts';
+import { type CreatedParts, chargeCreated, grow, iso } from '../builders.ts';
 import { type ContractContext, contractPart, first, same } from '../harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,6 +17,23 @@ function failedOnce(claim: ClaimOf<'delivery'>, clock: number): Settlement & { r
   const next = { ...claim.due, at: clock + RETRY_MS, tries: 1 };
   const record = { ...parts, nextAttemptAt: iso(next.at), deliveredAt: null };
   return { claim, next, record, clock };
+}
+
+/** A delivery that is claimed with its charge, which has such timers. */
+async function claimedDelivery(
+  store: Store,
+  at: number,
+  timers: CreatedParts['timers'] = [],
+): Promise<ClaimOf<'delivery'>> {
+  const charge = chargeCreated(at, { timers, urls: ['https://shop.example/hook'] });
+  const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: at });
+  return first(claims.filter((each) => isOf(each, 'delivery')));
+}
+
+/** What is due of a kind is due at that time, and not before. */
+async function isDueAt(store: Store, kind: DueKind, at: number): Promise<void> {
+  same(await store.due.claim(kind, at - 1, 10), []);
+  same(first(await store.due.claim(kind, at, 10)).due.at, at);
 }
 
 export function clockContract(context: ContractContext): void {
@@ -51,8 +68,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       await store.due.beat(now());
       const due = now() + HOUR_MS;
-      same(await store.due.claim('timer', due - 1, 10), []);
-      same(first(await store.due.claim('timer', due, 10)).due.at, due);
+      await isDueAt(store, 'timer', due);
     });
 
     test('what a clock brings back that is set back twice is due after as long each time', async (harness) => {
@@ -60,19 +76,15 @@ export function clockContract(context: ContractContext): void {
       const store = await harness.open('a');
       advance(2 * HOUR_MS);
       const timers = [{ name: 'EXPIRE', at: iso(now() + HOUR_MS) }];
-      const charge = chargeCreated(now(), { timers, urls: ['https://shop.example/hook'] });
-      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: now() });
-      const claim = first(claims.filter((each) => isOf(each, 'delivery')));
+      const claim = await claimedDelivery(store, now(), timers);
       await store.due.settle([failedOnce(claim, now())]);
       for (let times = 0; times < 2; times += 1) {
         advance(-HOUR_MS);
         await store.due.rewind(now());
         await store.due.beat(now());
       }
-      same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
-      same(first(await store.due.claim('delivery', now() + RETRY_MS, 10)).due.at, now() + RETRY_MS);
-      same(await store.due.claim('timer', now() + HOUR_MS - 1, 10), []);
-      same(first(await store.due.claim('timer', now() + HOUR_MS, 10)).due.at, now() + HOUR_MS);
+      await isDueAt(store, 'delivery', now() + RETRY_MS);
+      await isDueAt(store, 'timer', now() + HOUR_MS);
     });
 
     test('what was brought back by more than the clock went forward stays so, and is found after a restart', async (harness) => {
@@ -95,25 +107,19 @@ export function clockContract(context: ContractContext): void {
       const store = await harness.open('a');
       advance(HOUR_MS);
       const wrong = now();
-      const charge = chargeCreated(wrong, { urls: ['https://shop.example/hook'] });
-      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: wrong });
-      const claim = first(claims.filter((each) => isOf(each, 'delivery')));
-      const settlement = failedOnce(claim, wrong);
+      const settlement = failedOnce(await claimedDelivery(store, wrong), wrong);
       advance(-HOUR_MS);
       same(await store.due.settle([settlement]), [true]);
       await store.due.rewind(now());
       await store.due.beat(now());
-      same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
-      same(first(await store.due.claim('delivery', now() + RETRY_MS, 10)).due.at, now() + RETRY_MS);
+      await isDueAt(store, 'delivery', now() + RETRY_MS);
     });
 
     test('a retry that was reckoned once the clock had been set, amid its attempt, is brought back', async (harness) => {
       const { now, advance } = harness;
       const store = await harness.open('a');
       const began = now();
-      const charge = chargeCreated(began, { urls: ['https://shop.example/hook'] });
-      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: began });
-      const claim = first(claims.filter((each) => isOf(each, 'delivery')));
+      const claim = await claimedDelivery(store, began);
       advance(HOUR_MS);
       const settlement = failedOnce(claim, now());
       const attempts = [{ at: iso(began), statusCode: 503, error: null, durationMs: 9 }];
@@ -121,16 +127,13 @@ export function clockContract(context: ContractContext): void {
       advance(-HOUR_MS);
       await store.due.rewind(now());
       await store.due.beat(now());
-      same(await store.due.claim('delivery', now() + RETRY_MS - 1, 10), []);
-      same(first(await store.due.claim('delivery', now() + RETRY_MS, 10)).due.at, now() + RETRY_MS);
+      await isDueAt(store, 'delivery', now() + RETRY_MS);
     });
 
     test('what was put off by a wrong clock, after an attempt, is brought back', async (harness) => {
       const { now, advance } = harness;
       const store = await harness.open('a');
-      const charge = chargeCreated(now(), { urls: ['https://shop.example/hook'] });
-      const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: now() });
-      await store.due.settle([failedOnce(first(claims.filter((each) => isOf(each, 'delivery'))), now())]);
+      await store.due.settle([failedOnce(await claimedDelivery(store, now()), now())]);
       advance(HOUR_MS);
       await store.due.beat(now());
       const claim = first(await store.due.claim('delivery', now(), 10));
@@ -154,8 +157,7 @@ export function clockContract(context: ContractContext): void {
       advance(HOUR_MS / 2);
       await store.due.unwind(now(), { ms: 2 * HOUR_MS, since: now() });
       await store.due.beat(now());
-      same(await store.due.claim('timer', at - 1, 10), []);
-      same(first(await store.due.claim('timer', at, 10)).due.at, at);
+      await isDueAt(store, 'timer', at);
     });
   });
 }
