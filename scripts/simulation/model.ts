@@ -225,11 +225,13 @@ export class Model {
     this.#events(entry, known, [`${known.kind}.${known.status}`]);
   }
 
-  #remember({ message, refusal }: Entry, known: Known): void {
+  #remember({ message, refusal, orders }: Entry, known: Known): void {
     if (message.door === 'clock' || message.door === 'api') return;
     if (refusal !== null) {
       const said = `${message.id} ${message.digest}`;
-      must(!known.refused.has(said), `the refusal ${said} was recorded twice`);
+      // A payment that was refused without a return before may call for one now: that is news.
+      const isGivenBack = orders.some(({ kind }) => kind === 'return');
+      must(isGivenBack || !known.refused.has(said), `the refusal ${said} was recorded twice`);
       known.refused.add(said);
       return;
     }
