@@ -9,6 +9,15 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/**
+ * A time around the given one, so that callers that failed together don't come back together. The spread comes
+ * from the high-resolution clock: it is for chance, not for time.
+ */
+export function jittered(ms: number): number {
+  const spread = Number(process.hrtime.bigint() % 1_000n) / 1_000;
+  return ms * (0.5 + spread);
+}
+
 /** Resolves once all that waits in the event loop has had its turn. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

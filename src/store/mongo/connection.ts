@@ -11,7 +11,7 @@
 
 import type { Db, Document, MongoClient } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
-import { again, deadlines, pause, within } from '../../waiting.ts';
+import { again, deadlines, jittered, pause, within } from '../../waiting.ts';
 import { clientFor, databaseName, patientClient } from './clients.ts';
 import { causeOf, isAway, StoreClosed, UnusableServer, understood, unusableReason } from './errors.ts';
 import { completeSchema, expectStore } from './schema.ts';
@@ -56,15 +56,6 @@ export const commandDeadline = deadlines(COMMAND_MS, COMMAND_SPREAD_MS);
 /** @throws StoreUnavailable where the work takes longer; it goes on, and its outcome is dropped. */
 export function inTime<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   return within(ms, work, () => new StoreUnavailable('the database takes too long'));
-}
-
-/**
- * A time around the given one, so that callers that failed together don't come back together. The spread comes
- * from the high-resolution clock: it is for chance, not for time.
- */
-export function jittered(ms: number): number {
-  const spread = Number(process.hrtime.bigint() % 1_000n) / 1_000;
-  return ms * (0.5 + spread);
 }
 
 /** The pause after so many failed attempts, longer each time. */

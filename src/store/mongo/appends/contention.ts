@@ -4,8 +4,7 @@
  * as a batch takes: the ones that lost have to catch up before they can write, and would never win. One that doesn't
  * win once is unknown to the others: its heartbeat tells them (`recovery/processes.ts`).
  */
-import { pause } from '../../../waiting.ts';
-import { jittered } from '../connection.ts';
+import { jittered, pause } from '../../../waiting.ts';
 
 /** Another process wrote so recently that it may again. */
 const SHARED_MS = 2_000;

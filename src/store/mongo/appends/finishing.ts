@@ -2,8 +2,8 @@
  * The projection of batches that are committed and may lack it: their writer is at it still, died before, or met an
  * error. Any process may write it, any number of times.
  */
-import { pause } from '../../../waiting.ts';
-import { jittered, type MongoConnection } from '../connection.ts';
+import { jittered, pause } from '../../../waiting.ts';
+import type { MongoConnection } from '../connection.ts';
 import { batchFromDocument, type JournalDocument, transactionsIn } from '../documents.ts';
 import { projectionOf, writeProjections } from '../projection.ts';
 import type { MongoReads } from '../reads.ts';
