@@ -2,13 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import { type Claim, isOf } from '../../src/engine/store/due.ts';
-import type { Store } from '../../src/engine/store.ts';
+import { itemOf, type Store, StoreUnavailable } from '../../src/engine/store.ts';
+import type { MongoStore } from '../../src/store/mongo/store.ts';
 import {
   appendAfter,
   cashoutCreated,
   chargeCreated,
   deliveryRecord,
   grow,
+  settings,
 } from '../store/contract/builders.ts';
 import { first, same, transactionsOf } from '../store/contract/harness.ts';
 import { fixtureSuite } from '../support/fixture.ts';
@@ -141,12 +143,9 @@ test('what was taken from behind its URL comes free by itself, where its taker w
     same(transactionsOf(await comesFree(other, 1, [store, other])), transactionsOf([claim]));
   }));
 
-async function assertRejects(work: Promise<unknown>): Promise<void> {
-  const outcome = await work.then(
-    () => 'done',
-    () => 'rejected',
-  );
-  assert.is(outcome, 'rejected');
+async function assertRejects(work: Promise<unknown>, kind: new (...parts: never[]) => Error = Error) {
+  const error = await work.catch((reason: unknown) => reason);
+  assert.instance(error, kind, String(error));
 }
 
 /** What becomes claimable of deliveries by itself, while processes live on. */
@@ -228,6 +227,37 @@ test('a heartbeat and the renewal of leases wait for no connection of the others
     await slow;
     same(await store.due.claim('delivery', store.now(), 10), [], 'they are in hand');
     same(await store.due.settle(claims.map((claim) => ({ claim, next: null }))), [true, true]);
+  }));
+
+const ACCOUNT = settings();
+
+/** What is written once, and asked for again by its caller, by what the operator would call it. */
+const ONCE: Readonly<Record<string, (store: MongoStore) => Promise<unknown>>> = {
+  'an account’s settings': (store) => store.accounts.put({ ...ACCOUNT, version: 2 }),
+  'a mark': (store) => store.marks.swapMark('m', null, 'one'),
+  'a heartbeat': (store) => store.due.beat(store.now()),
+  'what is known of a journal': (store) => store.journals.keep(new Map([['x', { seq: 1, hash: 'y' }]])),
+};
+
+for (const [what, write] of Object.entries(ONCE))
+  test(`${what}: where a server says of the write alone that it failed, its caller is told so`, (server) =>
+    onDatabase(server, async (database) => {
+      const store = await database.open('a');
+      await store.accounts.put(ACCOUNT);
+      await database.failPoint('failAllUpdates', 1);
+      await assertRejects(write(store), StoreUnavailable);
+      assert.is.not(await write(store), false, 'it was not written');
+    }));
+
+test('an item is forgotten, where a server says of that alone once that it failed', (server) =>
+  onDatabase(server, async (database) => {
+    const store = await database.open('a');
+    const about = { account: 'a', transaction: null, delivery: null, url: null };
+    const note = { kind: 'stuck', id: 'x', code: null, data: null, what: 'it hangs', next: 'look' } as const;
+    await store.attention.note([itemOf(note, new Date(store.now()).toISOString(), about, null)]);
+    await database.failPoint('failAllRemoves', 1);
+    await store.attention.withdraw([note]);
+    same(await store.attention.page({}, null, 9), []);
   }));
 
 suite.run();

@@ -204,9 +204,9 @@ test('what a statement for many missed is found on a sharded database', (server)
     const commands: number[] = [];
     assert.is(connection.sharded, false);
     await things.insertMany(some());
-    const send = connection.send.bind(connection);
+    const send = connection.sendEach.bind(connection);
     // As a router does while a chunk moves: one document is nowhere.
-    connection.send = async (command) => {
+    connection.sendEach = async (command) => {
       commands.push(command.updates.length);
       const [{ q }] = command.updates;
       if (q._id.$in !== undefined) q._id.$in = q._id.$in.filter((id: string) => id !== idOf(7));

@@ -1,10 +1,12 @@
 /** The settings of accounts on MongoDB: a document for each, replaced whole, version after version; and the store's own marks. */
+import type { Document } from 'mongodb';
 import type { Account } from '../../domain/account.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Marks } from '../../engine/store/marks.ts';
 import type { AccountTable } from '../../engine/store.ts';
 import { fromBson, type Plain, toBson } from './bson.ts';
 import { MAJORITY, type MongoConnection } from './connection.ts';
+import { isTaken } from './errors.ts';
 import { Gathered } from './gathering.ts';
 import type { MongoReads } from './reads.ts';
 import { allTaken, insertAll, updateAll } from './writes/writes.ts';
@@ -21,6 +23,20 @@ export function accountDocument({ id, ...settings }: Account): AccountDocument {
 
 export function accountFromDocument({ _id, ...settings }: AccountDocument): Account {
   return { id: _id, ...(fromBson(settings) as Omit<Account, 'id'>) };
+}
+
+/** Sends an update, once; null where another document has the key. @throws StoreUnavailable */
+async function updateOnce(
+  connection: MongoConnection,
+  collection: string,
+  statement: Document,
+): Promise<Document | null> {
+  try {
+    return await connection.command({ update: collection, updates: [statement], writeConcern: MAJORITY });
+  } catch (error) {
+    if (isTaken(error)) return null;
+    throw error;
+  }
 }
 
 export class MongoAccounts implements AccountTable {
@@ -79,9 +95,8 @@ export class MongoAccounts implements AccountTable {
       if (outcome instanceof Error) throw outcome;
       return outcome === true;
     }
-    const updates = [{ q: { _id, version: version - 1 }, u: document }];
-    const command = { update: 'accounts', updates, writeConcern: MAJORITY };
-    return (await this.#connection.command(command)).n === 1;
+    const statement = { q: { _id, version: version - 1 }, u: document };
+    return (await updateOnce(this.#connection, 'accounts', statement))?.n === 1;
   }
 
   async #insert(documents: AccountDocument[]): Promise<(boolean | Error)[]> {
@@ -122,11 +137,8 @@ export class MongoMarks implements Marks {
     this.#connection.check();
     const q = before === null ? { _id: name } : { _id: name, text: before };
     const u = before === null ? { $setOnInsert: { text } } : { $set: { text } };
-    const updates = [{ q, u, upsert: before === null }];
-    const { n, upserted } = await this.#connection.command({
-      ...{ update: 'marks', updates, writeConcern: MAJORITY },
-    });
-    return before === null ? Array.isArray(upserted) && upserted.length === 1 : n === 1;
+    const answer = await updateOnce(this.#connection, 'marks', { q, u, upsert: before === null });
+    return before === null ? answer?.upserted?.length === 1 : answer?.n === 1;
   }
 
   async #update(name: string, u: object): Promise<void> {

@@ -9,7 +9,7 @@
  *    called; what is under way by then may go on until `close`.
  */
 
-import type { Db, Document, MongoClient } from 'mongodb';
+import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { again, deadlines, jittered, pause, within } from '../../waiting.ts';
 import { clientFor, databaseName, patientClient } from './clients.ts';
@@ -196,13 +196,24 @@ export class MongoConnection {
     return db.command(command, { signal: commandDeadline() });
   }
 
-  /** Sends a command, once. @throws StoreUnavailable; the driver's error where it fails whenever it is sent */
-  async send(command: Document, db = this.db): Promise<Document> {
+  /** Sends a command, once; `writeErrors` of the answer tell which of its statements failed. @throws as `send` */
+  async sendEach(command: Document, db = this.db): Promise<Document> {
     try {
       return await this.#ask({ ...command, maxTimeMS: SERVER_MS }, db);
     } catch (error) {
       throw this.#understood(error);
     }
+  }
+
+  /**
+   * Sends a command, once; where one of its statements fails, it does.
+   * @throws StoreUnavailable; the driver's error where it fails whenever it is sent
+   */
+  async send(command: Document, db = this.db): Promise<Document> {
+    const answer = await this.sendEach(command, db);
+    const [failed]: Document[] = answer.writeErrors ?? [];
+    if (failed !== undefined) throw this.#understood(new MongoServerError(failed));
+    return answer;
   }
 
   /** A command that is part of this process's sign of life. @throws as `command` */

@@ -53,6 +53,11 @@ export function causeOf(error: unknown): string {
 /** Another document has the key: what that means is the caller's to say. */
 export const DUPLICATE_KEY = 11000;
 
+/** Whether a write failed since another document has its key. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
+}
+
 /**
  * Server codes of what never goes through, however often it is sent. Whatever else a server says passes: elections,
  * shutdowns, lack of memory, an operator's `killOp`, and what its next version may say.
@@ -78,7 +83,7 @@ const NEVER_SENT = [TypeError, RangeError, BSON.BSONError, MongoInvalidArgumentE
 
 function isHopeless(error: unknown): boolean {
   if (error instanceof MongoWriteConcernError) return false;
-  if (error instanceof MongoServerError) return error.code === DUPLICATE_KEY || isHopelessCode(error.code);
+  if (error instanceof MongoServerError) return isTaken(error) || isHopelessCode(error.code);
   return NEVER_SENT.some((kind) => error instanceof kind);
 }
 

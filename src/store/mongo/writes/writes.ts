@@ -85,7 +85,7 @@ class Write<Item> {
 
   /** Sends them, once; gives those that are to be sent again. */
   async #once(items: readonly Item[]): Promise<Item[]> {
-    const { n, nModified = 0, writeErrors } = await this.#connection.send(this.#commandOf(items));
+    const { n, nModified = 0, writeErrors } = await this.#connection.sendEach(this.#commandOf(items));
     this.written.found += n;
     this.written.changed += nModified;
     const errors: WriteError[] = writeErrors ?? [];
