@@ -91,7 +91,9 @@ export class ClockWatch {
     const setBackTo = await store.marks.mark(SET_BACK);
     if (setBackTo !== null) {
       const since = Number(setBackTo) - ALL_HAVE_SEEN_MS;
-      const count = await store.due.unwind(now(), { ms, since });
+      // What the right clock has made due since stays; a former process went on after it had put its time down.
+      const until = now() - ms + MARK_MS;
+      const count = await store.due.unwind(now(), { ms, since, until });
       const what = `the clock went forward by ${inSeconds(ms)} s: what was brought back has its former time again`;
       if (count > 0) onNotice(what);
     }

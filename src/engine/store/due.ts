@@ -28,10 +28,11 @@ export type Due = DueParts &
     | { kind: 'delivery'; delivery: string; url?: string }
   );
 
-/** A clock that was set forward by `ms`, after it had been set back to `since` (ms since 1970). */
+/** A clock that was set forward by `ms`: it had been set back to `since`, and showed `until` before (ms since 1970). */
 export interface SetForward {
   ms: number;
   since: number;
+  until: number;
 }
 
 /** When a thing is due by the time that it was set by, which may have been ahead of the clock. */

@@ -143,9 +143,9 @@ export class MemoryDue {
   }
 
   /** What was brought back since then, by no more, is due when it was before. */
-  unwind(now: number, { ms, since }: SetForward): number {
+  unwind(now: number, { ms, since, until }: SetForward): number {
     const early = [...this.#rows].filter(
-      ({ due: { ahead = 0 }, made }) => ahead > 0 && ahead <= ms + 1_000 && made >= since,
+      ({ due: { ahead = 0 }, made }) => ahead > 0 && ahead <= ms + 1_000 && made >= since && made <= until,
     );
     for (const row of early.filter(({ claim }) => claim === null)) {
       row.due = { ...row.due, at: ownTime(row.due), ahead: 0 };

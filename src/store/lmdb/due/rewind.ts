@@ -31,12 +31,12 @@ export function rewindSchedule(projections: Projections, now: () => number): Pro
 export function unwindSchedule(
   projections: Projections,
   now: () => number,
-  { ms, since }: SetForward,
+  { ms, since, until }: SetForward,
 ): Promise<number> {
   return revise(projections, {
     revision: ({ due, made }) => {
       const { ahead = 0 } = due;
-      const isIts = ahead > 0 && ahead <= ms + SET_MS && made >= since;
+      const isIts = ahead > 0 && ahead <= ms + SET_MS && made >= since && made <= until;
       return isIts ? { ...due, at: ownTime(due), ahead: 0 } : due;
     },
     now,

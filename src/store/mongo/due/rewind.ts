@@ -116,13 +116,17 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
  * that, and when it became due by the wrong clock, tells when it was brought back.
  * @returns how many documents were changed
  */
-export async function unwindAll(connection: MongoConnection, { ms, since }: SetForward): Promise<number> {
+export async function unwindAll(
+  connection: MongoConnection,
+  { ms, since, until }: SetForward,
+): Promise<number> {
   connection.check();
   const isEarly = (due: string, at: string, made: string | Document): Document => {
     const early = { $subtract: [at, due] };
-    const isBySince = { $gte: [reckonedBy(due, at, made), new Date(since)] };
+    const by = reckonedBy(due, at, made);
+    const isByIt = [{ $gte: [by, new Date(since)] }, { $lte: [by, new Date(until)] }];
     return {
-      $and: [isDate(due), isDate(at), { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }, isBySince],
+      $and: [isDate(due), isDate(at), { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }, ...isByIt],
     };
   };
   const isEarlyTimer = (e: string): Document => ({

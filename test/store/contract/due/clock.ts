@@ -48,7 +48,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       await store.due.beat(now());
       advance(2 * HOUR_MS);
-      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since });
+      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since, until: now() - 2 * HOUR_MS });
       await store.due.beat(now());
       same(await store.due.claim('timer', at - 1, 10), []);
       const { due } = first(await store.due.claim('timer', at, 10));
@@ -94,7 +94,7 @@ export function clockContract(context: ContractContext): void {
       await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
       advance(-2 * HOUR_MS);
       await store.due.rewind(now());
-      await store.due.unwind(now(), { ms: HOUR_MS, since: now() });
+      await store.due.unwind(now(), { ms: HOUR_MS, since: now(), until: now() });
       const again = await harness.reopen('b');
       advance(HOUR_MS);
       await again.due.beat(now());
@@ -145,6 +145,20 @@ export function clockContract(context: ContractContext): void {
       same((await store.due.claim('delivery', now() + RETRY_MS, 10)).length, 1);
     });
 
+    test('what an account ahead of the clock makes due once a wrong one was set forward stays as it is', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const since = now();
+      advance(2 * HOUR_MS);
+      const forward = { ms: 2 * HOUR_MS, since, until: since };
+      const [ahead, due] = [HOUR_MS, now() + HOUR_MS / 2];
+      const timers = [{ name: 'EXPIRE', at: iso(due + ahead) }];
+      const instead = (thing: Due): Due => ({ ...thing, at: thing.at - ahead, ahead });
+      await grow(store, randomUUID(), [chargeCreated(now() + ahead, { timers })], { instead });
+      await store.due.unwind(now(), forward);
+      await isDueAt(store, 'timer', due);
+    });
+
     test('what a right clock had brought back before a wrong one was set stays so', async (harness) => {
       const { now, advance } = harness;
       const store = await harness.open('a');
@@ -155,7 +169,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       const at = now() + HOUR_MS;
       advance(HOUR_MS / 2);
-      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since: now() });
+      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since: now(), until: now() });
       await store.due.beat(now());
       await isDueAt(store, 'timer', at);
     });
