@@ -16,14 +16,19 @@ export interface FaultRates {
   stale: number;
   /** An append takes longer than it may. */
   slow: number;
+  /** Of the writes that go together some take effect. */
+  parted: number;
 }
 
-const CALM: FaultRates = { before: 0, after: 0, stale: 0, slow: 0 };
-const ROUGH: FaultRates = { before: 15, after: 25, stale: 40, slow: 4 };
+const CALM: FaultRates = { before: 0, after: 0, stale: 0, slow: 0, parted: 0 };
+const ROUGH: FaultRates = { before: 15, after: 25, stale: 40, slow: 4, parted: 40 };
 
 /** A write is tried again at the latest so long after the store is back. */
 export const OUTAGE_OVER_MS = 30_000;
 const SLOWEST_MS = 10_000;
+
+/** How many of a thousand writes fail where some of those that go together do. */
+const FAILING_OF_PARTED = 500;
 
 /** While only its answers are lost, as many calls as this of a thousand take effect. */
 const TAKEN_WHILE_AWAY = 300;
@@ -31,6 +36,8 @@ const TAKEN_WHILE_AWAY = 300;
 /** Faults around what a store is asked for, by its name; an append has its own. */
 interface StoreFaults {
   before(method: string): Promise<FaultVerdict>;
+  /** Whether each of the writes that go together fails, asked in turn; null: none does. */
+  parted(method: string): (() => boolean) | null;
   after(method: string): Promise<void>;
 }
 
@@ -100,6 +107,11 @@ export class Weather {
         if (method !== 'append' || !random.perMille(this.rates.stale)) return undefined;
         this.#count('stale append');
         return 'stale';
+      },
+      parted: (method) => {
+        if (!random.perMille(this.rates.parted)) return null;
+        this.#count(`parted ${method}`);
+        return () => random.perMille(FAILING_OF_PARTED);
       },
       after: async (method) => {
         await gate(0);

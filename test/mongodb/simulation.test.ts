@@ -48,6 +48,7 @@ test('in these runs enough happened, and enough went wrong, to find something', 
   assert.ok(sum(({ clockSteps }) => clockSteps) > 2);
   assert.ok(faultsAround(/^before /) > 10);
   assert.ok(faultsAround(/^after (append|insert|update|delete)/) > 5);
+  assert.ok(faultsAround(/^parted /) > 5, 'of what was written together some failed');
 });
 
 test('the driver has its ways again after a run', async () => {

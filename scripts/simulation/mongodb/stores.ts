@@ -48,16 +48,20 @@ export class MongoStores implements Stores {
 
   #gatesOf(process: string, isAlive: () => boolean): Gates {
     const faults = this.#parts.weather.faultsOf(process, isAlive);
-    const failing = async ({ name, collection }: Command, moment: 'before' | 'after'): Promise<void> => {
+    const nameOf = ({ name, collection }: Command): string =>
+      collection === 'journal' && name === 'insert' ? 'append' : `${name} ${collection}`;
+    const failing = async (command: Command, moment: 'before' | 'after'): Promise<void> => {
       try {
-        await faults[moment](
-          collection === 'journal' && name === 'insert' ? 'append' : `${name} ${collection}`,
-        );
+        await faults[moment](nameOf(command));
       } catch (error) {
         throw error instanceof StoreUnavailable ? this.#failure() : error;
       }
     };
-    return { before: (command) => failing(command, 'before'), after: (command) => failing(command, 'after') };
+    return {
+      before: (command) => failing(command, 'before'),
+      parted: (command) => faults.parted(nameOf(command)),
+      after: (command) => failing(command, 'after'),
+    };
   }
 
   #failure(): Error {

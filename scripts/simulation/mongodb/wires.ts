@@ -1,12 +1,13 @@
 /**
  * Stands between the driver and the server, in the simulation's own process: each command of a simulated process waits
- * for its turn before it is sent and before its answer comes, and may fail at either moment.
+ * for its turn before it is sent and before its answer comes, and may fail at either moment, or in part.
  *
  * It takes over three methods of the driver's own classes, since no interface of the driver may hold a command up.
  */
 import { createRequire } from 'node:module';
 import type { MongoClient } from 'mongodb';
 import { atMost } from '../../../src/waiting.ts';
+import { sendPart } from './parted.ts';
 
 const load = createRequire(import.meta.url);
 
@@ -19,6 +20,8 @@ export interface Command {
 export interface Gates {
   /** @throws where a command never gets there */
   before(command: Command): Promise<void>;
+  /** Whether each of a command's writes fails, asked in turn; null: none does. */
+  parted(command: Command): (() => boolean) | null;
   /** @throws where its answer is lost */
   after(command: Command): Promise<void>;
 }
@@ -114,8 +117,9 @@ export class Wires {
   async #gated(gates: Gates, operation: Operation, send: () => Promise<unknown>): Promise<unknown> {
     const command = commandOf(operation);
     await gates.before(command);
+    const fails = WRITES.has(command.name) ? gates.parted(command) : null;
     const answer = await this.#counted(async () => {
-      const took = await send();
+      const took = fails === null ? await send() : await sendPart(operation, fails, send);
       if (WRITES.has(command.name)) await this.#onWrite(command.collection);
       return took;
     });
