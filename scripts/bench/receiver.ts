@@ -23,8 +23,9 @@ function answer(body: string): string {
 function note(head: string): void {
   // A part of a text keeps all of it in memory; a copy doesn't.
   const event = Buffer.from(EVENT.exec(head)?.[1] ?? '').toString('latin1');
-  if (events.has(event)) again += 1;
-  else events.add(event);
+  const known = events.size;
+  events.add(event);
+  if (events.size === known) again += 1;
   last = Date.now();
 }
 
