@@ -82,9 +82,11 @@ test('back by an hour: what fails then is not made up for with the time of then'
     let offset = 0;
     const now = (): number => Date.now() + offset;
     const store = await database.open('a', { now });
+    const timers = [{ name: 'EXPIRE', at: new Date(now() + HOUR_MS).toISOString() }];
+    await grow(store, randomUUID(), [chargeCreated(now(), { timers, urls: ['https://shop.example/hook'] })]);
     offset = -HOUR_MS;
     const errorCode = 11_601;
-    for (const collection of ['transactions', 'deliveries', 'targets', 'processes']) {
+    for (const collection of ['deliveries', 'transactions', 'targets', 'processes']) {
       await database.fail({ commands: ['update'], collection, times: 1, errorCode });
       const outcome = await store.due.rewind(now()).then(
         () => 'done',

@@ -13,6 +13,7 @@ import {
   settings,
 } from '../store/contract/builders.ts';
 import { first, same, transactionsOf } from '../store/contract/harness.ts';
+import { expectRejection } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { sleep, until } from '../support/wait.ts';
 import { type OwnDatabase, onDatabase, ownServer } from './own-server.ts';
@@ -122,7 +123,7 @@ test('a settlement that is turned down for good concerns no other, and its claim
     const settled = store.due.settle([ended(good, 'delivered')]);
     assert.ok(await refused, 'the caller hears of it');
     same(await settled, [true]);
-    await assertRejects(store.due.park([hung]));
+    await expectRejection(store.due.park([hung]));
     const again = await comesFree(store, 2);
     same(transactionsOf(again).sort(), transactionsOf([bad, hung]).sort());
   }));
@@ -138,15 +139,10 @@ test('what was taken from behind its URL comes free by itself, where its taker w
     const target = { account: claim.due.account, url: first(URLS) };
     await store.backlog.put([{ target, claims: [claim], lookAt: store.now() }]);
     await database.fail({ commands: ['find'], collection: 'targets', times: 2, errorCode: NETWORK_TIMEOUT });
-    await assertRejects(store.backlog.take(target, store.now(), 10));
+    await expectRejection(store.backlog.take(target, store.now(), 10));
     // The one that took it lives on, and keeps what it has in hand.
     same(transactionsOf(await comesFree(other, 1, [store, other])), transactionsOf([claim]));
   }));
-
-async function assertRejects(work: Promise<unknown>, kind: new (...parts: never[]) => Error = Error) {
-  const error = await work.catch((reason: unknown) => reason);
-  assert.instance(error, kind, String(error));
-}
 
 /** What becomes claimable of deliveries by itself, while processes live on. */
 async function comesFree(
@@ -245,7 +241,7 @@ for (const [what, write] of Object.entries(ONCE))
       const store = await database.open('a');
       await store.accounts.put(ACCOUNT);
       await database.failPoint('failAllUpdates', 1);
-      await assertRejects(write(store), StoreUnavailable);
+      await expectRejection(write(store), StoreUnavailable);
       assert.is.not(await write(store), false, 'it was not written');
     }));
 

@@ -54,3 +54,12 @@ export function expectStatus(reply: Reply, status: number): Json {
   object(reply.body);
   return reply.body;
 }
+
+/** Expects work to fail, by an error of that kind. */
+export async function expectRejection(
+  work: Promise<unknown>,
+  kind: new (...parts: never[]) => Error = Error,
+): Promise<void> {
+  const error = await work.catch((reason: unknown) => reason);
+  assert.instance(error, kind, String(error));
+}

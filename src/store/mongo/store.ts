@@ -100,7 +100,7 @@ export class MongoStore implements Store {
     const recovery = new Recovery({ ...common, processes, finishing, numbers, onUnprojectable });
     this.now = now;
     this.journal = new MongoJournal({ connection, reads, appends, processes });
-    this.due = new MongoDue({ ...common, processes, leases, recovery });
+    this.due = new MongoDue({ ...common, now, processes, leases, recovery });
     this.backlog = new MongoBacklog({ ...common, leases });
     this.attention = new MongoAttention(connection, reads);
     this.accounts = new MongoAccounts(connection, reads);

@@ -58,6 +58,7 @@ export interface MongoDueParts {
   processes: MongoProcesses;
   leases: Leases;
   recovery: Recovery;
+  now(): number;
 }
 
 /** How often to look for free things again where other processes claimed all that were found. */
@@ -267,13 +268,9 @@ export class MongoDue implements DueIndex {
     return oldest;
   }
 
-  async rewind(now: number): Promise<number> {
-    return rewindAll(this.#parts.connection, now);
-  }
+  rewind = async (now: number): Promise<number> => rewindAll(this.#parts, now);
 
-  async unwind(_now: number, forward: SetForward): Promise<number> {
-    return unwindAll(this.#parts.connection, forward);
-  }
+  unwind = async (_now: number, forward: SetForward): Promise<number> => unwindAll(this.#parts, forward);
 
   async unpark(now: number): Promise<number> {
     const { connection, reads } = this.#parts;

@@ -8,7 +8,8 @@ import { FAR_MS } from '../../../engine/store/backlog.ts';
 import { SET_MS, type SetForward } from '../../../engine/store/due.ts';
 import { KEPT_MS } from '../backlog.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
-import { allTaken, updateAll } from '../writes/writes.ts';
+import type { MongoReads } from '../reads.ts';
+import { inWindows } from './windows.ts';
 
 /** A time less as much as another one lies ahead of now, but not before now. */
 function earlier(time: string, wrong: string | Document, now: Date): Document {
@@ -30,6 +31,20 @@ function isDate(value: string | Document): Document {
 
 function isFree(element: string): Document {
   return { $eq: [{ $type: `${element}.token` }, 'missing'] };
+}
+
+/** What is due later than that lies ahead. */
+function soonAfter(now: Date): Date {
+  return new Date(now.getTime() + SET_MS);
+}
+
+/** Whether it is due later than anything is put off to, or held for. */
+function isFarAt(element: string, now: Date): Document {
+  return { $gt: [`${element}.due`, new Date(now.getTime() + FAR_MS)] };
+}
+
+function isHeldFar(element: string, now: Date): Document {
+  return { $and: [{ $not: [isFree(element)] }, isFarAt(element, now)] };
 }
 
 /** When a delivery was attempted last. */
@@ -54,61 +69,116 @@ async function updateOnce(
   return (await connection.command(command)).nModified;
 }
 
-/** @returns how many documents of what is due were changed. @throws StoreUnavailable: some of it may be done */
-export async function rewindAll(connection: MongoConnection, time: number): Promise<number> {
-  connection.check();
-  const now = new Date(time);
-  const soon = new Date(time + SET_MS);
-  const far = new Date(time + FAR_MS);
-  const isHeldFar = (element: string): Document => ({
-    $and: [{ $not: [isFree(element)] }, { $gt: [`${element}.due`, far] }],
+interface Database {
+  connection: MongoConnection;
+  reads: MongoReads;
+  /** The database's clock, ms since 1970. */
+  now(): number;
+}
+
+/** What is due of a kind, and what to change it by. */
+interface Due {
+  collection: 'transactions' | 'deliveries';
+  /** Elements of an array; null: the document itself. */
+  array: 'timers' | 'orders' | null;
+  hint: string;
+  from: number;
+  /** The statement's other parts, as of the moment that it is sent in. */
+  change(): { q?: Document; u: Document[] };
+}
+
+/** Parked or not: the index begins with that, and is of no use to what doesn't ask for it. */
+const EITHER = { $in: [null, true] };
+
+/** How many documents were changed. @throws StoreUnavailable: some of it may be done */
+function changeDue(
+  { connection, reads }: Database,
+  { collection, array, hint, from, change }: Due,
+): Promise<number> {
+  const dueIn = (time: Document): Document => {
+    const held = { parked: EITHER, due: time };
+    return array === null ? held : { [`${array}.due`]: { $exists: true }, [array]: { $elemMatch: held } };
+  };
+  return inWindows({
+    from,
+    isMore: async (after) => {
+      const options = { projection: { _id: 1 }, limit: 1, hint };
+      return (await reads.find(collection, dueIn({ $gt: new Date(after) }), options)).length > 0;
+    },
+    change: (after, upTo) => {
+      const { q, u } = change();
+      const due = dueIn({ $gt: new Date(after), $lte: new Date(upTo) });
+      return updateOnce(connection, collection, [{ q: { ...due, ...q }, u, multi: true, hint }]);
+    },
   });
-  const timers = mapped('timers', (e) => {
-    const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
-    const isAhead = { $and: [isFree(e), { $gt: [by, soon] }] };
-    return [
-      { if: isHeldFar(e), due: now },
-      { if: isAhead, due: earlier(`${e}.due`, by, now) },
-    ];
-  });
-  const orders = mapped('orders', (e) => [{ if: { $gt: [`${e}.due`, far] }, due: now }]);
+}
+
+/** When a delivery that is due becomes so where the clock is right, and by which time it was reckoned. */
+function deliveriesAt(now: Date): Document {
   // What was never attempted, or not since ops started it again, became due when it was made.
   const by = { $ifNull: ['$reckonedAt', reckonedBy('$due', '$nextAttemptAt', ATTEMPTED), '$due'] };
-  const isReckonedLater = { $gt: ['$reckonedAt', soon] };
-  const deliveries = {
+  const soon = soonAfter(now);
+  const due = {
     $switch: {
       branches: [
         // biome-ignore lint/suspicious/noThenProperty: the operator's own word
-        { case: isHeldFar('$$ROOT'), then: now },
+        { case: isHeldFar('$$ROOT', now), then: now },
         // biome-ignore lint/suspicious/noThenProperty: the operator's own word
         { case: { $and: [isFree('$$ROOT'), { $gt: [by, soon] }] }, then: earlier('$due', by, now) },
       ],
       default: '$due',
     },
   };
-  const keptUntil = new Date(time + KEPT_MS);
-  const [transactions, others, looks] = await Promise.all([
-    updateOnce(connection, 'transactions', [
-      { q: { 'timers.due': { $gt: soon } }, u: [{ $set: { timers } }], multi: true, hint: 'timers_due' },
-      { q: { 'orders.due': { $gt: far } }, u: [{ $set: { orders } }], multi: true, hint: 'orders_due' },
-    ]),
-    updateOnce(connection, 'deliveries', [
-      {
-        q: { due: { $gt: soon } },
-        u: [{ $set: { due: deliveries, reckonedAt: { $cond: [isReckonedLater, now, '$reckonedAt'] } } }],
-        multi: true,
-        hint: 'parked_due',
+  return { due, reckonedAt: { $cond: [{ $gt: ['$reckonedAt', soon] }, now, '$reckonedAt'] } };
+}
+
+function timersAt(now: Date): Document {
+  return mapped('timers', (e) => {
+    const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
+    const isAhead = { $and: [isFree(e), { $gt: [by, soonAfter(now)] }] };
+    return [
+      { if: isHeldFar(e, now), due: now },
+      { if: isAhead, due: earlier(`${e}.due`, by, now) },
+    ];
+  });
+}
+
+/** @returns how many documents of what is due were changed. @throws StoreUnavailable: some of it may be done */
+export async function rewindAll(database: Database, time: number): Promise<number> {
+  const { connection } = database;
+  connection.check();
+  // It goes on meanwhile.
+  const now = (): Date => new Date(Math.max(time, database.now()));
+  const far = time + FAR_MS;
+  const [timers, orders, deliveries, looks] = await Promise.all([
+    changeDue(database, {
+      ...{ collection: 'transactions', array: 'timers', hint: 'timers_due', from: time + SET_MS },
+      change: () => ({ u: [{ $set: { timers: timersAt(now()) } }] }),
+    }),
+    changeDue(database, {
+      ...{ collection: 'transactions', array: 'orders', hint: 'orders_due', from: far },
+      change: () => {
+        const due = now();
+        return { u: [{ $set: { orders: mapped('orders', (e) => [{ if: isFarAt(e, due), due }]) } }] };
       },
-    ]),
+    }),
+    changeDue(database, {
+      ...{ collection: 'deliveries', array: null, hint: 'parked_due', from: time + SET_MS },
+      change: () => ({ u: [{ $set: deliveriesAt(now()) }] }),
+    }),
     updateOnce(connection, 'targets', [
-      { q: { lookAt: { $gt: far } }, u: { $set: { lookAt: now }, $min: { keptUntil } }, multi: true },
+      {
+        q: { lookAt: { $gt: new Date(far) } },
+        u: { $set: { lookAt: now() }, $min: { keptUntil: new Date(time + KEPT_MS) } },
+        multi: true,
+      },
     ]),
     // Else one that dies, or is dead, would not fall silent before that time has come; who lives beats again.
     updateOnce(connection, 'processes', [
-      { q: { beatAt: { $gt: soon } }, u: { $set: { beatAt: now } }, multi: true },
+      { q: { beatAt: { $gt: soonAfter(now()) } }, u: { $set: { beatAt: now() } }, multi: true },
     ]),
   ]);
-  return transactions + others + looks;
+  return timers + orders + deliveries + looks;
 }
 
 /**
@@ -116,11 +186,8 @@ export async function rewindAll(connection: MongoConnection, time: number): Prom
  * that, and when it became due by the wrong clock, tells when it was brought back.
  * @returns how many documents were changed
  */
-export async function unwindAll(
-  connection: MongoConnection,
-  { ms, since, until }: SetForward,
-): Promise<number> {
-  connection.check();
+export async function unwindAll(database: Database, { ms, since, until }: SetForward): Promise<number> {
+  database.connection.check();
   const isEarly = (due: string, at: string, made: string | Document): Document => {
     const early = { $subtract: [at, due] };
     const by = reckonedBy(due, at, made);
@@ -134,19 +201,20 @@ export async function unwindAll(
   });
   const timers = mapped('timers', (e) => [{ if: isEarlyTimer(e), due: `${e}.at` }]);
   const anyEarly = { $anyElementTrue: { $map: { input: '$timers', as: 'e', in: isEarlyTimer('$$e') } } };
-  const q = { 'timers.due': { $exists: true }, $expr: anyEarly };
-  const early = {
-    due: { $exists: true },
-    token: null,
-    $expr: isEarly('$due', '$nextAttemptAt', ATTEMPTED),
-  };
+  // Nothing became due before it was made.
+  const from = since - 1;
   const [transactions, deliveries] = await Promise.all([
-    updateAll(connection, 'transactions', [
-      { q, u: [{ $set: { timers } }], multi: true, hint: 'timers_due' },
-    ]),
-    updateAll(connection, 'deliveries', [
-      { q: early, u: [{ $set: { due: '$nextAttemptAt' } }], multi: true, hint: 'parked_due' },
-    ]),
+    changeDue(database, {
+      ...{ collection: 'transactions', array: 'timers', hint: 'timers_due', from },
+      change: () => ({ q: { $expr: anyEarly }, u: [{ $set: { timers } }] }),
+    }),
+    changeDue(database, {
+      ...{ collection: 'deliveries', array: null, hint: 'parked_due', from },
+      change: () => {
+        const q = { token: null, $expr: isEarly('$due', '$nextAttemptAt', ATTEMPTED) };
+        return { q, u: [{ $set: { due: '$nextAttemptAt' } }] };
+      },
+    }),
   ]);
-  return allTaken(transactions).changed + allTaken(deliveries).changed;
+  return transactions + deliveries;
 }
