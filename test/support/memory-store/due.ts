@@ -143,13 +143,14 @@ export class MemoryDue {
   }
 
   /** What was brought back since then, by no more, is due when it was before. */
-  unwind(now: number, { ms, since, until }: SetForward): number {
+  unwind({ ms, since, until }: SetForward): number {
     const early = [...this.#rows].filter(
       ({ due: { ahead = 0 }, made }) => ahead > 0 && ahead <= ms + 1_000 && made >= since && made <= until,
     );
     for (const row of early.filter(({ claim }) => claim === null)) {
+      const { ahead = 0 } = row.due;
       row.due = { ...row.due, at: ownTime(row.due), ahead: 0 };
-      row.made = now;
+      row.made += ahead;
     }
     return early.length;
   }

@@ -104,15 +104,19 @@ export class LmdbDue implements DueIndex {
     const { projections } = this.#environment.opened;
     const count =
       rewindLooks(projections, now) + (await rewindSchedule(projections, () => Math.max(now, this.#now())));
-    if (count > 0) projections.changed();
+    await this.#written(count);
     return count;
   }
 
-  async unwind(now: number, forward: SetForward): Promise<number> {
-    const { projections } = this.#environment.opened;
-    const count = await unwindSchedule(projections, () => Math.max(now, this.#now()), forward);
-    if (count > 0) projections.changed();
+  async unwind(_now: number, forward: SetForward): Promise<number> {
+    const count = await unwindSchedule(this.#environment.opened.projections, forward);
+    await this.#written(count);
     return count;
+  }
+
+  /** The log doesn't tell of it: who puts down that it was done finds it done after a crash. */
+  async #written(count: number): Promise<void> {
+    if (count > 0) await this.#environment.opened.projections.write();
   }
 
   async tidy(_now: number): Promise<void> {

@@ -9,19 +9,14 @@ const PAGE = 200;
 
 export interface ReviseOptions {
   revision: Revision;
-  /** The clock by which what is changed is reckoned, ms: it goes on meanwhile. */
-  now(): number;
   /** Whether to see what lies in rows, too, of which nothing is in memory. */
   all: boolean;
 }
 
 /** How many things were changed, or ended. */
-export async function revise(
-  projections: Projections,
-  { revision, now, all }: ReviseOptions,
-): Promise<number> {
+export async function revise(projections: Projections, { revision, all }: ReviseOptions): Promise<number> {
   const { schedule } = projections;
-  let count = schedule.reviseNear(revision, now());
+  let count = schedule.reviseNear(revision);
   if (!all) return count;
   // What lies in no row yet does then, or is in memory.
   await projections.write();
@@ -29,7 +24,7 @@ export async function revise(
     let from = keyOf(kind, ordered(0));
     for (;;) {
       const rows = schedule.storedRows(kind, from, PAGE);
-      for (const row of rows) count += schedule.reviseRow(row, revision, now());
+      for (const row of rows) count += schedule.reviseRow(row, revision);
       from = rows.at(-1)?.key ?? from;
       if (rows.length < PAGE) break;
       await projections.write();

@@ -14,32 +14,32 @@ function aheadBy({ due, made }: Pick<Thing, 'due' | 'made'>, now: number): numbe
   return due.kind === 'bank' && due.at > now + FAR_MS ? due.at - now : 0;
 }
 
+/** A thing that a clock made which was ahead of now, brought back; any other as it is. */
+export function broughtBack<Made extends Pick<Thing, 'due' | 'made'>>(
+  thing: Made,
+  now: number,
+): Pick<Thing, 'due' | 'made'> {
+  const ms = aheadBy(thing, now);
+  if (ms === 0) return thing;
+  const { due } = thing;
+  return { due: { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms }, made: now };
+}
+
 /** How many things were brought back. What is made due by the right clock while others are looked at is let be. */
 export function rewindSchedule(projections: Projections, now: () => number): Promise<number> {
-  return revise(projections, {
-    revision: (thing) => {
-      const ms = aheadBy(thing, now());
-      const { due } = thing;
-      return ms === 0 ? due : { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms };
-    },
-    now,
-    all: true,
-  });
+  return revise(projections, { revision: (thing) => broughtBack(thing, now()), all: true });
 }
 
 /** How many things are due again when they were before they were brought back. */
-export function unwindSchedule(
-  projections: Projections,
-  now: () => number,
-  { ms, since, until }: SetForward,
-): Promise<number> {
+export function unwindSchedule(projections: Projections, { ms, since, until }: SetForward): Promise<number> {
   return revise(projections, {
-    revision: ({ due, made }) => {
+    revision: (thing) => {
+      const { due, made } = thing;
       const { ahead = 0 } = due;
       const isIts = ahead > 0 && ahead <= ms + SET_MS && made >= since && made <= until;
-      return isIts ? { ...due, at: ownTime(due), ahead: 0 } : due;
+      // Reckoned by the clock of then again: the present one may have been set too far.
+      return isIts ? { due: { ...due, at: ownTime(due), ahead: 0 }, made: made + ahead } : thing;
     },
-    now,
     all: true,
   });
 }

@@ -16,8 +16,11 @@ const MOST_NEAR = 50_000;
 /** The most things that are read from rows at a time. */
 const PAGE = 1_000;
 
+/** A thing, and the clock by which it was reckoned, ms. */
+type Reckoned = Pick<Thing, 'due' | 'made'>;
+
 /** What is due instead of a thing: the same where it is as it should be, null where it isn't due any more. */
-export type Revision = (thing: Pick<Thing, 'due' | 'made'>) => Due | null;
+export type Revision = (thing: Reckoned) => Reckoned | null;
 
 type ByKind<Value> = Record<DueKind, Value>;
 
@@ -222,26 +225,25 @@ export class Schedule {
   }
 
   /** Revises what is in memory; how many things were changed, or ended. */
-  reviseNear(revision: Revision, now: number): number {
+  reviseNear(revision: Revision): number {
     let count = 0;
     for (const thing of this.#free()) {
-      const due = revision(thing);
-      if (due === thing.due) continue;
+      const after = revision(thing);
+      if (after?.due === thing.due) continue;
       count += 1;
       this.end(thing);
-      if (due !== null) this.add(thing.id, due, now);
+      if (after !== null) this.add(thing.id, after.due, after.made);
     }
     return count;
   }
 
   /** Revises a row of which nothing is in memory; how many things were changed, or ended. */
-  reviseRow({ key, things }: StoredRow, revision: Revision, now: number): number {
+  reviseRow({ key, things }: StoredRow, revision: Revision): number {
     const revised = things.map((thing) => ({ ...thing, after: revision(thing) }));
-    const count = revised.filter(({ due, after }) => after !== due).length;
+    const count = revised.filter(({ due, after }) => after?.due !== due).length;
     if (count === 0) return 0;
     this.#gone.add(key);
-    for (const { id, due, made, after } of revised)
-      if (after !== null) this.add(id, after, after === due ? made : now);
+    for (const { id, after } of revised) if (after !== null) this.add(id, after.due, after.made);
     return count;
   }
 

@@ -5,6 +5,7 @@
 import type { Due } from '../../../engine/store/due.ts';
 import { OperatorError, textOf } from '../../../errors.ts';
 import { revise } from '../due/revise.ts';
+import { broughtBack } from '../due/rewind.ts';
 import type { Revision } from '../due/schedule.ts';
 import { parseBatch } from '../log/batch-value.ts';
 import type { Log } from '../log/log.ts';
@@ -89,6 +90,7 @@ export async function replay({ log, projections, now, upTo, onProgress }: Replay
     await projections.write();
     hasWritten = true;
   }
-  const revision: Revision = ({ due }) => (isToCome(projections, due) ? due : null);
-  if (rows > 0) await revise(projections, { revision, now, all: hasWritten });
+  // A clock that was wrong made things anew, too, that were brought back before: the log doesn't tell of that.
+  const revision: Revision = (thing) => (isToCome(projections, thing.due) ? broughtBack(thing, now()) : null);
+  if (rows > 0) await revise(projections, { revision, all: hasWritten });
 }

@@ -159,6 +159,23 @@ export function clockContract(context: ContractContext): void {
       await isDueAt(store, 'timer', due);
     });
 
+    test('a clock that is set too far forward, and then right, makes nothing come before its time', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const at = now() + 2 * HOUR_MS;
+      await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+      advance(-24 * HOUR_MS);
+      const since = now();
+      await store.due.rewind(now());
+      const until = now();
+      advance(27 * HOUR_MS);
+      await store.due.unwind(now(), { ms: 27 * HOUR_MS, since, until });
+      advance(-3 * HOUR_MS);
+      await store.due.rewind(now());
+      await store.due.beat(now());
+      await isDueAt(store, 'timer', at);
+    });
+
     test('what a right clock had brought back before a wrong one was set stays so', async (harness) => {
       const { now, advance } = harness;
       const store = await harness.open('a');

@@ -1,0 +1,74 @@
+/** What a clock that was wrong made due, and was brought back, stays so whatever is left of the projections. */
+import { randomUUID } from 'node:crypto';
+import { cp, rm } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Store } from '../../../src/engine/store.ts';
+import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
+import { withFolder } from '../../faults/scene.ts';
+import { sleep } from '../../support/wait.ts';
+import { chargeCreated, grow, iso } from '../contract/builders.ts';
+import { storeOptions, WRITTEN_MS, withStore } from './opened.ts';
+
+const test = suite('a clock that is set');
+
+const AT = Date.UTC(2026, 0, 5, 12);
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
+
+/** Has a charge of an hour made by a clock that is a year ahead, and brought back; `then` before the store is closed. */
+async function broughtBack(folder: string, then: () => Promise<void> = async () => {}): Promise<void> {
+  let now = AT + YEAR_MS;
+  const store = await openLmdbStore(storeOptions(folder, () => now));
+  try {
+    const timers = [{ name: 'EXPIRE', at: iso(now + HOUR_MS) }];
+    await grow(store, randomUUID(), [chargeCreated(now, { timers })]);
+    await sleep(WRITTEN_MS);
+    now = AT;
+    assert.is(await store.due.rewind(now), 1);
+    await then();
+  } finally {
+    await store.close();
+  }
+}
+
+/** When the only timer is due, as far as hours tell. */
+async function hoursUntilDue(store: Store): Promise<number> {
+  for (let hours = 0; hours <= 24; hours += 1)
+    if ((await store.due.claim('timer', AT + hours * HOUR_MS, 10)).length > 0) return hours;
+  return Number.POSITIVE_INFINITY;
+}
+
+test('where they are made anew', async () => {
+  await withFolder(async (folder) => {
+    await broughtBack(folder);
+    await rm(`${folder}/pixstate.projections`);
+    assert.is(
+      await withStore(
+        storeOptions(folder, () => AT),
+        hoursUntilDue,
+      ),
+      1,
+    );
+  });
+});
+
+test('where a kill comes right after it was brought back', async () => {
+  await withFolder(async (folder) => {
+    const remains = `${folder}-remains`;
+    try {
+      await broughtBack(folder, () => cp(folder, remains, { recursive: true }));
+      assert.is(
+        await withStore(
+          storeOptions(remains, () => AT),
+          hoursUntilDue,
+        ),
+        1,
+      );
+    } finally {
+      await rm(remains, { recursive: true, force: true });
+    }
+  });
+});
+
+test.run();
