@@ -14,7 +14,7 @@ export interface FaultRates {
   after: number;
   /** An append is told that another was first. */
   stale: number;
-  /** An append takes longer than it may. */
+  /** A write takes longer than it may: an append, and on MongoDB any. */
   slow: number;
   /** Of the writes that go together some take effect. */
   parted: number;
@@ -26,6 +26,9 @@ const ROUGH: FaultRates = { before: 15, after: 25, stale: 40, slow: 4, parted: 4
 /** A write is tried again at the latest so long after the store is back. */
 export const OUTAGE_OVER_MS = 30_000;
 const SLOWEST_MS = 10_000;
+
+/** What a store is asked for that writes, as it is called in memory and on MongoDB. */
+const WRITE = /^(append$|insert |update |delete )/;
 
 /** How many of a thousand writes fail where some of those that go together do. */
 const FAILING_OF_PARTED = 500;
@@ -97,9 +100,9 @@ export class Weather {
       });
     return {
       before: async (method) => {
-        const isSlow = method === 'append' && random.perMille(this.rates.slow);
+        const isSlow = WRITE.test(method) && random.perMille(this.rates.slow);
         if (isSlow) {
-          this.#count('slow append');
+          this.#count(`slow ${method}`);
           this.#roughUntil = Math.max(this.#roughUntil, world.now + SLOWEST_MS);
         }
         await gate(isSlow ? 1_000 + random.int(SLOWEST_MS - 1_000) : 0);

@@ -83,6 +83,7 @@ export class Process {
   /** The wall clock as this process reads it, ms. */
   readonly now: () => number;
   readonly #jobs: Scheduled[];
+  #isReady = false;
   readonly #opened: OpenedBank;
   readonly #life: ProcessParts['life'];
   #endAll: (error: Error) => void = () => {};
@@ -191,6 +192,11 @@ export class Process {
     return [...shared, ...local, ...watch.jobs, ...clock.jobs, cleaning];
   }
 
+  /** Whether it has followed the clock: nobody is sent to a server before. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
   get alive(): boolean {
     return this.#life.isOn;
   }
@@ -215,6 +221,7 @@ export class Process {
   async #run(job: Scheduled): Promise<void> {
     try {
       await job.run();
+      if (job.name === 'clock') this.#isReady = true;
     } catch (error) {
       this.#around.log(`the job ${job.name} of ${this.name} failed: ${String(error)}`);
     }

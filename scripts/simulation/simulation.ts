@@ -201,7 +201,8 @@ export class Simulation {
     this.#log(`${this.#world.now - START} ms ${what} ${process.name}`);
     switch (what) {
       case 'ask':
-        (random.perMille(850) ? this.#scene : this.#neighbour).workload.ask(process);
+        if (process.isReady) (random.perMille(850) ? this.#scene : this.#neighbour).workload.ask(process);
+        else process.tick();
         break;
       case 'turn':
         for (let turns = random.int(12); turns > 0; turns -= 1) await this.#world.turn();

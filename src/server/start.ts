@@ -45,6 +45,8 @@ const COMMANDS_DRAIN_MS = 3_000;
 const SHUT_DOWN = 'the server was shut down meanwhile: what was asked of it may be done or not';
 const START_PAUSE_MS = 500;
 const CONSOLE_MS = 3_000;
+/** For how long a start waits until a clock that was set is followed. */
+const CLOCK_MS = 2_000;
 
 /** Makes the core run the commands that are asked for through the data folder's socket. */
 export type RunOn = (core: Core, works: Works) => Run;
@@ -132,7 +134,7 @@ export async function start(
   const metrics = openMetrics(core, log);
   const bankSide = await openBankSide(core, log, metrics);
   const workers = await openWorkers(core, log, metrics, bankSide.jobs);
-  const { dispatcher, clocks, sender, urls } = workers;
+  const { dispatcher, clock, clocks, sender, urls } = workers;
   const state = new Readiness(core);
   const opening = openDoors({ core, log, metrics, urls, state, onFatal });
   const bankDoor = opening.then(() => bankSide.open());
@@ -152,13 +154,15 @@ export async function start(
     () => core.ready,
     () => keepCharts(store.marks),
     () => expectOwnBank(core.config, store),
+    // Whoever is ready has put its clock down: should that be wrong, the next process knows what was made by it.
+    () => atMost(CLOCK_MS, clock.look()),
     async () => void (await store.due.unpark(core.now())),
     async () => {
       if (core.config.bank === 'sandbox')
         await createDemoAccount(core.accounts, engine, { port, show, shared: core.database !== null });
     },
     async () => core.spareTime.started(),
-    ...clocks.map((clock) => () => clock.start()),
+    ...clocks.map((each) => () => each.start()),
   ];
   const isWanted = (): boolean => !state.closing;
   const started = (async (): Promise<void> => {
@@ -177,7 +181,7 @@ export async function start(
     await forgetConsole(core, log);
     const orderedBy = performance.now() + ORDERS_DRAIN_MS;
     await Promise.all([bankSide.close(), ...doors.map((door) => door.drain(HTTP_DRAIN_MS))]);
-    await Promise.all(clocks.map((clock) => clock.stop()));
+    await Promise.all(clocks.map((each) => each.stop()));
     const longerMs = core.connection === null ? 0 : orderedBy - performance.now();
     await ordersEnded(workers, Math.max(WORK_DRAIN_MS, longerMs));
     await engine.drain(MAILBOX_DRAIN_MS);

@@ -23,6 +23,7 @@ export interface Workers {
   desk: Desk;
   timers: Timers;
   dispatcher: Dispatcher;
+  clock: ClockWatch;
   clocks: (LocalClock | JobClock)[];
   sender: WebhookSender;
   urls: UrlMemory;
@@ -102,7 +103,7 @@ export async function openWorkers(
   });
   jobs.local.push(...watch.jobs, ...clock.jobs, ...bankJobs.local);
   jobs.shared.push(...bankJobs.shared);
-  return { desk, timers, dispatcher, clocks: openClocks(core, jobs, log, shared), sender, urls };
+  return { desk, timers, dispatcher, clock, clocks: openClocks(core, jobs, log, shared), sender, urls };
 }
 
 /** A clock for the jobs of this process alone, and one for those that processes on one database share. */
