@@ -18,6 +18,14 @@ export function jittered(ms: number): number {
   return ms * (0.5 + spread);
 }
 
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+
+/** The pause after so many failed attempts, ms: longer each time. */
+export function pauseAfter(attempt: number): number {
+  return jittered(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS));
+}
+
 /** Resolves once all that waits in the event loop has had its turn. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

@@ -6,6 +6,7 @@ import type { AttentionItem } from '../../src/engine/store.ts';
 import { MongoStore } from '../../src/store/mongo/store.ts';
 import type { Defer } from '../support/fixture.ts';
 import { withDatabase } from '../support/store.ts';
+import { until } from '../support/wait.ts';
 
 /** What a server is to fail at; see `failCommand` in MongoDB's own tests. */
 export interface Failure {
@@ -26,8 +27,12 @@ export interface OwnDatabase {
   /** A store on it; `said` are its sentences for the operator. */
   open(incarnation: string, options?: StoreParts): Promise<MongoStore>;
   fail(failure: Failure): Promise<void>;
+  /** Fails at nothing any more. */
+  calm(): Promise<void>;
   /** Turns a fail point of the server on, so often. */
   failPoint(name: string, times: number): Promise<void>;
+  /** The server gives up being the primary, and is it again in a new term. */
+  elect(): Promise<void>;
   /** Lets a collection take only what matches; all where nothing is said. */
   takeOnly(collection: string, validator?: Document): Promise<void>;
   close(): Promise<void>;
@@ -48,6 +53,8 @@ export interface StoreParts {
 export interface OwnServer {
   database(): Promise<OwnDatabase>;
 }
+
+const ELECTED_MS = 20_000;
 
 function openOn(uri: string, incarnation: string, parts: StoreParts): MongoStore {
   const { leaseMs = 10_000, silentAfterMs = 5_000, options = '', said = [] } = parts;
@@ -75,6 +82,9 @@ export async function ownServer(defer: Defer): Promise<OwnServer> {
     const name = `pixstate_${randomUUID().slice(0, 8)}`;
     const uri = withDatabase(mongod.uri, name);
     const stores: MongoStore[] = [];
+    const calm = async (): Promise<void> => {
+      await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
+    };
     return {
       uri,
       db: client.db(name),
@@ -93,11 +103,17 @@ export async function ownServer(defer: Defer): Promise<OwnServer> {
       failPoint: async (point, times) => {
         await admin.command({ configureFailPoint: point, mode: { times } });
       },
+      elect: async () => {
+        await admin.command({ replSetStepDown: 1, force: true });
+        const isPrimary = async (): Promise<boolean> => (await admin.command({ hello: 1 })).isWritablePrimary;
+        await until(() => isPrimary().catch(() => false), ELECTED_MS, 'the election');
+      },
       takeOnly: async (collection, validator = {}) => {
         await client.db(name).command({ collMod: collection, validator });
       },
+      calm,
       close: async () => {
-        await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
+        await calm();
         await Promise.all(stores.map((store) => store.close()));
         await client.db(name).dropDatabase();
       },

@@ -1,5 +1,6 @@
 /** The driver's clients: what a connection string doesn't say, and what it can't. */
-import { MongoClient, type MongoClientOptions } from 'mongodb';
+import { MongoClient, type MongoClientOptions, type TopologyDescription } from 'mongodb';
+import { pause, pauseAfter } from '../../waiting.ts';
 
 const DEFAULT_DATABASE = 'pixstate';
 const SELECTION_MS = 2_000;
@@ -41,4 +42,62 @@ export function databaseName(uri: string): string {
 /** A client that waits for an answer as long as it takes. */
 export function patientClient(uri: string): MongoClient {
   return new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: 0 });
+}
+
+/** A primary and its term; null: there is none, or a router doesn't tell. */
+function termOf({ servers }: TopologyDescription): string | null {
+  const primary = [...servers.values()].find(({ type }) => type === 'RSPrimary');
+  return primary === undefined ? null : `${primary.address} ${primary.electionId}`;
+}
+
+/**
+ * Follows which server is the primary. What a majority has is older at a new one, for a moment, than what was confirmed
+ * and read before (SERVER-53813): whoever remembers that must not read there until a write of its term is confirmed.
+ */
+export class Primary {
+  readonly #confirm: (term: string) => Promise<void>;
+  #term: string | null = null;
+  #behind: Promise<void> | null = null;
+  #hasEnded = false;
+
+  /** `confirm` writes something, once, and has a majority confirm it. */
+  constructor(client: MongoClient, confirm: (term: string) => Promise<void>) {
+    this.#confirm = confirm;
+    client.on('topologyDescriptionChanged', ({ newDescription }) => this.#follow(termOf(newDescription)));
+  }
+
+  /** What is read, of one primary that is up to date. */
+  async read<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      while (this.#behind !== null) await this.#behind;
+      const term = this.#term;
+      const found = await work();
+      if (this.#term === term) return found;
+    }
+  }
+
+  #follow(term: string | null): void {
+    if (term === null || term === this.#term) return;
+    // Whoever has read nothing yet remembers nothing.
+    const isFirst = this.#term === null;
+    this.#term = term;
+    if (!isFirst) this.#behind = this.#catchUp(term);
+  }
+
+  async #catchUp(term: string): Promise<void> {
+    for (let attempt = 1; this.#term === term && !this.#hasEnded; attempt += 1) {
+      try {
+        await this.#confirm(term);
+        break;
+      } catch {
+        await pause(pauseAfter(attempt));
+      }
+    }
+    if (this.#term === term) this.#behind = null;
+  }
+
+  /** Asks for nothing more. */
+  end(): void {
+    this.#hasEnded = true;
+  }
 }

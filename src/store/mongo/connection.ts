@@ -11,8 +11,8 @@
 
 import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
-import { again, deadlines, jittered, pause, within } from '../../waiting.ts';
-import { clientFor, databaseName, patientClient } from './clients.ts';
+import { again, deadlines, jittered, pause, pauseAfter, within } from '../../waiting.ts';
+import { clientFor, databaseName, Primary, patientClient } from './clients.ts';
 import { causeOf, isAway, StoreClosed, UnusableServer, understood, unusableReason } from './errors.ts';
 import { completeSchema, expectStore } from './schema.ts';
 
@@ -37,8 +37,6 @@ const COMMAND_MS = 7_000;
 const COMMAND_SPREAD_MS = 1_000;
 /** A server drops by then what its caller gives up. */
 export const SERVER_MS = 4_500;
-const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 500;
 /** By how much two clocks may drift apart between two measurements. */
 const DRIFT_MS = 0.5;
 /** A write that the majority does not confirm in so long is asked for again. */
@@ -58,14 +56,10 @@ export function inTime<Result>(ms: number, work: Promise<Result>): Promise<Resul
   return within(ms, work, () => new StoreUnavailable('the database takes too long'));
 }
 
-/** The pause after so many failed attempts, longer each time. */
-function pauseAfter(attempt: number): number {
-  return jittered(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS));
-}
-
 export class MongoConnection {
   readonly client: MongoClient;
   readonly db: Db;
+  readonly primary: Primary;
   /** Of heartbeats and leases alone: they don't queue for a connection behind all other traffic. */
   readonly #pulseClient: MongoClient;
   readonly #pulseDb: Db;
@@ -98,6 +92,7 @@ export class MongoConnection {
       this.db = this.client.db(databaseName(uri));
       this.#pulseClient = clientFor(uri, { minPoolSize: 0, maxPoolSize: 2 });
       this.#pulseDb = this.#pulseClient.db(this.db.databaseName);
+      this.primary = new Primary(this.client, (term) => this.#confirm(term));
     } catch (error) {
       throw new UnusableServer(`MONGODB_URI is no connection string that can be used: ${causeOf(error)}`);
     }
@@ -189,6 +184,13 @@ export class MongoConnection {
     if (uncertain > this.#uncertainMs && !isSet) return;
     this.#offsetMs = offset;
     this.#uncertainMs = uncertain;
+  }
+
+  /** Writes something that a majority confirms, once. */
+  async #confirm(text: string): Promise<void> {
+    if (this.#readOnly) return;
+    const updates = [{ q: { _id: 'primary' }, u: { $set: { text } }, upsert: true }];
+    await this.send({ update: 'marks', updates, writeConcern: MAJORITY });
   }
 
   /** Sends a command, once. */
@@ -288,6 +290,7 @@ export class MongoConnection {
   /** Closes at once: what is under way fails. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.primary.end();
     await Promise.all([this.client.close(), this.#pulseClient.close()]);
   }
 }

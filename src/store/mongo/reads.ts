@@ -121,7 +121,7 @@ export class MongoReads {
     // Callers wait so long and no longer, also for those before them.
     return inTime(
       RUN_MS,
-      this.#throttle.run(() => this.#connection.run(read)),
+      this.#throttle.run(() => this.#current(read)),
     );
   }
 
@@ -131,12 +131,17 @@ export class MongoReads {
     pipeline: Document[],
     options: Document = {},
   ): Promise<Found[]> {
-    return this.#connection.run(() =>
+    return this.#current(() =>
       this.#connection.db
         .collection(collection)
         .aggregate<Found>(pipeline, { ...BOUNDED_READ, ...options, signal: commandDeadline() })
         .toArray(),
     );
+  }
+
+  /** @throws StoreUnavailable */
+  #current<Result>(read: () => Promise<Result>): Promise<Result> {
+    return this.#connection.run(() => this.#connection.primary.read(read));
   }
 
   /** Documents in the order of the ids. */
