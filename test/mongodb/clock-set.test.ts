@@ -6,7 +6,7 @@ import { type Store, StoreUnavailable } from '../../src/engine/store.ts';
 import { cashoutCreated, chargeCreated, grow } from '../store/contract/builders.ts';
 import { same } from '../store/contract/harness.ts';
 import { fixtureSuite } from '../support/fixture.ts';
-import { sleep } from '../support/wait.ts';
+import { sleep, until } from '../support/wait.ts';
 import { onDatabase, ownServer } from './own-server.ts';
 
 const HOUR_MS = 3_600_000;
@@ -97,6 +97,27 @@ test('back by an hour: what fails then is not made up for with the time of then'
       await sleep(500);
     }
     assert.is(await store.due.rewind(now()), 0, 'whoever asks again does so with the time of now');
+  }));
+
+test('what another took over is not in hand, though no time has passed by the clock of its former owner', (server) =>
+  onDatabase(server, async (database) => {
+    const other = await database.open('b', { leaseMs: LEASE_MS });
+    let stoodStill: number | null = null;
+    const store = await database.open('a', { leaseMs: LEASE_MS, now: () => stoodStill ?? other.now() });
+    const claim = (await inHand(store, store.now())).filter(({ due }) => due.kind === 'bank');
+    stoodStill = store.now();
+    let taken: Claim[] = [];
+    await until(
+      async () => {
+        await other.due.beat(other.now());
+        taken = await other.due.claim('bank', other.now(), 10);
+        return taken.length > 0;
+      },
+      LEASE_MS + 10_000,
+      'the claim',
+    );
+    same(await store.due.holds(claim), [false]);
+    same(await other.due.holds(taken), [true]);
   }));
 
 suite.run();

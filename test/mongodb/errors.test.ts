@@ -191,6 +191,44 @@ test('a group that is larger than a command in bytes, but not in characters, is 
     same(await store.journal.batches(first(accounts), [1]), [first(appends).batch]);
   }));
 
+test('what ops take off an item once is off it once, where the answer was lost', (server) =>
+  onDatabase(server, async (database) => {
+    const store = await database.open('a');
+    const about = { account: 'a', transaction: null, delivery: null, url: null };
+    const note = {
+      kind: 'rejected',
+      id: 'x',
+      code: null,
+      data: { count: 5 },
+      what: '5',
+      next: 'look',
+    } as const;
+    await store.attention.note([itemOf(note, new Date(store.now()).toISOString(), about, null)]);
+    const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
+    await database.fail({ commands: ['update'], collection: 'attention', times: 1, writeConcernError });
+    await store.attention.discount(note, 3);
+    same(await database.db.collection('attention').countDocuments({ 'data.count': 2 }), 1);
+  }));
+
+test('a delivery that ops started again was started, where the answer was lost', (server) =>
+  onDatabase(server, async (database) => {
+    const store = await database.open('a');
+    const claim = first(await claimedDeliveries(store, store.now(), 1));
+    if (claim.due.kind !== 'delivery') throw new Error('a delivery');
+    const { account, transaction, delivery } = claim.due;
+    const record = {
+      ...deliveryRecord(account, transaction, store.now(), delivery),
+      status: 'dead' as const,
+    };
+    await store.due.settle([{ claim, next: null, record }]);
+    const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
+    await database.fail({ commands: ['update'], collection: 'deliveries', times: 1, writeConcernError });
+    const pending = { ...record, status: 'pending' as const };
+    const again = { claim: null, next: { ...claim.due, at: store.now() }, record: pending };
+    same(await store.due.settle([again]), [true]);
+    same(await store.due.settle([again]), [false], 'it was started by another by now');
+  }));
+
 test('a batch that is never taken is its own account’s concern', (server) =>
   onDatabase(server, async (database) => {
     const store = await database.open('a');

@@ -155,12 +155,15 @@ function listed(filter: AttentionFilter, after: AttentionPlace | null): Document
 export class MongoAttention implements Attention {
   readonly #connection: MongoConnection;
   readonly #reads: MongoReads;
+  readonly #incarnation: string;
   #counts: Partial<Record<AttentionKind, number>> = {};
   #countedAt = Number.NEGATIVE_INFINITY;
+  #discounts = 0;
 
-  constructor(connection: MongoConnection, reads: MongoReads) {
+  constructor(connection: MongoConnection, reads: MongoReads, incarnation: string) {
     this.#connection = connection;
     this.#reads = reads;
+    this.#incarnation = incarnation;
   }
 
   async page(filter: AttentionFilter, after: AttentionPlace | null, limit: number): Promise<AttentionItem[]> {
@@ -215,7 +218,11 @@ export class MongoAttention implements Attention {
   async discount(key: AttentionKey, by: number): Promise<void> {
     this.#connection.check();
     const _id = idOf(key);
-    const less = { q: { _id }, u: { $inc: { 'data.count': -by } } };
+    // Sent again, it finds that it was done.
+    this.#discounts += 1;
+    const discountedBy = `${this.#incarnation}#${this.#discounts}`;
+    const q = { _id, discountedBy: { $ne: discountedBy } };
+    const less = { q, u: { $inc: { 'data.count': -by }, $set: { discountedBy } } };
     allTaken(await updateAll(this.#connection, 'attention', [less]));
     await forget(this.#connection, [{ _id, 'data.count': { $lte: 0 } }]);
   }

@@ -86,7 +86,8 @@ export class MongoStore implements Store {
     const finishing = new Finishing(connection, reads, now);
     const leases = new Leases({ connection, reads, now, leaseMs });
     const onHeldUp = (): void => processes.tell();
-    const appends = new Appends({ ...common, finishing, leases, onHeldUp });
+    const present = (): Promise<void> => processes.present();
+    const appends = new Appends({ ...common, finishing, leases, onHeldUp, present });
     const { numbers, shared } = appends;
     const processes = new MongoProcesses({
       connection,
@@ -102,7 +103,7 @@ export class MongoStore implements Store {
     this.journal = new MongoJournal({ connection, reads, appends, processes });
     this.due = new MongoDue({ ...common, now, processes, leases, recovery });
     this.backlog = new MongoBacklog({ ...common, leases });
-    this.attention = new MongoAttention(connection, reads);
+    this.attention = new MongoAttention(connection, reads, incarnation);
     this.accounts = new MongoAccounts(connection, reads);
     this.marks = new MongoMarks(connection, reads);
     this.#connection = connection;

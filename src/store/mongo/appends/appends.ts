@@ -36,6 +36,8 @@ export interface AppendsParts {
   leases: Leases;
   /** There is one more account at which this process is held up: the others should hear of it. */
   onHeldUp(): void;
+  /** Says that this process is there, where others may have forgotten it: they finish what it leaves. */
+  present(): Promise<void>;
 }
 
 interface Waiting {
@@ -213,7 +215,7 @@ export class Appends {
   }
 
   async #insert(group: readonly Waiting[]): Promise<{ committed: Waiting[]; taken: Waiting[] }> {
-    const { connection, reads } = this.#parts;
+    const { connection, reads, present } = this.#parts;
     const waiting = new Map(group.map((each) => [each.document, each]));
     const documents = group.map((each) => {
       const { document, append } = each;
@@ -223,7 +225,7 @@ export class Appends {
       return made;
     });
     const bytesOf = ({ _id }: JournalDocument): number => mostBytesOfBatch(waiting.get(_id)?.bytes ?? 0);
-    const { taken, refused } = await insertAll(connection, 'journal', documents, bytesOf);
+    const { taken, refused } = await insertAll(connection, 'journal', documents, bytesOf, present);
     for (const [{ _id }, reason] of refused) {
       const each = waiting.get(_id);
       waiting.delete(_id);

@@ -25,6 +25,8 @@ export interface DeliveryDocument extends Plain, Held {
   nextAttemptAt: Date | string | null;
   /** What the clock showed when `due` was reckoned, where the last attempt doesn't tell. */
   reckonedAt?: Date;
+  /** What made it due without an attempt, until the next one's end: one that is repeated finds that it did. */
+  anewBy?: string;
   deliveredAt: Date | string | null;
 }
 

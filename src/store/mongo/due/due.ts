@@ -20,7 +20,7 @@ import {
 import type { DueIndex, Settlement } from '../../../engine/store.ts';
 import { asError } from '../../../errors.ts';
 import { onceATurn } from '../../../waiting.ts';
-import { attentionAnew, countAll, notedAt, withdrawSettled } from '../attention.ts';
+import { attentionAnew, countAll, type NotedAt, notedAt, withdrawSettled } from '../attention.ts';
 import type { MongoConnection } from '../connection.ts';
 import type { TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
@@ -38,6 +38,7 @@ import {
   inOrder,
   placeOfClaim,
 } from './documents.ts';
+import { begunByOthers } from './failed-deliveries.ts';
 import type { Leases } from './leases.ts';
 import { rewindAll, unwindAll } from './rewind.ts';
 import {
@@ -160,7 +161,7 @@ export class MongoDue implements DueIndex {
 
   async holds(claims: readonly Claim[]): Promise<boolean[]> {
     this.#parts.connection.check();
-    return this.#parts.leases.count(claims);
+    return this.#parts.leases.confirm(claims);
   }
 
   /** Settlements of many callers travel together: what waits while one write is under way goes with the next. */
@@ -188,50 +189,51 @@ export class MongoDue implements DueIndex {
   }
 
   async #settleTogether(settlements: readonly Settlement[]): Promise<Outcome[]> {
+    const { connection, reads, leases } = this.#parts;
     const claims = settlements.map(({ claim }) => claim);
     try {
-      const counts = await this.#parts.leases.count(claims);
+      // Before it is known that they count: who takes one over notes an item of its own.
+      const noted = await connection.surely(() => notedAt(reads, settlements));
+      const counts = await leases.count(claims);
       const settling = settlements.map((settlement) => ({ settlement, id: this.#newToken() }));
-      const failures = await this.#end(settling.filter((_, index) => counts[index]));
+      const counted = settling.filter((_, index) => counts[index]);
+      const failures = await this.#end(counted, noted);
       return settling.map((each, index) => failures.get(each) ?? counts[index] === true);
     } catch (error) {
       return settlements.map(() => asError(error));
     } finally {
       // What failed is held no more, either: its lease runs out, and whoever comes next has it.
-      this.#parts.leases.letGo(claims);
+      leases.letGo(claims);
     }
   }
 
   /** Ends claims; where that fails for many, each alone: the others are not concerned. Gives what failed, or doesn't count. */
-  async #end(settling: readonly Settling[]): Promise<Map<Settling, Error | false>> {
+  async #end(settling: readonly Settling[], noted: NotedAt): Promise<Map<Settling, Error | false>> {
     const failures = new Map<Settling, Error | false>();
     const [first, ...others] = settling;
     if (first === undefined) return failures;
     try {
-      for (const late of await this.#endTogether(settling)) failures.set(late, false);
+      for (const late of await this.#endTogether(settling, noted)) failures.set(late, false);
     } catch (error) {
       if (others.length === 0) return failures.set(first, asError(error));
       for (const each of settling)
-        for (const [failed, reason] of await this.#end([each])) failures.set(failed, reason);
+        for (const [failed, reason] of await this.#end([each], noted)) failures.set(failed, reason);
     }
     return failures;
   }
 
   /** Gives those that don't count: another was first. */
-  async #endTogether(settling: readonly Settling[]): Promise<Settling[]> {
+  async #endTogether(settling: readonly Settling[], noted: NotedAt): Promise<Settling[]> {
     const { connection, reads } = this.#parts;
     const settlements = settling.map(({ settlement }) => settlement);
-    const noted = await connection.surely(() => notedAt(reads, settlements));
     // What needs a person is written before the claim is gone that would bring it up again.
     const items = settlements.flatMap(({ attention }) => attention ?? []);
     allTaken(await updateAll(connection, 'attention', items.map(attentionAnew)));
-    await countAll(
-      connection,
-      settlements.flatMap(({ counted }) => counted ?? []),
-    );
+    const tallied = settlements.flatMap(({ counted }) => counted ?? []);
+    await countAll(connection, tallied);
     const { ends, anew, ...statements } = writesOf(settling);
     const [taken] = await Promise.all([this.#write(statements), patchAll(connection, END_OF_DELIVERY, ends)]);
-    const late = taken.map((statement) => anew.get(statement)).filter((each) => each !== undefined);
+    const late = await connection.surely(() => begunByOthers(reads, taken, anew));
     const ended = settling.filter((each) => !late.includes(each)).map(({ settlement }) => settlement);
     await withdrawSettled(connection, ended, noted);
     return late;

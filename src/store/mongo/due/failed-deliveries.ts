@@ -1,4 +1,5 @@
 /** Pages of deliveries that have failed, on MongoDB: by status, then account, then id, as their indexes are. */
+import type { Document } from 'mongodb';
 import {
   type FailedFilter,
   type FailedPage,
@@ -39,6 +40,26 @@ function queriesFor({ account, status: wanted }: FailedFilter, after: Place | nu
       return account === undefined ? [rest, { status, account: { $gt: after.account } }] : [rest];
     },
   );
+}
+
+/**
+ * Of the statements that found a delivery begun anew, those that another has begun: it may have been the very same one,
+ * whose answer was lost. `anew`: what each is of. @throws StoreUnavailable
+ */
+export async function begunByOthers<Begun extends { id: string }>(
+  reads: MongoReads,
+  statements: readonly Document[],
+  anew: ReadonlyMap<Document, Begun>,
+): Promise<Begun[]> {
+  const refused = statements.filter((each) => anew.has(each));
+  if (refused.length === 0) return [];
+  const filter = { _id: { $in: refused.map(({ q }) => q._id) } };
+  const found = await reads.find<DeliveryDocument>('deliveries', filter, { projection: { anewBy: 1 } });
+  const begun = new Map(found.map(({ _id, anewBy }) => [_id, anewBy]));
+  return refused.flatMap((each) => {
+    const own = anew.get(each);
+    return own === undefined || begun.get(each.q._id) === own.id ? [] : [own];
+  });
 }
 
 /** At most so many, behind a place. @throws StoreUnavailable */

@@ -104,7 +104,7 @@ export function writesOf(settling: readonly Settling[]): SettlingWrites {
       transactions.push(newElement(next, id));
       continue;
     }
-    const statement = newDelivery(next, own);
+    const statement = newDelivery(next, own, id);
     deliveries.push(statement);
     if (own !== undefined) anew.set(statement, each);
   }
@@ -129,7 +129,7 @@ const NOT_HELD = { since: '', token: '', owner: '' };
 export const END_OF_DELIVERY: PatchKind = {
   collection: 'deliveries',
   fits: { $eq: ['$token', '$$patch.token'] },
-  gone: [...Object.keys(NOT_HELD), 'due', 'tries', 'reckonedAt'],
+  gone: [...Object.keys(NOT_HELD), 'due', 'tries', 'reckonedAt', 'anewBy'],
 };
 
 function endOfDelivery(
@@ -152,14 +152,18 @@ function tells(record: DeliveryRecord | undefined, clock: number): boolean {
 }
 
 /** A delivery that is due without a claim: ops started it again, or it comes from another store. */
-function newDelivery(next: Due & { kind: 'delivery' }, record: DeliveryRecord | undefined): Document {
+function newDelivery(
+  next: Due & { kind: 'delivery' },
+  record: DeliveryRecord | undefined,
+  anewBy: string,
+): Document {
   const { delivery, account, transaction, url, at, tries } = next;
   const named = url === undefined ? {} : { url };
   const progress = record === undefined ? {} : progressParts(record);
   const known = { attempts: [], nextAttemptAt: null, deliveredAt: null, status: 'pending' };
   const $setOnInsert = { account, transaction, ...(record === undefined ? known : {}) };
   const $unset = { ...NOT_HELD, parked: '', reckonedAt: '' };
-  const u = { $set: { ...progress, ...named, due: new Date(at), tries }, $setOnInsert, $unset };
+  const u = { $set: { ...progress, ...named, due: new Date(at), tries, anewBy }, $setOnInsert, $unset };
   // What has come further since it was read stays as it is: another process has started it again, or this write did,
   // whose answer was lost.
   const asRead =

@@ -78,10 +78,12 @@ export class MongoProcesses {
 
   async beat(now: number): Promise<void> {
     const { silentAfterMs, projected } = this.#options;
+    const startedAt = performance.now();
     // An answer that comes late sets nothing back.
     await this.#write({ $max: { beatAt: new Date(now), projected: projected() }, ...this.#heldUp() }, true);
     if (this.#wasHeard && this.#unconfirmedMs > silentAfterMs) this.#againAt = performance.now();
-    this.#confirmedAt = performance.now();
+    // Others reckon from the time that it was sent with.
+    this.#confirmedAt = startedAt;
     await this.#lookAround(now);
   }
 
@@ -137,6 +139,8 @@ export class MongoProcesses {
   /** Forgets a process that left nothing, once it was listed for a while; one that came back meanwhile stays. */
   async forget({ _id, beatAt }: ProcessDocument): Promise<void> {
     const { now, silentAfterMs } = this.#options;
+    // Where it may be back at the same time as this one, it has yet to write what it couldn't meanwhile.
+    if (!this.isSteady(LISTED_MS)) return;
     if (beatAt.getTime() > now() - silentAfterMs - LEFT_MS - LISTED_MS) return;
     const deletes = [{ q: { _id, beatAt }, limit: 1 }];
     await this.#options.connection.command({ delete: 'processes', deletes, writeConcern: MAJORITY });

@@ -50,15 +50,19 @@ class Write<Item> {
   readonly #connection: MongoConnection;
   readonly #collection: string;
   readonly #commandOf: (items: readonly Item[]) => Document;
+  readonly #first: () => Promise<void>;
 
+  /** `first`: what is to be done before each time that it is sent. */
   constructor(
     connection: MongoConnection,
     collection: string,
     commandOf: (items: readonly Item[]) => Document,
+    first: () => Promise<void>,
   ) {
     this.#connection = connection;
     this.#collection = collection;
     this.#commandOf = commandOf;
+    this.#first = first;
   }
 
   /** Writes what fits into one command. @throws StoreClosed */
@@ -66,6 +70,7 @@ class Write<Item> {
     let left = items;
     try {
       await this.#connection.surely(async () => {
+        await this.#first();
         left = await this.#once(left);
         if (left.length > 0) throw new StoreUnavailable(`${this.#collection} takes some writes only later`);
       });
@@ -111,21 +116,33 @@ export async function writeAll<Item>(
   items: readonly Item[],
   commandOf: (items: readonly Item[]) => Document,
   bytesOf: (item: Item) => number = mostBytes,
+  first: () => Promise<void> = async () => {},
 ): Promise<Written<Item>> {
-  const write = new Write(connection, collection, commandOf);
+  const write = new Write(connection, collection, commandOf, first);
   await Promise.all(inCommands(items, bytesOf).map((part) => write.run(part)));
   return write.written;
 }
 
-/** Inserts documents, until the outcome of each is known. `bytesOf`: of one in BSON, at most. @throws StoreClosed */
+/**
+ * Inserts documents, until the outcome of each is known. `bytesOf`: of one in BSON, at most; `first`: what is to be done
+ * before each time that they are sent. @throws StoreClosed
+ */
 export function insertAll<Item extends Document>(
   connection: MongoConnection,
   collection: string,
   documents: readonly Item[],
   bytesOf?: (document: Item) => number,
+  first?: () => Promise<void>,
 ): Promise<Written<Item>> {
   const command = { insert: collection, ordered: false, writeConcern: MAJORITY };
-  return writeAll(connection, collection, documents, (some) => ({ ...command, documents: some }), bytesOf);
+  return writeAll(
+    connection,
+    collection,
+    documents,
+    (some) => ({ ...command, documents: some }),
+    bytesOf,
+    first,
+  );
 }
 
 /**
