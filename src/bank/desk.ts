@@ -13,7 +13,7 @@ import { DONE, Hands, type Outcome, type Room, Settler } from '../engine/claims.
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
-import { type ClaimOf, type Due, type DueOrder, KEPT_MS, wakeUp } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, type DueOrder, dueAgain, KEPT_MS, wakeUp } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
@@ -155,7 +155,7 @@ export class Desk {
   #later(due: DueOrder, changes: object = {}, waitMs?: number): DueOrder {
     const { bank, now } = this.#options;
     const at = now() + (waitMs ?? backoffMs(bank.pace, due.tries));
-    return { ...due, order: { ...due.order, ...changes }, at, tries: due.tries + 1 };
+    return { ...dueAgain(due, at, due.tries + 1), order: { ...due.order, ...changes } };
   }
 
   /** Whether a claim is ours still. Who was frozen since it asked is too late: others have taken it for dead. */
@@ -174,7 +174,7 @@ export class Desk {
    * set back meanwhile, it counts from now.
    */
   #next(due: DueOrder, order: BankOrder, at: number): Outcome {
-    return { next: { ...due, order, at, tries: 0 } };
+    return { next: { ...dueAgain(due, at, 0), order } };
   }
 
   #stepAt(due: DueOrder, afterMs: number): number {

@@ -15,7 +15,7 @@ import { Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Backlog, Target } from '../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
-import { type ClaimOf, type Due, ownTime, postponed, seen } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, dueAgain, ownTime, postponed, seen } from '../engine/store/due.ts';
 import type { AttentionItem, DueIndex } from '../engine/store.ts';
 import { Lately, Named } from '../passing.ts';
 import type { Soon } from '../waiting.ts';
@@ -224,7 +224,7 @@ export class Dispatcher {
     const next: Due | null =
       record.nextAttemptAt === null
         ? null
-        : { ...job.claim.due, at: timeOfText(record.nextAttemptAt), tries: record.failures };
+        : dueAgain(job.claim.due, timeOfText(record.nextAttemptAt), record.failures);
     this.#options.onAttempt?.(record, attempt.durationMs, job.state.target);
     this.#finish(job, { record, next });
   }

@@ -1,7 +1,7 @@
 /** What is due, and is put off, where its clock was set. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Due, postponed, seen } from '../../src/engine/store/due.ts';
+import { type Due, dueAgain, postponed, seen } from '../../src/engine/store/due.ts';
 
 const test = suite('due');
 const HOUR_MS = 3_600_000;
@@ -30,6 +30,11 @@ test('once the clock has come to its time nothing is left of the one that was ah
   assert.is(postponed(broughtBack, 250, NOON).ahead, 0);
   // A clock that was set forward, and is right: what is brought forward by it again would wait for an hour more.
   assert.is(postponed(broughtBack, 250, NOON + HOUR_MS).ahead, 0);
+});
+
+test('what is due again after an attempt goes by the clock, and nothing is left of the one that was ahead', () => {
+  assert.equal(dueAgain(broughtBack, NOON, 2), { ...PARTS, at: NOON, tries: 2 });
+  assert.equal(dueAgain({ ...PARTS, at: NOON }, NOON + 1, 1), { ...PARTS, at: NOON + 1, tries: 1 });
 });
 
 test.run();

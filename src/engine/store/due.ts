@@ -57,6 +57,13 @@ export function postponed<Some extends Due>(due: Some, delayMs: number, clock: n
   return { ...due, at: clock + delayMs, ahead, tries: due.tries + 1 };
 }
 
+/** A thing that is due again after an attempt, as the clock is now: it is ahead of that no more. */
+export function dueAgain<Some extends Due>(due: Some, at: number, tries: number): Some {
+  if (due.ahead === undefined) return { ...due, at, tries };
+  const { ahead: _ahead, ...parts } = due;
+  return { ...(parts as Some), at, tries };
+}
+
 /** The bank's wake-up instead of an order of a transaction; `at` in ms. */
 export function wakeUp(due: Due & { kind: 'bank' }, step: number, at: number): Due & { kind: 'bank' } {
   return { ...due, at, tries: 0, order: { kind: 'wake', step, at: textOfTime(at) } };
