@@ -22,11 +22,31 @@ const LOOK_MS = 1_000;
 /** How often the time is put down for the next process. */
 const MARK_MS = 10_000;
 const MARK = 'clock';
-/** To which time the clock was set back last, ms since 1970. */
+/** That the clock was set back: `SetBack` as JSON, or its `since` alone. */
 const SET_BACK = 'clock set back';
 /** Of several processes each sees it at its own look, and brings back what is left. */
 const ALL_HAVE_SEEN_MS = 5_000;
 const REWINDS = 3;
+/** What was made so long after the last look may still be by the clock of then. */
+const MADE_SINCE_MS = 60_000;
+/** A clock that goes on for so long was rightly set back, and what was brought back by it has come. */
+const BELIEVED_MS = 7 * 24 * 60 * 60_000;
+
+/** A clock that was set back, times in ms. */
+interface SetBack {
+  /** What it showed then: first, where it was set back again. */
+  since: number;
+  /** By how much it was set forward since it was set back last, in all. */
+  forward: number;
+  /** Whether what was due is brought back, as far as the time is put down that tells the next process of it. */
+  isDone: boolean;
+}
+
+function setBackIn(text: string | null): SetBack | null {
+  if (text === null) return null;
+  const told: number | SetBack = JSON.parse(text);
+  return typeof told === 'number' ? { since: told, forward: 0, isDone: true } : told;
+}
 
 function inSeconds(ms: number): number {
   return Math.round(ms / 1000);
@@ -40,6 +60,8 @@ export class ClockWatch {
   /** How many looks still bring back: what was being written when the clock was set comes after the first. */
   #rewinds = 0;
   #following: Promise<void> | null = null;
+  /** A set-back that the time that is put down doesn't tell of yet. */
+  #notDone: SetBack | null = null;
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
@@ -71,14 +93,11 @@ export class ClockWatch {
   }
 
   async #followOnce(): Promise<void> {
-    const { store, now, onNotice } = this.#options;
+    const { now, onNotice } = this.#options;
     const setAt = now() - performance.now();
     const ms = await this.#aheadBefore(setAt);
     if (ms > SET_MS) {
-      await store.marks.putMark(SET_BACK, String(now()));
-      this.#rewinds = REWINDS;
-      // The next process knows that it was as long as nothing is brought back.
-      this.#markedAt = Number.NEGATIVE_INFINITY;
+      await this.#wasSetBack();
       onNotice(
         `the clock was set back by ${inSeconds(ms)} s: what was due by the former time is brought back`,
       );
@@ -86,19 +105,44 @@ export class ClockWatch {
     this.#setAt = setAt;
   }
 
+  async #wasSetBack(): Promise<void> {
+    const now = this.#options.now();
+    const before = await this.#setBack();
+    // Set back again, by a little or seen by another process: what was brought back before may go with it.
+    const goesOn = before !== null && before.since <= now && now - before.since <= BELIEVED_MS;
+    await this.#putSetBack({ since: goesOn ? before.since : now, forward: 0, isDone: false });
+    this.#rewinds = REWINDS;
+    // The next process knows that it was as long as nothing is brought back.
+    this.#markedAt = Number.NEGATIVE_INFINITY;
+  }
+
   async #wentForward(ms: number): Promise<void> {
-    const { store, now, onNotice } = this.#options;
-    const setBackTo = await store.marks.mark(SET_BACK);
-    if (setBackTo !== null) {
-      const since = Number(setBackTo) - ALL_HAVE_SEEN_MS;
-      // What the right clock has made due since stays; a former process went on after it had put its time down.
-      const until = now() - ms + MARK_MS;
-      const count = await store.due.unwind(now(), { ms, since, until });
+    const { store, onNotice } = this.#options;
+    const now = this.#options.now();
+    const back = await this.#setBack();
+    if (back !== null && now - ms - back.since <= BELIEVED_MS) {
+      const forward = back.forward + ms;
+      const isOwn = this.#setAt !== null;
+      // What the right clock has made due since stays as it is: before the first look of a process there is none.
+      const until = isOwn ? now - ms + MADE_SINCE_MS : now;
+      const since = back.since - ALL_HAVE_SEEN_MS;
+      const count = await store.due.unwind(now, { ms: forward, since, until });
       const what = `the clock went forward by ${inSeconds(ms)} s: what was brought back has its former time again`;
       if (count > 0) onNotice(what);
+      // That nothing ran for a while is no step of the clock.
+      if (isOwn) await this.#putSetBack({ ...back, forward });
     }
     // A process that dies soon leaves what it wrote by this time: the next one must know, should it be wrong.
     await this.#mark();
+  }
+
+  async #setBack(): Promise<SetBack | null> {
+    return setBackIn(await this.#options.store.marks.mark(SET_BACK));
+  }
+
+  async #putSetBack(setBack: SetBack): Promise<void> {
+    await this.#options.store.marks.putMark(SET_BACK, JSON.stringify(setBack));
+    this.#notDone = setBack.isDone ? null : setBack;
   }
 
   async look(): Promise<void> {
@@ -116,12 +160,21 @@ export class ClockWatch {
     const { store, now } = this.#options;
     await store.marks.putMark(MARK, String(now()));
     this.#markedAt = performance.now();
+    const isBroughtBack = this.#rewinds < REWINDS;
+    if (this.#notDone !== null && isBroughtBack) await this.#putSetBack({ ...this.#notDone, isDone: true });
   }
 
   /** By how many ms the clock was ahead until now: at the last look, or at the last one of a former process. */
   async #aheadBefore(setAt: number): Promise<number> {
     const { store, now } = this.#options;
     if (this.#setAt !== null) return this.#setAt - setAt;
+    const back = await this.#setBack();
+    if (back?.isDone === false) {
+      // The mark is still of the time before: what was brought back is due by the time since, and not all of it may be.
+      this.#rewinds = REWINDS;
+      this.#notDone = back;
+      return back.since - now();
+    }
     const mark = await store.marks.mark(MARK);
     return mark === null ? 0 : Number(mark) - now();
   }

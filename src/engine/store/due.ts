@@ -28,7 +28,10 @@ export type Due = DueParts &
     | { kind: 'delivery'; delivery: string; url?: string }
   );
 
-/** A clock that was set forward by `ms`: it had been set back to `since`, and showed `until` before (ms since 1970). */
+/**
+ * A clock that was set forward by `ms` in all, after it had been set back to `since`; until then it showed no more than
+ * `until` (ms since 1970).
+ */
 export interface SetForward {
   ms: number;
   since: number;
