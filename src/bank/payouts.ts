@@ -73,6 +73,8 @@ export class Payouts {
     const { bank, now, later } = this.#options;
     const { refusedAt } = due.order;
     if (refusedAt === undefined) return this.#again(claim, due, record);
+    // A clock that was ahead then was set back since: as if it were refused now.
+    if (refusedAt > now()) return later(due, { refusedAt: now() }, bank.pace.refusalMs);
     const leftMs = refusedAt + bank.pace.refusalMs - now();
     return leftMs > 0 ? later(due, {}, leftMs) : this.#reject(due, record, 'the bank refuses the transfer');
   }

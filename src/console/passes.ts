@@ -54,6 +54,8 @@ const LINK_MS = 5 * 60_000;
 /** The longest that a session lasts, in ms. */
 export const SESSION_MS = 12 * 3_600_000;
 const IDLE_MS = 3_600_000;
+/** Clocks of several servers are no further apart. */
+const APART_MS = 60_000;
 /** Use is written down so often: the log keeps each writing. */
 const WRITTEN_EVERY_MS = 5 * 60_000;
 const LINKS = 16;
@@ -87,7 +89,10 @@ function usedAt(stored: StoredLink | StoredSession | null, now: number): number 
 }
 
 function isOver(stored: StoredLink | StoredSession, now: number): boolean {
-  return now >= stored.until || ('usedAt' in stored && now - stored.usedAt >= IDLE_MS);
+  const usedAt = 'usedAt' in stored ? stored.usedAt : stored.since;
+  // One of a clock that was ahead, and was set back since, would last until that time comes.
+  const isOfLater = Math.max(stored.since, usedAt) > now + APART_MS;
+  return isOfLater || now >= stored.until || ('usedAt' in stored && now - usedAt >= IDLE_MS);
 }
 
 /** Puts a pass into the place that was unused the longest; the place's number in two digits. */

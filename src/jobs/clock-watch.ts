@@ -6,6 +6,7 @@
  */
 import type { Engine } from '../engine/engine.ts';
 import { SET_MS } from '../engine/store/due.ts';
+import type { Marks } from '../engine/store/marks.ts';
 import type { Store } from '../engine/store.ts';
 import type { RecurringJob } from './recurring-job.ts';
 
@@ -50,6 +51,13 @@ function setBackIn(text: string | null): SetBack | null {
 
 function inSeconds(ms: number): number {
   return Math.round(ms / 1000);
+}
+
+/** Puts the time down for the next process, for who makes things due and doesn't watch the clock. */
+export async function putClockDown(marks: Pick<Marks, 'mark' | 'putMark'>, now: number): Promise<void> {
+  const mark = await marks.mark(MARK);
+  // A clock that was set back meanwhile is the next one's to find.
+  if (mark === null || Number(mark) <= now) await marks.putMark(MARK, String(now));
 }
 
 export class ClockWatch {

@@ -102,7 +102,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
 /** The jobs that keep this process and its view of the store in order. */
 function ownJobs(options: SweepOptions): RecurringJob[] {
   const { engine, due, desk, dispatcher, now, tickMs: everyMs = DEFAULT_TICK_MS } = options;
-  let unparkedAt = 0;
+  let unparkedAt = Number.NEGATIVE_INFINITY;
   return [
     { name: 'wake-ups', everyMs, run: async () => desk.wakeUp() },
     // One that does not beat loses its claims to the others.
@@ -114,8 +114,8 @@ function ownJobs(options: SweepOptions): RecurringJob[] {
       run: async () => {
         engine.passivate();
         await due.tidy(now());
-        if (now() - unparkedAt < UNPARK_MS) return;
-        unparkedAt = now();
+        if (performance.now() - unparkedAt < UNPARK_MS) return;
+        unparkedAt = performance.now();
         await due.unpark(now());
       },
     },

@@ -8,6 +8,7 @@ const test = suite('payouts');
 
 const NOW = Date.UTC(2026, 0, 5, 12);
 const REFUSAL_MS = 60_000;
+const YEAR_MS = 365 * 24 * 60 * 60_000;
 const OURS: PayoutContract = { clientId: 'us', pixKey: 'key', profile: 'efi' };
 const START = { id: 's', type: 'START', data: {} };
 
@@ -128,6 +129,8 @@ test('a refusal counts once its time is over and the bank still knows nothing', 
     next: [{ ...PAYOUT, refusedAt: NOW - REFUSAL_MS + 1, waitMs: 1 }],
   });
   assert.equal([late.sent, late.told], [0, ['REJECT']]);
+  // By a clock that was a year ahead, and was set back since.
+  assert.equal((await refused(-YEAR_MS, null)).next, [{ ...PAYOUT, refusedAt: NOW, waitMs: REFUSAL_MS }]);
   // What the bank knows it hasn't refused: that was another order.
   assert.equal(await refused(REFUSAL_MS, [START]), {
     ...{ sent: 0, questions: 1, told: ['START'] },

@@ -35,6 +35,17 @@ test.before(async () => {
 });
 test.after(() => folder.remove());
 
+test('a command that writes puts its clock down where no server does, and one that reads writes nothing', async () => {
+  const clock = (): Promise<string | undefined> =>
+    withStoredTables(folder.path, ({ marks }) => marks.get('clock'));
+  const before = Date.now();
+  await folder.json(['account', 'create'], 0, EMBEDDED);
+  const mark = await clock();
+  assert.ok(Number(mark) >= before && Number(mark) <= Date.now(), mark);
+  await folder.json(['account', 'list'], 0, EMBEDDED);
+  assert.is(await clock(), mark);
+});
+
 test('of the commands only account create makes a store', async () => {
   const parent = await mkdtemp(join(tmpdir(), 'pixstate-empty-'));
   try {

@@ -116,6 +116,18 @@ test('a session ends after twelve hours, after an idle one, and when its owner l
   assert.is(await find(left, AT), null);
 });
 
+test('what a clock made that was ahead, and was set back since, is over', async () => {
+  const store = marks();
+  const ahead = AT + 365 * 24 * 60 * MINUTE;
+  const key = await makeLink(store, EVA, ahead);
+  const { cookie, half } = await openSession(store, EVA, ahead);
+  assert.is(await takeLink(store, key, AT), null);
+  assert.is(await findSession(store, cookie, half, AT), null);
+  // Clocks of several servers differ by less.
+  const near = await makeLink(store, EVA, AT + 2_000);
+  assert.equal(await takeLink(store, near, AT), EVA);
+});
+
 test('use is written down once in minutes, not at each request', async () => {
   const store = marks();
   const opened = await openSession(store, EVA, AT);

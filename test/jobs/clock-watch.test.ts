@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StoreUnavailable } from '../../src/engine/store.ts';
-import { ClockWatch } from '../../src/jobs/clock-watch.ts';
+import { ClockWatch, putClockDown } from '../../src/jobs/clock-watch.ts';
 import { chargeCreated, grow, iso } from '../store/contract/builders.ts';
 import { expectRejection } from '../support/expect.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
@@ -116,6 +116,17 @@ for (const isRight of [true, false])
     await (isRight ? watch() : next).look();
     await isDueAtLast();
   });
+
+test('a command that writes without a server puts its clock down, but for one that is behind', async () => {
+  const { clock, now, store, notices, watch } = watched();
+  clock.ms += 24 * HOUR_MS;
+  await putClockDown(store.marks, now());
+  clock.ms -= HOUR_MS;
+  await putClockDown(store.marks, now());
+  clock.ms = START;
+  await watch().look();
+  assert.match(notices[0] ?? '', /set back by 86400 s/);
+});
 
 test('what was rightly set back stays so when it goes a little forward, or nothing ran for a while', async () => {
   const { clock, now, store, watch } = watched();

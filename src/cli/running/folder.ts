@@ -10,6 +10,7 @@ import type { Run } from '../../holder/answering.ts';
 import { askToRun, described, otherVersion } from '../../holder/asking.ts';
 import { FolderHold, Sighting } from '../../holder/hold.ts';
 import { GivenWay, type WorkKind } from '../../holder/works.ts';
+import { putClockDown } from '../../jobs/clock-watch.ts';
 import { CannotHold, type Holder, holderOf, sightOf } from '../../store/folder-lock.ts';
 import { type Access, accessToHeld, dataFolder } from '../../store/open.ts';
 import { packageVersion } from '../../version.ts';
@@ -120,7 +121,9 @@ class InFolder {
     const forOthers = access === 'read' ? { ...core, checkWritable: giveWay } : core;
     run.resolve(runOn(forOthers, works));
     try {
-      return await works.run({ kind, name }, (signal) => work(core, { output, signal }));
+      const outcome = await works.run({ kind, name }, (signal) => work(core, { output, signal }));
+      if (this.#access !== 'look') await putClockDown(core.store.marks, core.now());
+      return outcome;
     } finally {
       await works.leave();
       await core.engine.drain(DRAIN_MS);
