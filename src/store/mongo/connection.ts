@@ -188,7 +188,8 @@ export class MongoConnection {
 
   /** Writes something that a majority confirms, once. */
   async #confirm(text: string): Promise<void> {
-    if (this.#readOnly) return;
+    // Nothing is written where there may be no store.
+    if (this.#readOnly || !this.#isThere) return;
     const updates = [{ q: { _id: 'primary' }, u: { $set: { text } }, upsert: true }];
     await this.send({ update: 'marks', updates, writeConcern: MAJORITY });
   }
