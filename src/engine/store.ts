@@ -215,7 +215,7 @@ export interface DueIndex {
    */
   rewind(now: number): Promise<number>;
   /** Set forward: what was brought back since it was set back, by no more, is due as before. How many things. */
-  unwind(now: number, forward: SetForward): Promise<number>;
+  unwind(forward: SetForward): Promise<number>;
   /** Drops what the adapter keeps only to find things and needs no longer. */
   tidy(now: number): Promise<void>;
 }

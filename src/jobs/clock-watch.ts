@@ -134,7 +134,7 @@ export class ClockWatch {
       // What the right clock has made due since stays as it is: before the first look of a process there is none.
       const until = isOwn ? now - ms + MADE_SINCE_MS : now;
       const since = back.since - ALL_HAVE_SEEN_MS;
-      const count = await store.due.unwind(now, { ms: forward, since, until });
+      const count = await store.due.unwind({ ms: forward, since, until });
       const what = `the clock went forward by ${inSeconds(ms)} s: what was brought back has its former time again`;
       if (count > 0) onNotice(what);
       // That nothing ran for a while is no step of the clock.

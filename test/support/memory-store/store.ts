@@ -126,7 +126,7 @@ export class MemoryStore implements Store {
       unpark: this.#method('unpark', (now) => state.due.unpark(now)),
       oldest: this.#method('oldest', (now) => state.due.oldest(now)),
       rewind: this.#method('rewind', (now) => state.rewind(Math.max(now, this.#now()))),
-      unwind: this.#method('unwind', (_now, forward) => state.due.unwind(forward)),
+      unwind: this.#method('unwind', (forward) => state.due.unwind(forward)),
       // There is nothing to drop: all is found by looking at all.
       tidy: this.#method('tidy', () => {}),
     };

@@ -108,7 +108,7 @@ export class LmdbDue implements DueIndex {
     return count;
   }
 
-  async unwind(_now: number, forward: SetForward): Promise<number> {
+  async unwind(forward: SetForward): Promise<number> {
     const count = await unwindSchedule(this.#environment.opened.projections, forward);
     await this.#written(count);
     return count;

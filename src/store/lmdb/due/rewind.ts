@@ -6,19 +6,16 @@ import { FAR_MS } from '../../../engine/store/backlog.ts';
 import { ownTime, SET_MS, type SetForward } from '../../../engine/store/due.ts';
 import type { Projections } from '../projections/projections.ts';
 import { revise } from './revise.ts';
-import type { Thing } from './rows.ts';
+import type { Reckoned } from './schedule.ts';
 
 /** By how many ms the clock was ahead by which a thing was made. */
-function aheadBy({ due, made }: Pick<Thing, 'due' | 'made'>, now: number): number {
+function aheadBy({ due, made }: Reckoned, now: number): number {
   if (made > now + SET_MS) return made - now;
   return due.kind === 'bank' && due.at > now + FAR_MS ? due.at - now : 0;
 }
 
 /** A thing that a clock made which was ahead of now, brought back; any other as it is. */
-export function broughtBack<Made extends Pick<Thing, 'due' | 'made'>>(
-  thing: Made,
-  now: number,
-): Pick<Thing, 'due' | 'made'> {
+export function broughtBack(thing: Reckoned, now: number): Reckoned {
   const ms = aheadBy(thing, now);
   if (ms === 0) return thing;
   const { due } = thing;

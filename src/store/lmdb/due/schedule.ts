@@ -17,7 +17,7 @@ const MOST_NEAR = 50_000;
 const PAGE = 1_000;
 
 /** A thing, and the clock by which it was reckoned, ms. */
-type Reckoned = Pick<Thing, 'due' | 'made'>;
+export type Reckoned = Pick<Thing, 'due' | 'made'>;
 
 /** What is due instead of a thing: the same where it is as it should be, null where it isn't due any more. */
 export type Revision = (thing: Reckoned) => Reckoned | null;

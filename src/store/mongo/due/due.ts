@@ -270,9 +270,9 @@ export class MongoDue implements DueIndex {
     return oldest;
   }
 
-  rewind = async (now: number): Promise<number> => rewindAll(this.#parts, now);
+  rewind = (now: number): Promise<number> => rewindAll(this.#parts, now);
 
-  unwind = async (_now: number, forward: SetForward): Promise<number> => unwindAll(this.#parts, forward);
+  unwind = (forward: SetForward): Promise<number> => unwindAll(this.#parts, forward);
 
   async unpark(now: number): Promise<number> {
     const { connection, reads } = this.#parts;

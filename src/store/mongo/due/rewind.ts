@@ -77,7 +77,7 @@ interface Database {
 }
 
 /** What is due of a kind, and what to change it by. */
-interface Due {
+interface DueChange {
   collection: 'transactions' | 'deliveries';
   /** Elements of an array; null: the document itself. */
   array: 'timers' | 'orders' | null;
@@ -93,7 +93,7 @@ const EITHER = { $in: [null, true] };
 /** How many documents were changed. @throws StoreUnavailable: some of it may be done */
 function changeDue(
   { connection, reads }: Database,
-  { collection, array, hint, from, change }: Due,
+  { collection, array, hint, from, change }: DueChange,
 ): Promise<number> {
   const dueIn = (time: Document): Document => {
     const held = { parked: EITHER, due: time };

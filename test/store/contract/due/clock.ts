@@ -48,7 +48,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       await store.due.beat(now());
       advance(2 * HOUR_MS);
-      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since, until: now() - 2 * HOUR_MS });
+      await store.due.unwind({ ms: 2 * HOUR_MS, since, until: now() - 2 * HOUR_MS });
       await store.due.beat(now());
       same(await store.due.claim('timer', at - 1, 10), []);
       const { due } = first(await store.due.claim('timer', at, 10));
@@ -94,7 +94,7 @@ export function clockContract(context: ContractContext): void {
       await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
       advance(-2 * HOUR_MS);
       await store.due.rewind(now());
-      await store.due.unwind(now(), { ms: HOUR_MS, since: now(), until: now() });
+      await store.due.unwind({ ms: HOUR_MS, since: now(), until: now() });
       const again = await harness.reopen('b');
       advance(HOUR_MS);
       await again.due.beat(now());
@@ -155,7 +155,7 @@ export function clockContract(context: ContractContext): void {
       const timers = [{ name: 'EXPIRE', at: iso(due + ahead) }];
       const instead = (thing: Due): Due => ({ ...thing, at: thing.at - ahead, ahead });
       await grow(store, randomUUID(), [chargeCreated(now() + ahead, { timers })], { instead });
-      await store.due.unwind(now(), forward);
+      await store.due.unwind(forward);
       await isDueAt(store, 'timer', due);
     });
 
@@ -169,7 +169,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       const until = now();
       advance(27 * HOUR_MS);
-      await store.due.unwind(now(), { ms: 27 * HOUR_MS, since, until });
+      await store.due.unwind({ ms: 27 * HOUR_MS, since, until });
       advance(-3 * HOUR_MS);
       await store.due.rewind(now());
       await store.due.beat(now());
@@ -186,7 +186,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       const at = now() + HOUR_MS;
       advance(HOUR_MS / 2);
-      await store.due.unwind(now(), { ms: 2 * HOUR_MS, since: now(), until: now() });
+      await store.due.unwind({ ms: 2 * HOUR_MS, since: now(), until: now() });
       await store.due.beat(now());
       await isDueAt(store, 'timer', at);
     });
