@@ -90,19 +90,19 @@ export function deadlines(ms: number, spreadMs: number): () => AbortSignal {
 }
 
 /**
- * Does the work until it succeeds. `pauseAfter` gives the ms until the next attempt (they count from 1), or null
+ * Does the work until it succeeds. `next` gives the ms until the next attempt (they count from 1), or null
  * where another attempt is no use.
- * @throws the error after which `pauseAfter` gave null
+ * @throws the error after which `next` gave null
  */
 export async function again<Result>(
   work: () => Soon<Result>,
-  pauseAfter: (error: unknown, attempt: number) => number | null,
+  next: (error: unknown, attempt: number) => number | null,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      const ms = pauseAfter(error, attempt);
+      const ms = next(error, attempt);
       if (ms === null) throw error;
       await pause(ms);
     }

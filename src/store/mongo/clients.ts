@@ -1,6 +1,6 @@
 /** The driver's clients: what a connection string doesn't say, and what it can't. */
 import { MongoClient, type MongoClientOptions, type TopologyDescription } from 'mongodb';
-import { pause, pauseAfter } from '../../waiting.ts';
+import { again, pauseAfter } from '../../waiting.ts';
 
 const DEFAULT_DATABASE = 'pixstate';
 const SELECTION_MS = 2_000;
@@ -85,14 +85,11 @@ export class Primary {
   }
 
   async #catchUp(term: string): Promise<void> {
-    for (let attempt = 1; this.#term === term && !this.#hasEnded; attempt += 1) {
-      try {
-        await this.#confirm(term);
-        break;
-      } catch {
-        await pause(pauseAfter(attempt));
-      }
-    }
+    const isWanted = (): boolean => this.#term === term && !this.#hasEnded;
+    const attempt = async (): Promise<void> => {
+      if (isWanted()) await this.#confirm(term);
+    };
+    await again(attempt, (_error, attempts) => pauseAfter(attempts));
     if (this.#term === term) this.#behind = null;
   }
 
