@@ -84,15 +84,17 @@ function parsed<Stored>(text: string | null): Stored | null {
 
 /** When a pass was used last, or is nobody's any more; ms. */
 function usedAt(stored: StoredLink | StoredSession | null, now: number): number {
-  if (stored === null || isOver(stored, now)) return Number.NEGATIVE_INFINITY;
+  return stored === null || isOver(stored, now) ? Number.NEGATIVE_INFINITY : lastUseOf(stored);
+}
+
+function lastUseOf(stored: StoredLink | StoredSession): number {
   return 'usedAt' in stored ? stored.usedAt : stored.since;
 }
 
 function isOver(stored: StoredLink | StoredSession, now: number): boolean {
-  const usedAt = 'usedAt' in stored ? stored.usedAt : stored.since;
   // One of a clock that was ahead, and was set back since, would last until that time comes.
-  const isOfLater = Math.max(stored.since, usedAt) > now + APART_MS;
-  return isOfLater || now >= stored.until || ('usedAt' in stored && now - usedAt >= IDLE_MS);
+  const isOfLater = lastUseOf(stored) > now + APART_MS;
+  return isOfLater || now >= stored.until || ('usedAt' in stored && now - stored.usedAt >= IDLE_MS);
 }
 
 /** Puts a pass into the place that was unused the longest; the place's number in two digits. */
