@@ -5,9 +5,9 @@
 import type { Document } from 'mongodb';
 
 /** What a command calls its documents or statements. */
-const WRITES_OF = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
-/** Server code of a statement that was ended from outside. */
-const INTERRUPTED = 11_601;
+export const WRITES_OF = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
+/** Server code of what was ended from outside. */
+export const INTERRUPTED = 11_601;
 
 /** A command as the driver has it, whose parts may be changed until it is sent. */
 interface Operation {
@@ -22,20 +22,22 @@ interface Parted {
   failed: number[];
 }
 
-/** The documents that a statement for several names one by one; null where it doesn't. */
-function namedBy({ q, multi }: Document): unknown[] | null {
-  const ids: unknown = q?._id?.$in;
-  return multi === true && Array.isArray(ids) ? ids : null;
+/** What a write that fails has changed: of a statement for documents that it names some of them; null: nothing. */
+function doneOf(write: Document, fails: () => boolean): Document | null {
+  const named: unknown = write.q?._id?.$in;
+  if (write.multi !== true || !Array.isArray(named)) return null;
+  const ids = named.filter(() => !fails());
+  return ids.length === 0 ? null : { ...write, q: { ...write.q, _id: { $in: ids } } };
 }
 
 function partOf(all: readonly Document[], fails: () => boolean): Parted {
   const parted: Parted = { writes: [], places: [], failed: [] };
   all.forEach((write, place) => {
     const isWhole = !fails();
-    const ids = isWhole ? [] : (namedBy(write) ?? []).filter(() => !fails());
+    const done = isWhole ? write : doneOf(write, fails);
     if (!isWhole) parted.failed.push(place);
-    if (!isWhole && ids.length === 0) return;
-    parted.writes.push(isWhole ? write : { ...write, q: { ...write.q, _id: { $in: ids } } });
+    if (done === null) return;
+    parted.writes.push(done);
     parted.places.push(place);
   });
   return parted;

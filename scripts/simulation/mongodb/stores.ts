@@ -6,10 +6,9 @@ import { openMongoStore } from '../../../src/store/mongo/store.ts';
 import { LEASE_MS } from '../../../src/store/open.ts';
 import type { Stores, StoresParts } from '../stored.ts';
 import { Mirror } from './mirror.ts';
+import { INTERRUPTED } from './parted.ts';
 import { type Command, type Gates, Wires } from './wires.ts';
 
-/** Server code of a command that was ended from outside. */
-const INTERRUPTED = 11_601;
 /** How many of a thousand faults are such that all others would wait in vain as well. */
 const AWAY = 300;
 

@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import type { MongoClient } from 'mongodb';
 import { atMost } from '../../../src/waiting.ts';
-import { sendPart } from './parted.ts';
+import { sendPart, WRITES_OF } from './parted.ts';
 
 const load = createRequire(import.meta.url);
 
@@ -43,7 +43,6 @@ type Method<Self> = (this: Self, ...args: unknown[]) => Promise<unknown>;
 /** The connections of a process are told by this option, which gets from its connection string to its pools. */
 const TOLD_BY = 'socketTimeoutMS';
 const FIRST_MS = 600_000;
-const WRITES = new Set(['insert', 'update', 'delete']);
 /** Sessions of processes that have died are waited for in vain. */
 const CLOSE_MS = 2_000;
 
@@ -117,10 +116,11 @@ export class Wires {
   async #gated(gates: Gates, operation: Operation, send: () => Promise<unknown>): Promise<unknown> {
     const command = commandOf(operation);
     await gates.before(command);
-    const fails = WRITES.has(command.name) ? gates.parted(command) : null;
+    const writes = Object.hasOwn(WRITES_OF, command.name);
+    const fails = writes ? gates.parted(command) : null;
     const answer = await this.#counted(async () => {
       const took = fails === null ? await send() : await sendPart(operation, fails, send);
-      if (WRITES.has(command.name)) await this.#onWrite(command.collection);
+      if (writes) await this.#onWrite(command.collection);
       return took;
     });
     await gates.after(command);
