@@ -9,7 +9,7 @@ import { first, same } from '../store/contract/harness.ts';
 import { expectRejection } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { sleep } from '../support/wait.ts';
-import { onDatabase, ownServer } from './own-server.ts';
+import { onDatabase, ownServer, UNCONFIRMED } from './own-server.ts';
 
 const NOTICED_MS = 1_500;
 
@@ -22,8 +22,7 @@ test('nothing is read of a new primary until it has confirmed a write of its ter
     const account = randomUUID();
     const { append } = await grow(store, account, [chargeCreated(store.now())]);
     const record = first(append.records);
-    const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
-    await database.fail({ commands: ['update'], collection: 'marks', writeConcernError });
+    await database.fail({ commands: ['update'], collection: 'marks', writeConcernError: UNCONFIRMED });
     await database.elect();
     await sleep(NOTICED_MS);
     await expectRejection(store.journal.transaction(record.id), StoreUnavailable);

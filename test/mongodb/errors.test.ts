@@ -16,7 +16,7 @@ import { first, same, transactionsOf } from '../store/contract/harness.ts';
 import { expectRejection } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { sleep, until } from '../support/wait.ts';
-import { type OwnDatabase, onDatabase, ownServer } from './own-server.ts';
+import { type OwnDatabase, onDatabase, ownServer, UNCONFIRMED } from './own-server.ts';
 
 const INTERRUPTED = 11_601;
 /** The driver repeats a read once. */
@@ -93,8 +93,12 @@ test('an order that a settlement makes due is there once, where its answer was l
   onDatabase(server, async (database) => {
     const store = await database.open('a');
     const { due } = await claimedOrder(store, store.now());
-    const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
-    await database.fail({ commands: ['update'], collection: 'transactions', times: 1, writeConcernError });
+    await database.fail({
+      commands: ['update'],
+      collection: 'transactions',
+      times: 1,
+      writeConcernError: UNCONFIRMED,
+    });
     same(await store.due.settle([{ claim: null, next: { ...due, at: store.now() + 60_000 } }]), [true]);
     const stored = await database.db.collection('transactions').findOne({});
     assert.is(stored?.orders.length, 2, 'the one before, and the new one');
@@ -204,8 +208,12 @@ test('what ops take off an item once is off it once, where the answer was lost',
       next: 'look',
     } as const;
     await store.attention.note([itemOf(note, new Date(store.now()).toISOString(), about, null)]);
-    const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
-    await database.fail({ commands: ['update'], collection: 'attention', times: 1, writeConcernError });
+    await database.fail({
+      commands: ['update'],
+      collection: 'attention',
+      times: 1,
+      writeConcernError: UNCONFIRMED,
+    });
     await store.attention.discount(note, 3);
     same(await database.db.collection('attention').countDocuments({ 'data.count': 2 }), 1);
   }));
@@ -221,8 +229,12 @@ test('a delivery that ops started again was started, where the answer was lost',
       status: 'dead' as const,
     };
     await store.due.settle([{ claim, next: null, record }]);
-    const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
-    await database.fail({ commands: ['update'], collection: 'deliveries', times: 1, writeConcernError });
+    await database.fail({
+      commands: ['update'],
+      collection: 'deliveries',
+      times: 1,
+      writeConcernError: UNCONFIRMED,
+    });
     const pending = { ...record, status: 'pending' as const };
     const again = { claim: null, next: { ...claim.due, at: store.now() }, record: pending };
     same(await store.due.settle([again]), [true]);

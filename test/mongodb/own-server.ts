@@ -20,6 +20,9 @@ export interface Failure {
   blockTimeMS?: number;
 }
 
+/** What a server says where a write took effect, and its confirmation is lost. */
+export const UNCONFIRMED = { code: 64, errmsg: 'waiting for replication timed out' };
+
 /** A database of one test. */
 export interface OwnDatabase {
   uri: string;

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { cp, rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Store } from '../../../src/engine/store.ts';
 import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { sleep } from '../../support/wait.ts';
@@ -32,24 +31,21 @@ async function broughtBack(folder: string, then: () => Promise<void> = async () 
   }
 }
 
-/** When the only timer is due, as far as hours tell. */
-async function hoursUntilDue(store: Store): Promise<number> {
-  for (let hours = 0; hours <= 24; hours += 1)
-    if ((await store.due.claim('timer', AT + hours * HOUR_MS, 10)).length > 0) return hours;
-  return Number.POSITIVE_INFINITY;
+/** When the only timer is due by a clock that is right, as far as hours tell. */
+function hoursUntilDue(folder: string): Promise<number> {
+  const options = storeOptions(folder, () => AT);
+  return withStore(options, async (store) => {
+    for (let hours = 0; hours <= 24; hours += 1)
+      if ((await store.due.claim('timer', AT + hours * HOUR_MS, 10)).length > 0) return hours;
+    return Number.POSITIVE_INFINITY;
+  });
 }
 
 test('where they are made anew', async () => {
   await withFolder(async (folder) => {
     await broughtBack(folder);
     await rm(`${folder}/pixstate.projections`);
-    assert.is(
-      await withStore(
-        storeOptions(folder, () => AT),
-        hoursUntilDue,
-      ),
-      1,
-    );
+    assert.is(await hoursUntilDue(folder), 1);
   });
 });
 
@@ -58,13 +54,7 @@ test('where a kill comes right after it was brought back', async () => {
     const remains = `${folder}-remains`;
     try {
       await broughtBack(folder, () => cp(folder, remains, { recursive: true }));
-      assert.is(
-        await withStore(
-          storeOptions(remains, () => AT),
-          hoursUntilDue,
-        ),
-        1,
-      );
+      assert.is(await hoursUntilDue(remains), 1);
     } finally {
       await rm(remains, { recursive: true, force: true });
     }
