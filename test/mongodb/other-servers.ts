@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BSON, type Document, MongoClient } from 'mongodb';
+import { BSON, type Db, type Document, MongoClient, type MongoClientOptions } from 'mongodb';
 import { freePort } from '../../scripts/mongod/ports.ts';
 import { ensureMongod } from '../../scripts/mongod.ts';
 import { spawnProgram } from '../support/process.ts';
@@ -23,6 +23,8 @@ export interface Guarded {
   port: number;
   /** The connection string of a user for a database. */
   uri(user: Pick<User, 'name' | 'password'>, database: string): string;
+  /** Gives a user these roles alone. */
+  grant(user: User, roles: User['roles']): Promise<void>;
 }
 
 /** A standalone server that asks for a user and a password, for one test. */
@@ -47,7 +49,11 @@ export async function withGuarded(
     await until(() => createUsers(port, users).then(() => true, noServerYet), START_MS, 'the guarded server');
     const uri: Guarded['uri'] = ({ name, password }, database) =>
       `mongodb://${encodeURIComponent(name)}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}?authSource=admin`;
-    await body({ port, uri });
+    const grant: Guarded['grant'] = ({ name }, roles) =>
+      asRoot(port, async (admin) => {
+        await admin.command({ updateUser: name, roles });
+      });
+    await body({ port, uri, grant });
   } finally {
     spawned.child.kill('SIGKILL');
     await spawned.ended;
@@ -60,24 +66,35 @@ function noServerYet(error: unknown): false {
   throw error;
 }
 
-/** Without a user the server lets whoever comes from its own machine create the first one. */
+const ROOT = { username: 'root', password: 'only for this test' };
+
+/** Work on a server's users; without a login it can only make the first one. */
+async function onUsers(
+  port: number,
+  auth: MongoClientOptions,
+  work: (admin: Db) => Promise<void>,
+): Promise<void> {
+  const where = { directConnection: true, serverSelectionTimeoutMS: 1_000, ...auth };
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/`, where);
+  try {
+    await work(client.db('admin'));
+  } finally {
+    await client.close();
+  }
+}
+
+function asRoot(port: number, work: (admin: Db) => Promise<void>): Promise<void> {
+  return onUsers(port, { auth: ROOT, authSource: 'admin' }, work);
+}
+
 async function createUsers(port: number, users: readonly User[]): Promise<void> {
-  const [root, secret] = ['root', 'only for this test'];
-  const where = { directConnection: true, serverSelectionTimeoutMS: 1_000 };
-  const first = new MongoClient(`mongodb://127.0.0.1:${port}/`, where);
-  try {
-    await first.db('admin').command({ createUser: root, pwd: secret, roles: ['root'] });
-  } finally {
-    await first.close();
-  }
-  const auth = { username: root, password: secret };
-  const admin = new MongoClient(`mongodb://127.0.0.1:${port}/`, { ...where, auth, authSource: 'admin' });
-  try {
+  await onUsers(port, {}, async (admin) => {
+    await admin.command({ createUser: ROOT.username, pwd: ROOT.password, roles: ['root'] });
+  });
+  await asRoot(port, async (admin) => {
     for (const { name, password, roles } of users)
-      await admin.db('admin').command({ createUser: name, pwd: password, roles });
-  } finally {
-    await admin.close();
-  }
+      await admin.command({ createUser: name, pwd: password, roles });
+  });
 }
 
 const HEADER_BYTES = 16;

@@ -1,5 +1,5 @@
-/** The driver's clients: what a connection string doesn't say, and what it can't. */
-import { MongoClient, type MongoClientOptions, type TopologyDescription } from 'mongodb';
+/** The driver's clients: what a connection string doesn't say, and what it can't; what is followed of their servers. */
+import { type Document, MongoClient, type MongoClientOptions, type TopologyDescription } from 'mongodb';
 import { again, pauseAfter } from '../../waiting.ts';
 
 const DEFAULT_DATABASE = 'pixstate';
@@ -96,5 +96,38 @@ export class Primary {
   /** Asks for nothing more. */
   end(): void {
     this.#hasEnded = true;
+  }
+}
+
+/** By how much two clocks may drift apart between two measurements. */
+const DRIFT_MS = 0.5;
+
+/** The clock of the database's server, by how far it is from this process's monotonic one, which nobody sets. */
+export class ServerClock {
+  #offsetMs = performance.timeOrigin;
+  #uncertainMs = Number.POSITIVE_INFINITY;
+
+  /** ms since 1970, as far as the last answer tells. */
+  now(): number {
+    return Math.round(performance.now() + this.#offsetMs);
+  }
+
+  /**
+   * Half of the round trip is what a measurement may be off. One that says less than the one before is kept only where
+   * a clock must have been set. `ask` gives an answer with the server's `localTime`.
+   */
+  async measure(ask: () => Promise<Document>): Promise<void> {
+    const before = performance.now();
+    const { localTime } = await ask();
+    const after = performance.now();
+    if (!(localTime instanceof Date)) return;
+    const offset = localTime.getTime() - (before + after) / 2;
+    const uncertain = (after - before) / 2 + 1;
+    // Clocks drift: what was known gets less certain each time.
+    this.#uncertainMs += DRIFT_MS;
+    const isSet = Math.abs(offset - this.#offsetMs) > uncertain + this.#uncertainMs;
+    if (uncertain > this.#uncertainMs && !isSet) return;
+    this.#offsetMs = offset;
+    this.#uncertainMs = uncertain;
   }
 }

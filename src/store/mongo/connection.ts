@@ -12,8 +12,16 @@
 import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { again, deadlines, jittered, pause, pauseAfter, within } from '../../waiting.ts';
-import { clientFor, databaseName, Primary, patientClient } from './clients.ts';
-import { causeOf, isAway, StoreClosed, UnusableServer, understood, unusableReason } from './errors.ts';
+import { clientFor, databaseName, Primary, patientClient, ServerClock } from './clients.ts';
+import {
+  causeOf,
+  isAway,
+  Rights,
+  StoreClosed,
+  UnusableServer,
+  understood,
+  unusableReason,
+} from './errors.ts';
 import { completeSchema, expectStore } from './schema.ts';
 
 export interface ConnectionOptions {
@@ -37,8 +45,6 @@ const COMMAND_MS = 7_000;
 const COMMAND_SPREAD_MS = 1_000;
 /** A server drops by then what its caller gives up. */
 export const SERVER_MS = 4_500;
-/** By how much two clocks may drift apart between two measurements. */
-const DRIFT_MS = 0.5;
 /** A write that the majority does not confirm in so long is asked for again. */
 const MAJORITY_MS = 4_000;
 
@@ -60,6 +66,7 @@ export class MongoConnection {
   readonly client: MongoClient;
   readonly db: Db;
   readonly primary: Primary;
+  readonly rights: Rights;
   /** Of heartbeats and leases alone: they don't queue for a connection behind all other traffic. */
   readonly #pulseClient: MongoClient;
   readonly #pulseDb: Db;
@@ -67,6 +74,7 @@ export class MongoConnection {
   standalone = false;
   /** Behind a router, where documents may be on their way from one shard to another. */
   sharded = false;
+  readonly #clock = new ServerClock();
   readonly #uri: string;
   readonly #onNotice: (text: string) => void;
   readonly #readOnly: boolean;
@@ -77,15 +85,13 @@ export class MongoConnection {
   #away: string | null = null;
   #probing: Promise<void> | null = null;
   #backAt = Number.NEGATIVE_INFINITY;
-  /** To this process's monotonic clock, which nobody sets. */
-  #offsetMs = performance.timeOrigin;
-  #uncertainMs = Number.POSITIVE_INFINITY;
 
   /** @throws UnusableServer where the connection string is none. */
   constructor({ uri, onNotice, readOnly = false, mustExist = readOnly, mostConnections }: ConnectionOptions) {
     this.#readOnly = readOnly;
     this.#mustExist = mustExist;
     this.#onNotice = onNotice;
+    this.rights = new Rights(onNotice);
     this.#uri = uri;
     try {
       this.client = clientFor(uri, mostConnections === undefined ? {} : { maxPoolSize: mostConnections });
@@ -114,7 +120,7 @@ export class MongoConnection {
 
   /** The database's clock, ms since 1970, as far as its last answer tells. */
   now(): number {
-    return Math.round(performance.now() + this.#offsetMs);
+    return this.#clock.now();
   }
 
   /**
@@ -167,23 +173,9 @@ export class MongoConnection {
     this.standalone = hello.setName === undefined && !this.sharded;
   }
 
-  /**
-   * How far the database's clock is from this process's monotonic one; half of the round trip is what it may be off. A
-   * measurement that says less than the one before is kept only where a clock must have been set.
-   */
-  async measureClock(): Promise<void> {
-    const before = performance.now();
-    const { localTime } = await this.#ask({ hello: 1 }, this.#pulseDb);
-    const after = performance.now();
-    if (!(localTime instanceof Date)) return;
-    const offset = localTime.getTime() - (before + after) / 2;
-    const uncertain = (after - before) / 2 + 1;
-    // Clocks drift: what was known gets less certain each time.
-    this.#uncertainMs += DRIFT_MS;
-    const isSet = Math.abs(offset - this.#offsetMs) > uncertain + this.#uncertainMs;
-    if (uncertain > this.#uncertainMs && !isSet) return;
-    this.#offsetMs = offset;
-    this.#uncertainMs = uncertain;
+  /** Asks for the database's clock once more. */
+  measureClock(): Promise<void> {
+    return this.#clock.measure(() => this.#ask({ hello: 1 }, this.#pulseDb));
   }
 
   /** Writes something that a majority confirms, once. */
@@ -257,6 +249,7 @@ export class MongoConnection {
 
   #understood(error: unknown): Error {
     if (isAway(error)) this.#leave(error);
+    this.rights.heed(error);
     return understood(error);
   }
 

@@ -23,11 +23,14 @@ export class StoreClosed extends StoreUnavailable {
 /** Server codes of an index that can't be made: another one of its name or keys, or documents against it. */
 export const INDEX_CONFLICTS = new Set([67, 85, 86, 11000]);
 
+/** Server code of a command that the user may not send. */
+const NO_RIGHTS = 13;
+
 /** Server codes of a start that no waiting mends: wrong user, missing rights. */
 const UNUSABLE = new Map([
   [18, 'the database turns the user or password of MONGODB_URI down'],
   [8000, 'the database turns the user or password of MONGODB_URI down'],
-  [13, 'the user of MONGODB_URI lacks rights on the database; it needs readWrite'],
+  [NO_RIGHTS, 'the user of MONGODB_URI lacks rights on the database; it needs readWrite'],
   [31, 'the user of MONGODB_URI is not known to the database'],
   [73, 'MONGODB_URI names a database that there can not be'],
 ]);
@@ -67,8 +70,8 @@ const HOPELESS_CODES = new Set([
   ...[2, 9, 14, 15, 20, 28, 40, 52, 56, 57, 59, 66, 72, 73, 115, 166, 167, 40414, 40415],
   // What a patch would lengthen isn't an array.
   28664,
-  // It isn't allowed: rights, a validator.
-  ...[13, 121],
+  // A validator doesn't allow it.
+  121,
   // It is too large: the document, or what an update makes of it.
   ...[10334, 17280, 17419, 17420],
 ]);
@@ -76,6 +79,46 @@ const HOPELESS_CODES = new Set([
 /** Whether a server turns down a document, or a command, for good. */
 export function isHopelessCode(code: unknown): boolean {
   return HOPELESS_CODES.has(Number(code));
+}
+
+/** What the user of a process that runs may not do any more, as a sentence; null where an error is none of that. */
+function lackOfRights(error: unknown): string | null {
+  if (!(error instanceof MongoServerError) || error.code !== NO_RIGHTS) return null;
+  // The rest of the command is what merchants have sent.
+  const [what] = causeOf(error).split(',');
+  return `${UNUSABLE.get(NO_RIGHTS)} (${what?.replace('{ ', '')})`;
+}
+
+/** A lack that was met so long ago may be over. */
+const LACKED_MS = 5_000;
+const TOLD_EVERY_MS = 60_000;
+
+/** Rights that the user lost while the process runs. Somebody gives them back: what must be written waits for that. */
+export class Rights {
+  readonly #onNotice: (text: string) => void;
+  #lack = '';
+  #metAt = Number.NEGATIVE_INFINITY;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(onNotice: (text: string) => void) {
+    this.#onNotice = onNotice;
+  }
+
+  /** What is lacking, as a sentence; null where nothing was missed lately. */
+  get lack(): string | null {
+    return performance.now() - this.#metAt < LACKED_MS ? this.#lack : null;
+  }
+
+  /** Takes notice of an error. */
+  heed(error: unknown): void {
+    const lack = lackOfRights(error);
+    if (lack === null) return;
+    this.#lack = lack;
+    this.#metAt = performance.now();
+    if (this.#metAt - this.#toldAt < TOLD_EVERY_MS) return;
+    this.#toldAt = this.#metAt;
+    this.#onNotice(lack);
+  }
 }
 
 /** What can't be sent, before any server was asked. */
@@ -103,5 +146,5 @@ export function isAway(error: unknown): boolean {
  */
 export function understood(error: unknown): Error {
   if (error instanceof StoreUnavailable || isHopeless(error)) return asError(error);
-  return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
+  return new StoreUnavailable(lackOfRights(error) ?? `the database does not answer: ${causeOf(error)}`);
 }

@@ -143,6 +143,8 @@ export class MongoStore implements Store {
   async ping(): Promise<void> {
     this.#connection.check();
     await this.#connection.command({ ping: 1 });
+    const { lack } = this.#connection.rights;
+    if (lack !== null) throw new StoreUnavailable(lack);
     if (!this.#processes.isBeating) throw new StoreUnavailable('no majority of the database confirms writes');
   }
 

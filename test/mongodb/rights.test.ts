@@ -1,0 +1,72 @@
+/** Rights that the database's user loses, and gets again, while a server runs. */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { expectVerified } from '../faults/scene.ts';
+import { fetchReply, merchant, type Reply } from '../support/client.ts';
+import { expectError } from '../support/expect.ts';
+import { askTransfer, reaches, transfer, validCpf } from '../support/flows.ts';
+import { text } from '../support/json.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { until } from '../support/wait.ts';
+import { type User, withGuarded } from './other-servers.ts';
+import { logLines, startOn } from './stage.ts';
+
+const test = suite('rights on mongodb');
+
+const DATABASE = 'pixstate_rights';
+const LACKING = /lacks rights on the database; it needs readWrite \(not authorized on pixstate_rights/;
+const readWrite = { role: 'readWrite', db: DATABASE };
+const WRITER = { name: 'writer', password: 'geh3im', roles: [readWrite] } satisfies User;
+
+/** Waits for the three events of a cashout, which may come more than once. */
+function expectEvents(receiver: Receiver, id: string): Promise<unknown> {
+  const statuses = () =>
+    receiver.requests.filter(({ rawBody }) => rawBody.includes(id)).map(({ json }) => text(json, 'event'));
+  return until(() => new Set(statuses()).size === 3, 20_000, `the events of ${id}`);
+}
+
+for (const [name, left] of [
+  ['all', []],
+  ['the right to write', [{ role: 'read', db: DATABASE }]],
+] as const)
+  test(`a user that loses ${name}: 503, a reason for ops, and all goes on with what is given back`, async () => {
+    const receiver = await startReceiver();
+    await withGuarded([WRITER], async ({ uri, grant }) => {
+      const server = await startOn(uri(WRITER, DATABASE), { LOG_LEVEL: 'warn' });
+      try {
+        const client = await merchant(server, ['--balance', '1000000', '--webhook-url', receiver.url()]);
+        const underWay = text(await transfer(client, 1_099), 'id');
+        await grant(WRITER, [...left]);
+        const ask = (): Promise<Reply> => askTransfer(client, 1_099, { idempotencyKey: 'again' });
+        expectError(await ask(), 503, 'SERVICE_UNAVAILABLE');
+        const ready = await fetchReply('GET', `${server.root}/readyz`);
+        assert.is(ready.status, 503);
+        assert.match(ready.text, LACKING);
+        await grant(WRITER, [readWrite]);
+        const taken = await until(
+          async () => {
+            const reply = await ask();
+            return reply.status !== 503 && reply;
+          },
+          15_000,
+          'an answer',
+        );
+        const again = text(taken.body, taken.status === 201 ? 'id' : 'transactionId');
+        expectError(await ask(), 409, 'DUPLICATE_REQUEST');
+        for (const id of [underWay, again]) {
+          await reaches(client, 'cashout', id, 'completed', 30_000);
+          await expectEvents(receiver, id);
+        }
+        assert.is(await client.balance(), 1_000_000 - 2 * 1_149);
+        const told = logLines(server.stderr()).filter(({ msg }) => LACKING.test(String(msg)));
+        assert.is(told.length, 1);
+        assert.is(`${told[0]?.msg}${ready.text}`.includes(validCpf), false);
+        await expectVerified(server);
+      } finally {
+        await server.stop();
+        await receiver.close();
+      }
+    });
+  });
+
+test.run();
