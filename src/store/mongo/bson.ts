@@ -88,7 +88,7 @@ export function fromBson(value: unknown): unknown {
   return json;
 }
 
-const ODD = /\\u0000|\\u[dD][89a-fA-F]|"\$(?:ref|id|db)"|"__proto__"/;
+const ODD = /\\u0000|\\u[dD][89a-fA-F]|"\$(?:ref|id|db)"|"_bsontype"|"__proto__"/;
 
 /** Whether BSON, or the driver, would not give a JSON text's value back as it was. */
 export function isOdd(json: string): boolean {
@@ -97,7 +97,9 @@ export function isOdd(json: string): boolean {
 
 /** The readable form of what BSON can't hold. */
 export function readable(json: string): unknown {
-  return JSON.parse(json.replaceAll('\\u0000', '\\ufffd').replaceAll('"__proto__":', '"_proto_":'));
+  const held = json.replaceAll('\\u0000', '\\ufffd').replaceAll('"__proto__":', '"_proto_":');
+  // The driver takes an object that has this for a value of its own, and turns the whole document down.
+  return JSON.parse(held.replaceAll('"_bsontype":', '"bsontype":'));
 }
 
 /** In an array: a type, the digits of an index and its end. */

@@ -89,6 +89,8 @@ const ODD_METADATA: Metadata = {
   toString: 't',
   hasOwnProperty: 'h',
   toJSON: 'j',
+  toBSON: 'f',
+  _bsontype: 'ObjectId',
   length: 3,
   _id: 'i',
   $set: 's',
