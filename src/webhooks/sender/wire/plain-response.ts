@@ -147,8 +147,8 @@ export class PlainResponse {
     const status = Number(code);
     if (status < 200) {
       this.#informational += 1;
-      // Nobody asked whether to go on, or to switch protocols.
-      return status > 101 && this.#informational <= INFORMATIONAL_MAX;
+      // Word to go on may come unasked (RFC 9110, 15.2); what follows a switch is no HTTP.
+      return status !== 101 && this.#informational <= INFORMATIONAL_MAX;
     }
     this.status = status;
     this.retryAfter = fields.retryAfter;
