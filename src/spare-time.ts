@@ -1,8 +1,9 @@
 /**
  * Work that can wait, beside callers who don't: it has a thread for itself while nobody calls, and the smaller a part
- * of its time the more call. One piece of it runs at a time, in the order in which they were asked for.
+ * of its time the more call. Pieces begin in the order in which they were asked for, one after the other: the next one
+ * once the thread has nothing to do for the one before, which has ended by then or waits for its store.
  */
-import { pause, turn } from './waiting.ts';
+import { atMost, pause, turn } from './waiting.ts';
 
 /** After a piece callers have the thread for as many times as long as it took as so many of them come in a window. */
 const CALLERS_A_TIME = 4;
@@ -13,13 +14,17 @@ const STARTING_MS = 5_000;
 /** `MOST_TIMES` for that time. */
 const MOST_TIMES_STARTING = 2;
 const WINDOW_MS = 100;
-/** A piece that took longer, ms, has waited for a store and not worked. */
+/** A piece that takes longer, ms, waits for a store and doesn't work. */
 const LONGEST_MS = 4;
+/** The most pieces that wait for a store at the same time. */
+const MOST_WAITING = 8;
 const LOOK_EVERY_MS = 5;
 
 export class SpareTime {
   #last: Promise<unknown> = Promise.resolve();
-  /** The last piece's end, by `performance.now`, and how long it took, ms. */
+  /** Those that have begun. */
+  readonly #underWay = new Set<Promise<void>>();
+  /** When the thread was done with the last piece, by `performance.now`, and how long that took, ms. */
   #endedAt = 0;
   #took = 0;
   /** Callers in the window that began then, and in the one before. */
@@ -47,23 +52,37 @@ export class SpareTime {
 
   /** Does a piece of work of a few ms once there is time for it. @throws what the piece throws */
   take<Result>(piece: () => Promise<Result>): Promise<Result> {
-    const work = (): Promise<Result> => this.#do(piece);
-    const taken = this.#last.then(work, work);
-    this.#last = taken;
-    return taken;
+    const begun = this.#last.then(() => this.#begin(piece));
+    this.#last = begun.then(({ isAside }) => isAside);
+    return begun.then(({ result }) => result);
   }
 
-  async #do<Result>(piece: () => Promise<Result>): Promise<Result> {
+  /** Begins a piece; `isAside` resolves once the thread is for others. */
+  async #begin<Result>(
+    piece: () => Promise<Result>,
+  ): Promise<{ result: Promise<Result>; isAside: Promise<void> }> {
     await turn();
     for (let left = this.#callersLeft(); left > 0; left = this.#callersLeft())
       await pause(Math.min(LOOK_EVERY_MS, Math.max(1, left)));
     const begun = performance.now();
-    try {
-      return await piece();
-    } finally {
-      this.#endedAt = performance.now();
-      this.#took = Math.min(LONGEST_MS, this.#endedAt - begun);
-    }
+    const result = (async (): Promise<Result> => piece())();
+    return { result, isAside: this.#aside(begun, result) };
+  }
+
+  async #aside(begun: number, result: Promise<unknown>): Promise<void> {
+    let hasEnded = false;
+    const end = (): void => {
+      hasEnded = true;
+      this.#underWay.delete(ended);
+    };
+    const ended: Promise<void> = result.then(end, end);
+    this.#underWay.add(ended);
+    // Most end without waiting for anything.
+    await Promise.race([ended, turn()]);
+    if (!hasEnded) await atMost(LONGEST_MS, ended);
+    if (this.#underWay.size >= MOST_WAITING) await Promise.race(this.#underWay);
+    this.#endedAt = performance.now();
+    this.#took = Math.min(LONGEST_MS, this.#endedAt - begun);
   }
 
   /** For how much longer callers have the thread, ms. */

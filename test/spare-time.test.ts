@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SpareTime } from '../src/spare-time.ts';
+import { sleep, until } from './support/wait.ts';
 
 const test = suite('spare time');
 
@@ -116,6 +117,23 @@ test('one piece at a time, in order, also after one that fails', async () => {
   const failure = await second.catch(String);
   assert.equal([await first, failure, await third], ['a', 'Error: b', 'c']);
   assert.equal(seen, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+});
+
+test('pieces that wait for their store hold up nobody, unless they are eight', async () => {
+  const spareTime = new SpareTime();
+  const answers: (() => void)[] = [];
+  const waits = (): Promise<void> => new Promise((resolve) => answers.push(resolve));
+  const waiting = Array.from({ length: 7 }, () => spareTime.take(waits));
+  assert.is(await spareTime.take(async () => 'done'), 'done');
+  const others = [spareTime.take(waits), spareTime.take(waits)];
+  await until(() => answers.length === 8, 5_000, 'the eighth piece');
+  await sleep(50);
+  assert.is(answers.length, 8);
+  answers[3]?.();
+  await waiting[3];
+  await until(() => answers.length === 9, 5_000, 'the ninth piece');
+  for (const answer of answers) answer();
+  await Promise.all([...waiting, ...others]);
 });
 
 test.run();

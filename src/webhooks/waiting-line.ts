@@ -14,7 +14,7 @@ import type { Engine } from '../engine/engine.ts';
 import { type Backlog, type PutBehind, targetId } from '../engine/store/backlog.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import type { AttentionItem } from '../engine/store.ts';
-import { pause, turn } from '../waiting.ts';
+import { type Later, later, pause, turn } from '../waiting.ts';
 import type { TargetState, Targets } from './targets.ts';
 
 export interface WaitingLineOptions {
@@ -29,7 +29,7 @@ export interface WaitingLineOptions {
   onTrouble(error: unknown): void;
 }
 
-/** Deliveries that go behind their targets in one write. */
+/** The most that goes behind its targets in one write. */
 const PUT_TOGETHER = 1_000;
 /** Looks that a process has at the same time. */
 const MOST_LOOKS = 256;
@@ -51,9 +51,22 @@ function hangingItem({ target }: TargetState, now: number): AttentionItem {
   return itemFor('URL_HANGS', { id: targetId(target), since, about: { account, url }, data });
 }
 
+interface Waiting {
+  state: TargetState;
+  claim: ClaimOf<'delivery'>;
+}
+
+/** What goes behind its targets in one write. */
+interface Group {
+  waiting: Waiting[];
+  isUnderWay: boolean;
+  written: Later<void>;
+}
+
 export class WaitingLine {
   readonly #options: WaitingLineOptions;
-  #waiting: { state: TargetState; claim: ClaimOf<'delivery'> }[] = [];
+  /** What waits to be put behind its target, as it is written together. */
+  #groups: Group[] = [];
   #putting: Promise<void> | null = null;
   readonly #lookedAfter = new Set<TargetState>();
   #isClosed = false;
@@ -65,36 +78,42 @@ export class WaitingLine {
   /** Ends a claim and puts its delivery behind its target. */
   put(state: TargetState, claim: ClaimOf<'delivery'>): void {
     state.hold();
-    this.#waiting.push({ state, claim });
+    let group = this.#groups.at(-1);
+    if (group === undefined || group.isUnderWay || group.waiting.length >= PUT_TOGETHER) {
+      group = { waiting: [], isUnderWay: false, written: later() };
+      this.#groups.push(group);
+    }
+    group.waiting.push({ state, claim });
     this.#putting ??= this.#putAll();
   }
 
-  /** Resolves once nothing waits to be put behind its target. */
+  /** Resolves once what waits now is put behind its target. More may come all the time, and isn't waited for. */
   async allPut(): Promise<void> {
-    await this.#putting;
+    await this.#groups.at(-1)?.written.promise;
   }
 
   async #putAll(): Promise<void> {
     await turn();
-    while (this.#waiting.length > 0) {
-      const waiting = this.#waiting.splice(0, PUT_TOGETHER);
+    for (let group = this.#groups[0]; group !== undefined; group = this.#groups[0]) {
+      group.isUnderWay = true;
       try {
-        await this.#putTogether(waiting);
+        await this.#putTogether(group.waiting);
       } catch (error) {
         this.#options.onTrouble(error);
         // They are in nobody's hands but ours: what is not written stays in line, and counts as in hand.
         if (!this.#isClosed) {
-          this.#waiting.unshift(...waiting);
           await pause(AGAIN_MS);
           continue;
         }
       }
-      this.#options.room.release(waiting.length);
+      this.#groups.shift();
+      this.#options.room.release(group.waiting.length);
+      group.written.resolve();
     }
     this.#putting = null;
   }
 
-  async #putTogether(waiting: readonly { state: TargetState; claim: ClaimOf<'delivery'> }[]): Promise<void> {
+  async #putTogether(waiting: readonly Waiting[]): Promise<void> {
     const { backlog, now } = this.#options;
     const byTarget = new Map<TargetState, ClaimOf<'delivery'>[]>();
     for (const { state, claim } of waiting) {
