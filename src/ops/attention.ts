@@ -10,7 +10,7 @@ import {
 import { fitsAll } from '../engine/attention/listing.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import type { AttentionFilter, AttentionItem, AttentionPlace, DoneBy, Store } from '../engine/store.ts';
-import { inTurn } from '../waiting.ts';
+import { inTurn, turn } from '../waiting.ts';
 import {
   type Acting,
   type OpsParts,
@@ -72,10 +72,11 @@ async function* fitting(
 ): AsyncGenerator<readonly AttentionItem[]> {
   let after: AttentionPlace | null = null;
   for (;;) {
-    const page: ListedPage = await attentionPage(store, rule, filter, after, TOGETHER);
+    const page: ListedPage = await attentionPage(store, rule, filter, after, TOGETHER, false);
     yield page.items;
     after = page.last;
-    if (page.more === 0 || after === null) return;
+    if (after === null) return;
+    await turn();
   }
 }
 

@@ -148,4 +148,30 @@ test('settings change, and secrets rotate, after the entry', async () => {
   });
 });
 
+test('to be done with many at once takes no count of the rest, and lets others be heard between', async () => {
+  await folder.withCore(async (core) => {
+    const { attention } = core.store;
+    const many = Array.from({ length: 2_500 }, (_, nth) => {
+      const since = new Date(Date.parse('2026-01-05T12:00:00.000Z') + nth).toISOString();
+      return itemOf({ kind: 'difference', id: `dif_${nth}`, what: 'w', next: 'n' }, since);
+    });
+    await attention.note(many);
+    const uncounted = but(attention, { count: dies });
+    let turns = 0;
+    let isOver = false;
+    const heard = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(heard);
+    };
+    setImmediate(heard);
+    const parts = { ...core, ...storeWith(core.store, { attention: uncounted }) };
+    const finished = await finish(parts, RULE, [], { kind: 'difference' }, { id: 'many', by: BY });
+    isOver = true;
+    assert.is(finished.kind === 'done' && finished.ids.length, many.length);
+    assert.is(await attention.count({ kind: 'difference' }, null), 0);
+    // Once a page when they are looked at, and again when they go.
+    assert.ok(turns >= 2 * (many.length / 500), `${turns} turns`);
+  });
+});
+
 test.run();

@@ -5,6 +5,7 @@
 import { parseEventOrDeliveryId } from '../../domain/events.ts';
 import { isUuidV4 } from '../../domain/text.ts';
 import { textOfTime, timeOfText } from '../../domain/time.ts';
+import { turn } from '../../waiting.ts';
 import { upToDate } from '../chart.ts';
 import type { TransactionRecord } from '../journal.ts';
 import type {
@@ -34,7 +35,7 @@ const PAGE = 500;
 /** What a delivery died of is being written for so long at most after it was noted. */
 const JUST_NOTED_MS = 60_000;
 
-/** A part of the list, and how many items lie behind it. */
+/** A part of the list, and how many items lie behind it, where they were counted. */
 export interface AttentionPage {
   items: AttentionItem[];
   more: number;
@@ -59,24 +60,33 @@ async function* allStuck(
     for (const [index, item] of items.entries()) if (done[index] !== true) yield item;
     place = records.at(-1) ?? null;
     if (records.length < PAGE) return;
+    // An embedded store answers at once: without a turn nobody else would be heard for all of them.
+    await turn();
   }
 }
 
-/** Stuck items behind a place: the first so many, and how many more there are. */
+/** Stuck items behind a place: the first so many, and how many more there are, where that is to be counted. */
 async function stuckPage(
   store: Sources,
   rule: StuckRule,
   filter: AttentionFilter,
   after: AttentionPlace | null,
   limit: number,
+  isCounted: boolean,
 ): Promise<AttentionPage> {
   const items: AttentionItem[] = [];
   if (filter.kind !== undefined && filter.kind !== 'stuck') return { items, more: 0 };
   let count = 0;
   for (const wait of BANK_WAITS) {
     const start = after === null ? null : { updatedAt: after.since, id: '' };
+    let taken = 0;
+    let since = '';
     for await (const item of allStuck(store, wait, rule, start)) {
       if (!fitsAll(item, filter) || (after !== null && compareItems(item, after) <= 0)) continue;
+      // Those of one time come in another order than the list's.
+      if (!isCounted && taken >= limit && item.since !== since) break;
+      taken += 1;
+      since = item.since;
       count += 1;
       items.push(item);
       // Kept within bounds: the first ones of both kinds of waits are wanted, and their number.
@@ -84,7 +94,7 @@ async function stuckPage(
     }
   }
   items.sort(compareItems).splice(limit);
-  return { items, more: count - items.length };
+  return { items, more: isCounted ? count - items.length : 0 };
 }
 
 /** Items that are stored, behind a place: as many as are wanted, or all. */
@@ -102,6 +112,7 @@ async function notedItems(
     items.push(...page.filter((item) => !isMadeAnew(item)));
     place = page.at(-1) ?? place;
     if (page.length < size) break;
+    await turn();
   }
   return items.slice(0, limit);
 }
@@ -112,10 +123,11 @@ async function notedPage(
   filter: AttentionFilter,
   after: AttentionPlace | null,
   limit: number,
+  isCounted: boolean,
 ): Promise<AttentionPage> {
   const { attention } = store;
   const items = await notedItems(store, filter, after, limit);
-  if (items.length < limit) return { items, more: 0 };
+  if (items.length < limit || !isCounted) return { items, more: 0 };
   const last = items.at(-1) ?? after;
   if (filter.kind !== undefined && filter.kind !== 'stuck')
     return { items, more: await attention.count(filter, last) };
@@ -204,17 +216,21 @@ export async function completed({ journal }: Sources, item: AttentionItem): Prom
   return { ...item, about, amount: item.amount ?? record.snapshot.context.amount };
 }
 
-/** A part of what needs a person now, behind an item's place, oldest first. */
+/**
+ * A part of what needs a person now, behind an item's place, oldest first. To count how many more there are takes as
+ * long as there are many of them: whoever reads page after page asks without.
+ */
 export async function attentionPage(
   store: Sources,
   rule: StuckRule,
   filter: AttentionFilter,
   after: AttentionPlace | null,
   limit: number,
+  isCounted = true,
 ): Promise<ListedPage> {
   const [stuck, noted] = await Promise.all([
-    stuckPage(store, rule, filter, after, limit),
-    notedPage(store, filter, after, limit),
+    stuckPage(store, rule, filter, after, limit, isCounted),
+    notedPage(store, filter, after, limit, isCounted),
   ]);
   const merged = [...stuck.items, ...noted.items].sort(compareItems);
   const listed = merged.slice(0, limit);

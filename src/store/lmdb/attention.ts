@@ -13,12 +13,15 @@ import {
   type DoneBy,
   itemOf,
 } from '../../engine/store.ts';
+import { turn } from '../../waiting.ts';
 import type { Environment } from './environment.ts';
 import type { Fact } from './log/rows.ts';
 import { known } from './projections/attention.ts';
 import { endOf, fitsKey, keyOf } from './projections/keys.ts';
 import type { Noted } from './projections/projections.ts';
 
+/** Items that are counted before others are heard. */
+const COUNTED_A_TURN = 500;
 /** Of a time in ISO 8601, UTC, with ms. */
 const TIME_LENGTH = 24;
 
@@ -114,9 +117,17 @@ export class LmdbAttention implements Attention {
   }
 
   async count(filter: AttentionFilter, after: AttentionPlace | null): Promise<number> {
-    this.#environment.expectOpen();
     let count = 0;
-    for (const list of this.#lists(filter, after)) for (const _ of list) count += 1;
+    for (const kind of kindsOf(filter)) {
+      let place = after;
+      for (;;) {
+        const page = await this.page({ ...filter, kind }, place, COUNTED_A_TURN);
+        count += page.length;
+        place = page.at(-1) ?? null;
+        if (page.length < COUNTED_A_TURN) break;
+        await turn();
+      }
+    }
     return count;
   }
 
