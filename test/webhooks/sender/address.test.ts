@@ -187,4 +187,98 @@ test('a name is looked up once at a time, and slow names leave room for others',
   assert.is(asked.length, 3);
 });
 
+/** A lookup by a clock of the test's own; `answer` settles the oldest question about a name. */
+function clocked(): {
+  ask(hostname: string): Promise<string>;
+  asked: string[];
+  answer(hostname: string, error: string | null): void;
+  clock: { ms: number };
+} {
+  const clock = { ms: 1_000 };
+  Object.defineProperty(performance, 'now', { value: () => clock.ms, configurable: true });
+  const asked: string[] = [];
+  const pending = new Map<string, (error: NodeJS.ErrnoException | null, all: LookupAddress[]) => void>();
+  const { lookup } = new AddressLookup({
+    allowPrivate: false,
+    resolve: (hostname, found) => {
+      asked.push(hostname);
+      pending.set(hostname, found);
+    },
+  });
+  return {
+    asked,
+    clock,
+    ask: (hostname) =>
+      new Promise((done) => lookup(hostname, {}, (error, address) => done(error?.code ?? String(address)))),
+    answer: (hostname, error) => {
+      const all = error === null ? [{ address: '8.8.8.8', family: 4 }] : [];
+      pending.get(hostname)?.(error === null ? null : Object.assign(new Error(error), { code: error }), all);
+    },
+  };
+}
+
+async function withClock(body: (lookups: ReturnType<typeof clocked>) => Promise<void>): Promise<void> {
+  try {
+    await body(clocked());
+  } finally {
+    Reflect.deleteProperty(performance, 'now');
+  }
+}
+
+test('names whose server does not answer take no addresses from one that is known', () =>
+  withClock(async ({ ask, answer, asked, clock }) => {
+    const first = ask('good');
+    answer('good', null);
+    assert.is(await first, '8.8.8.8');
+    void ask('dead1');
+    void ask('dead2');
+    clock.ms += 60_000;
+    assert.is(await ask('good'), '8.8.8.8', 'both places are taken');
+    assert.equal(asked, ['good', 'dead1', 'dead2']);
+    answer('dead1', 'EAI_AGAIN');
+    answer('good', 'EAI_AGAIN');
+    assert.is(await ask('good'), '8.8.8.8', 'nobody knows a newer one');
+    clock.ms += 2_000;
+    const gone = ask('good');
+    answer('good', 'ENOTFOUND');
+    assert.is(await gone, 'ENOTFOUND', 'what is known to be gone is gone');
+  }));
+
+test('addresses that were found too long ago are not used', () =>
+  withClock(async ({ ask, answer, clock }) => {
+    const first = ask('good');
+    answer('good', null);
+    await first;
+    clock.ms += 601_000;
+    const later = ask('good');
+    answer('good', 'EAI_AGAIN');
+    assert.is(await later, 'EAI_AGAIN');
+  }));
+
+test('a name that was slow once has one place of two for minutes, whatever it answers meanwhile', () =>
+  withClock(async ({ ask, answer, asked, clock }) => {
+    for (const hostname of ['slow1', 'slow2']) {
+      void ask(hostname);
+      clock.ms += 10_000;
+      answer(hostname, 'EAI_AGAIN');
+      clock.ms += 2_000;
+      void ask(hostname);
+      answer(hostname, 'EAI_AGAIN');
+      clock.ms += 2_000;
+    }
+    asked.length = 0;
+    void ask('slow1');
+    void ask('slow2');
+    void ask('new');
+    assert.equal(asked, ['slow1', 'new']);
+    answer('slow1', 'EAI_AGAIN');
+    assert.equal(asked, ['slow1', 'new', 'slow2']);
+    answer('slow2', 'EAI_AGAIN');
+    answer('new', 'EAI_AGAIN');
+    clock.ms += 301_000;
+    void ask('slow1');
+    void ask('slow2');
+    assert.equal(asked.slice(3), ['slow1', 'slow2']);
+  }));
+
 test.run();
