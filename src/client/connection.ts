@@ -89,7 +89,8 @@ function addressOf(baseUrl: string): string {
 
 /** @throws TypeError */
 function authorizationOf(clientId: string, clientSecret: string): string {
-  if (!/^[^:]+$/.test(clientId ?? '') || !clientSecret)
+  const isPair = typeof clientId === 'string' && typeof clientSecret === 'string';
+  if (!isPair || !/^[^:]+$/.test(clientId) || clientSecret === '')
     throw new TypeError('clientId and clientSecret must be those of an account');
   const bytes = new TextEncoder().encode(`${clientId}:${clientSecret}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
@@ -127,6 +128,8 @@ export class Connection {
     this.#retries = fromZero('retries', options.retries ?? RETRIES);
     if (this.#retries % 1 > 0) throw new TypeError('retries must be a whole number');
     this.#timeoutMs = fromZero('timeoutMs', options.timeoutMs ?? TIMEOUT_MS);
+    if (options.fetch !== undefined && typeof options.fetch !== 'function')
+      throw new TypeError('fetch must be a function');
     this.#fetch = options.fetch ?? ((...args) => fetch(...args));
   }
 

@@ -182,6 +182,8 @@ test('account set changes what it names and shows the account', async ({ server,
   const twice = ['--webhook-url', receiver.url('/x'), '--webhook-url', receiver.url('/x')];
   await Promise.all([
     expectFails(server, 2, ['account', 'set', client.accountId, ...twice]),
+    expectFails(server, 2, ['account', 'set', client.accountId, ...twice.slice(2), '--no-webhook-url']),
+    expectFails(server, 2, ['account', 'set', client.accountId, '--no-max-amount', '--max-amount', '5']),
     expectFails(server, 2, ['account', 'set', client.accountId, '--status', 'asleep']),
     expectFails(server, 2, ['account', 'set', client.accountId, '--allow-ip', '1.2.3']),
     expectFails(server, 1, ['account', 'set', unknownId, '--status', 'active']),

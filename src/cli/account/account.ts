@@ -178,7 +178,20 @@ function addSet(account: Command, shell: Shell): void {
     .option('--no-max-amount', "the account's own largest amount goes: the interface's holds")
     .option('--pix-key <key>', 'who receives charges from now on')
     .option('--no-pix-key', 'no key of its own: BANK_PIX_KEY receives, or the one that the sandbox shows');
-  addActing(setting).action(async (id: string, options: SetOptions) =>
-    shell.run('writes', set(askedOf(shell), id, options)),
-  );
+  const given = new Set<string>();
+  for (const option of TAKEN_BACK.flatMap((name) => [name, `no-${name}`]))
+    setting.on(`option:${option}`, () => given.add(option));
+  addActing(setting).action(async (id: string, options: SetOptions) => {
+    expectNoBoth(given);
+    await shell.run('writes', set(askedOf(shell), id, options));
+  });
+}
+
+/** What `account set` gives, and takes back with a `no-` before it. */
+const TAKEN_BACK = ['webhook-url', 'max-amount', 'pix-key'];
+
+/** Of the two the last one would hold, in silence. @throws Failure */
+function expectNoBoth(given: ReadonlySet<string>): void {
+  const both = TAKEN_BACK.find((name) => given.has(name) && given.has(`no-${name}`));
+  if (both !== undefined) throw wrongUsage(`--${both} and --no-${both} exclude each other`);
 }
