@@ -99,12 +99,27 @@ export interface ApiServices {
   bankCallbackSecret: string | null;
 }
 
-/** One value of a query parameter. @throws ApiError INVALID_REQUEST where it is given twice or empty */
+/** Bytes of a query that are written as %XX, without gaps. */
+const ESCAPED = /(?:%[\da-f]{2})+/gi;
+
+/** Whether a query's bytes are text. What is none is read as U+FFFD, which may stand in a text as well. */
+function isText(querystring: string): boolean {
+  try {
+    for (const [bytes] of querystring.matchAll(ESCAPED)) decodeURIComponent(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** One value of a query parameter. @throws ApiError INVALID_REQUEST where it is given twice or empty, or is no UTF-8 */
 export function queryValue(ctx: Context, name: string): string | null {
   const value = ctx.query[name];
   if (value === undefined) return null;
   if (Array.isArray(value)) throw invalidRequest(`The query parameter ${name} must be given once.`);
   if (value === '') throw invalidRequest(`The query parameter ${name} must not be empty.`);
+  if (value.includes('\ufffd') && !isText(ctx.querystring))
+    throw invalidRequest('The query is not valid UTF-8.');
   return value;
 }
 

@@ -451,7 +451,7 @@ test('all broken fields are in the details, not just the first', async ({ plain 
 });
 
 test('a charge is found by its id and by its externalRef, as given', async ({ plain }) => {
-  for (const externalRef of ['order-1', 'a b+c&d=e%20', '日本 👍', ' spaced ', 'null', unknownId]) {
+  for (const externalRef of ['order-1', 'a b+c&d=e%20', '日本 👍', '\ufffd', ' spaced ', 'null', unknownId]) {
     const created = await charge(plain, 10_000, { externalRef });
     const query = encodeURIComponent(externalRef);
     const found = expectStatus(await plain.get(`/pix-in?externalRef=${query}`), 200);
@@ -474,6 +474,7 @@ test('a lookup takes exactly one of id and externalRef, once and not empty', asy
   const id = text(await charge(plain, 10_000, { externalRef: 'one' }), 'id');
   for (const query of [
     ...['', '?', '?other=1', `?id=${id}&externalRef=one`, `?id=${id}&id=${id}`, '?id=', '?externalRef='],
+    ...['?externalRef=%FF', '?externalRef=one%E6%97', '?externalRef=%ED%A0%80'],
     ...['?externalRef=one&externalRef=one', '?externalRef=one&externalRef=two', `?id=${id}&externalRef=`],
   ]) {
     expectError(await plain.get(`/pix-in${query}`), 400, 'INVALID_REQUEST');
