@@ -23,6 +23,7 @@ import { type AttentionItem, type Store, StoreUnavailable } from './engine/store
 import { expectNoNewerCharts } from './engine/versions.ts';
 import { OperatorError } from './errors.ts';
 import type { Act } from './ops/acting.ts';
+import { endReaders } from './reader/living.ts';
 import { SpareTime } from './spare-time.ts';
 import { type Access, type OpenStore, openStore } from './store/open.ts';
 import { again } from './waiting.ts';
@@ -182,6 +183,8 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const accounts = new Accounts(store.accounts, sealer, storeNow);
   const close = async (): Promise<void> => {
     await connection?.close();
+    // What was told to stop may be left to itself; the folder isn't given up while a thread may still open it.
+    await endReaders(opened.place);
     await opened.close();
   };
   const parts = {

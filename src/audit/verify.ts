@@ -27,6 +27,8 @@ export interface VerifyOptions {
   share?: Share;
   /** Called after each page that was read. */
   onPage?(progress: { accounts: number; entries: number }): void;
+  /** Called after each account: by then, where there is one log, all its pages were read. */
+  onAccount?(): void;
 }
 
 /** Something is off: `seq` is the batch where it shows, 0 where it is none in particular. */
@@ -182,6 +184,7 @@ export async function verifyStore(reads: AuditReads, options: VerifyOptions): Pr
       report.batches += batches;
       report.entries += entries;
       if (options.heads) heads.push({ account: id, seq, hash });
+      options.onAccount?.();
     },
     onPage: (entries, accounts = report.accounts) => {
       entriesRead += entries;

@@ -22,7 +22,7 @@ export class Busy extends Error {
   }
 }
 
-/** What is told to stop ends by itself within this time, or is left to itself. */
+/** What is told to stop ends by itself within this time, or is left to itself: who closes the core cuts it off. */
 const STOP_MS = 1_000;
 
 interface Running {

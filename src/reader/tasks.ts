@@ -16,7 +16,7 @@ export interface Progress {
 export type Task =
   | {
       name: 'verify';
-      options: Omit<VerifyOptions, 'scratch' | 'share' | 'onPage'>;
+      options: Omit<VerifyOptions, 'scratch' | 'share' | 'onPage' | 'onAccount'>;
       /** From 0 on, of how many; all accounts where nothing is said. */
       share?: { index: number; of: number };
     }
@@ -30,6 +30,8 @@ export interface Tools {
   scratch: Scratch;
   /** What it throws stops the task. */
   onPage(progress: Progress): void;
+  /** So does what this throws. */
+  onAccount(): void;
 }
 
 /** Where shares meet: with the last row that each sees, and with how much each has compared. */

@@ -4,7 +4,9 @@
  *
  * 1. A task has a thread for itself, a verification of much several; they end with the task.
  * 2. A few at a time: what is more waits for its turn.
- * 3. A task that is told to stop has closed the folder by the time its promise is rejected.
+ * 3. A task that is told to stop has closed the folder by the time its promise is rejected. Nobody gives the folder up
+ *    before all threads have ended (`living.ts`): LMDB, opened beside another process that writes, takes back the writer's
+ *    last transactions (ITS#9496).
  * 4. The thread only reads. What a rebuild puts in place it asks of who started it, piece by piece.
  */
 import { Worker } from 'node:worker_threads';
@@ -15,6 +17,7 @@ import type { Restoration } from '../engine/store/restoration.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { asError, OperatorError } from '../errors.ts';
 import { workerEntry } from '../worker-entry.ts';
+import { keep } from './living.ts';
 import { Meeting, SharedProgress, together } from './shares.ts';
 import type { Place, Progress, Report, Task } from './tasks.ts';
 
@@ -121,6 +124,7 @@ function inThread(task: Task, { folder, incarnation, signal, onPage }: ApartOpti
   return new Promise<Report>((resolve, reject) => {
     const options = { workerData: given, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } };
     const worker = new Worker(...workerEntry(import.meta.url, './worker', options));
+    keep(worker, folder);
     const onAbort = (): void => void Atomics.store(new Int32Array(stop), 0, 1);
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();

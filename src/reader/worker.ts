@@ -59,6 +59,8 @@ const restore: RebuildTarget['restore'] = (restoration) => ask({ kind: 'restore'
 const meet: Meet = (place, number) => ask({ kind: 'met', place, number });
 
 async function perform(asked: Task, tools: Tools): Promise<Report> {
+  // Whoever started this thread may be about to give the folder up: it isn't opened any more.
+  expectWanted();
   if (asked.name === 'verify') {
     const open = (upTo?: (end: number) => Promise<number>): Promise<FolderReader> =>
       openReader(folder, { incarnation, now, ...(upTo && { upTo }) });
@@ -69,9 +71,10 @@ async function perform(asked: Task, tools: Tools): Promise<Report> {
 }
 
 try {
+  expectWanted();
   const scratch = await openTemporaryTable();
   try {
-    say({ kind: 'done', report: await perform(task, { scratch, onPage }) });
+    say({ kind: 'done', report: await perform(task, { scratch, onPage, onAccount: expectWanted }) });
   } finally {
     await scratch.close();
   }
