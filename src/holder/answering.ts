@@ -5,6 +5,7 @@
  *    connection.
  * 2. No asker holds anything up: who doesn't take its output for a while is left.
  * 3. An asker that has gone stops what it asked to read; what writes comes to its end.
+ * 4. A server gives way to nobody: who asks that of it has read a dead command's name, and looks again.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -38,6 +39,7 @@ export interface Answerer {
   pid: number;
   /** The folder's id. */
   folder: string;
+  givesWay: boolean;
   works: Works;
   run: Run;
 }
@@ -92,7 +94,7 @@ class Asker {
 
   async #answer(asked: Asked): Promise<void> {
     if (asked.type === 'run') await this.#run(asked);
-    else this.#giveWay();
+    else if (this.#answerer.givesWay) this.#giveWay();
     this.#socket.end();
   }
 

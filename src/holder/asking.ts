@@ -72,7 +72,10 @@ function converse<Result>(
       });
     };
     const onGreeting = (message: Told): void => {
-      if (message.type !== 'greeting' || message.folder !== folderId(folder)) {
+      const isHolder =
+        message.type === 'greeting' && message.folder === folderId(folder) && message.pid === holder.pid;
+      // Whoever takes the folder listens where a dead holder did, before its own name is there.
+      if (!isHolder) {
         end(() => resolve(null));
       } else if (message.version !== version) {
         end(() => reject(otherVersion(folder, holder, message.version, version)));

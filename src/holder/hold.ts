@@ -52,7 +52,7 @@ export class FolderHold {
     const { version, pid } = self;
     const works = new Works();
     const answering = new Answering({
-      ...{ version, pid, folder: lock.id, works },
+      ...{ version, pid, folder: lock.id, givesWay: !isServer(self), works },
       run: async (call) => (await run)(call),
     });
     let hold: FolderHold;
@@ -102,9 +102,13 @@ function patienceWith(holder: Holder | null): number {
   return isCommand(holder) ? WRITER_PATIENCE_MS : SERVER_PATIENCE_MS;
 }
 
+function isServer({ what }: Pick<Holder, 'what'>): boolean {
+  return what === 'serve';
+}
+
 /** Who doesn't answer is a server, of a former build. */
-function isCommand({ socket, what }: Holder): boolean {
-  return socket !== null && what !== 'serve';
+function isCommand(holder: Holder): boolean {
+  return holder.socket !== null && !isServer(holder);
 }
 
 /**

@@ -118,6 +118,26 @@ test('a holder that has not said its name yet is waited for; one that never does
   });
 });
 
+test('a dead command’s name stands where a server is about to write its own: no other one takes its commands', async () => {
+  await withFolder(async (folder) => {
+    const lock = await take(folder, 1);
+    try {
+      // In containers a dead process may have had the same id.
+      for (const pid of [4, 1]) {
+        const dead = { ...named(folder, pid), incarnation: 'dead', what: 'verify' };
+        await writeFile(`${folder}/pixstate.server`, JSON.stringify(dead));
+        const told = refused(folder);
+        await sleep(500);
+        await writeFile(`${folder}/pixstate.server`, JSON.stringify(named(folder, 1)));
+        assert.is(await told, sentence(folder, 1));
+        assert.is(await lock.works.run({ kind: 'reads', name: 'verify' }, async () => 'done'), 'done');
+      }
+    } finally {
+      await lock.release();
+    }
+  });
+});
+
 test('what stands in the file counts for nothing while nobody holds it, in a copy of the folder neither', async () => {
   await withFolder(async (folder) => {
     const lock = await take(folder, process.ppid);

@@ -284,12 +284,13 @@ test('a holder that ends before it begins has done nothing: the asker tries agai
     const socket = join(folder, 'another.socket');
     const holder = { ...SELF, socket };
     await FolderHold.take(folder, SELF, Promise.resolve(echo)).then((hold) => hold?.release());
-    const greet = (id: string | null): string =>
-      `${JSON.stringify({ type: 'greeting', version: VERSION, pid: 1, folder: id })}\n`;
+    const greet = (id: string | null, pid = SELF.pid): string =>
+      `${JSON.stringify({ type: 'greeting', version: VERSION, pid, folder: id })}\n`;
     const greeting = greet(folderId(folder));
     const said = [
       ['answered again', ''],
       ['answered again', greet('another')],
+      ['answered again', `${greet(folderId(folder), SELF.pid + 1)}{"type":"begun"}\n`],
       ['answered again', greeting],
       ['has ended in the middle', `${greeting}{"type":"begun"}\n`],
       ['has ended in the middle', `${greeting}{"type":"begun"}\nx\n`],
