@@ -76,6 +76,7 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   PAYMENT_UNEXPLAINED: { endToEndId: 'E1', txid: 'tx1', paidAt: SINCE },
   PAYMENT_UNREADABLE: { endToEndId: 'E1', txid: null, unread: 'no amount' },
   TRANSFER_UNEXPLAINED: { listed: 'E1' },
+  TRANSFER_UNREADABLE: { listed: 'E1' },
   TRANSFERS_UNREADABLE: { count: 2 },
   AMOUNT_BOOKED_DIFFERS: { type: 'pix-in', listed: 5, booked: 10 },
   RETURN_AMOUNT_DIFFERS: { type: 'pix-in', returnId: 'D1', listed: 5, booked: 10 },

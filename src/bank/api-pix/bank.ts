@@ -190,9 +190,11 @@ export class ApiPixBank implements Bank {
       answer.status === 'CONCLUIDA' && answer.payments.length === 0 && !isUnread && waits;
     // A moment later the bank may say by what; past its time the charge would wait for that without a word to ops.
     const isLate = isPaidByNothing && Date.parse(context.expiresAt) <= now();
-    await notes.heard(record, isUnread || isLate);
-    for (const payment of answer.unread) await notes.unread(record, payment);
-    if (isLate) await notes.unread(record, { unread: PAID_BY_NOTHING, endToEndId: null, txid: answer.txid });
+    const unread = isLate
+      ? [{ unread: PAID_BY_NOTHING, endToEndId: null, txid: answer.txid }]
+      : answer.unread;
+    await notes.heard(record, { payments: answer.payments, unread });
+    for (const payment of unread) await notes.unread(record, payment);
     if (isUnread && waits) throw new BankOutcomeUnknown(`a payment of charge ${record.id} can't be read`);
     if (isPaidByNothing)
       throw new BankOutcomeUnknown(`the bank says that charge ${record.id} was paid, and not yet by what`);

@@ -7,6 +7,7 @@ import { sha256 } from '../../engine/journal.ts';
 import type { Attention, AttentionItem, AttentionKey } from '../../engine/store.ts';
 import type { Payment, UnreadPayment } from './payments.ts';
 import { bare } from './profile.ts';
+import type { UnreadSending } from './sendings.ts';
 import type { CallEnded } from './wire/client.ts';
 import { type ClientIdentity, validity } from './wire/identity.ts';
 import type { Concern } from './wire/outcome.ts';
@@ -30,6 +31,12 @@ export interface Unbooked {
   amount: number | null;
   /** What would book it. */
   message: BankMessage;
+}
+
+/** The payments of a charge as the bank shows them. */
+export interface Shown {
+  payments: readonly Pick<Payment, 'endToEndId'>[];
+  unread: readonly UnreadPayment[];
 }
 
 /** An item of `attention` that such a listing became. */
@@ -75,6 +82,16 @@ function limitId(call: string): string {
 
 function idOf(concern: Concern, call: string): string {
   return OF_ALL.includes(concern) ? `bank-${concern}` : `bank-${concern}-${slug(call)}`;
+}
+
+/** How the ids of items about a charge's payments that can't be read begin. */
+function unreadOf(charge: string): string {
+  return `bank_${bare(charge)}`;
+}
+
+/** Each payment that can't be read, and each thing that is wrong with it, is news of its own. */
+function unreadId(charge: string, { endToEndId, unread }: UnreadPayment): string {
+  return `${unreadOf(charge)}_${sha256(`${endToEndId} ${unread}`).slice(0, 12)}`;
 }
 
 /** All items that a call of this name which went through shows to be over. */
@@ -153,15 +170,22 @@ export class Notes {
     this.#right([WEBHOOK_URL]);
   }
 
-  /** The bank knows a charge, and all of its payments can be read, or not: what was noted of it before is over. */
-  async heard({ id }: ChargeRecord, isUnread: boolean): Promise<void> {
+  /**
+   * The bank knows a charge: what was noted of it before is over, but for those of its payments that can't be read
+   * still. Whoever has noted it, a process before this one for example.
+   */
+  async heard({ id }: ChargeRecord, { payments, unread }: Shown): Promise<void> {
     const { attention, withdraw } = this.#options;
-    const over: AttentionKey[] = [{ kind: 'difference', id: `cob_${bare(id)}` }];
-    if (!isUnread) over.push({ kind: 'invalid', id: `bank_${bare(id)}` });
-    // Whoever has noted it, a process before this one for example.
-    const found = await Promise.all(over.map((key) => attention.find(key.id)));
-    const noted = over.filter((_, index) => (found[index]?.length ?? 0) > 0);
-    if (noted.length > 0) await withdraw(noted);
+    const over: AttentionKey[] = await attention.find(`cob_${bare(id)}`);
+    const held = new Set(unread.map((each) => unreadId(id, each)));
+    const shown = new Set([...payments, ...unread].map(({ endToEndId }) => endToEndId));
+    for (const item of await attention.page({ kind: 'invalid', transaction: id }, null, MOST_LISTED)) {
+      // Items of former builds bear the charge's id alone, and the first ones don't say which payment they are about.
+      if (!item.id.startsWith(unreadOf(id)) || held.has(item.id)) continue;
+      const { endToEndId = null } = (item.data ?? {}) as { endToEndId?: string | null };
+      if (unread.length === 0 || endToEndId === null || shown.has(endToEndId)) over.push(item);
+    }
+    if (over.length > 0) await withdraw(over.map(({ kind, id: each }) => ({ kind, id: each })));
   }
 
   #noteOfCharge<Code extends 'CHARGE_PAYMENT_UNREADABLE' | 'CHARGE_UNKNOWN'>(
@@ -217,9 +241,10 @@ export class Notes {
   }
 
   /** A payment of a charge that can't be read: the charge waits for it. */
-  unread(record: ChargeRecord, { unread, endToEndId }: UnreadPayment): Promise<void> {
-    const data = { endToEndId, unread };
-    return this.#noteOfCharge('CHARGE_PAYMENT_UNREADABLE', `bank_${bare(record.id)}`, data, record);
+  unread(record: ChargeRecord, payment: UnreadPayment): Promise<void> {
+    const { unread, endToEndId } = payment;
+    const id = unreadId(record.id, payment);
+    return this.#noteOfCharge('CHARGE_PAYMENT_UNREADABLE', id, { endToEndId, unread }, record);
   }
 
   /** A charge that waits here, and that the bank knows nothing of. */
@@ -237,6 +262,16 @@ export class Notes {
   foreignUnread({ endToEndId, txid, unread }: UnreadPayment): Promise<void> {
     const id = endToEndId ?? `unread_${sha256(`${txid} ${unread}`).slice(0, 24)}`;
     return this.#note('PAYMENT_UNREADABLE', id, { endToEndId, txid, unread });
+  }
+
+  /** Transfers of the bank's list that can't be read: each is told of once. */
+  async sendingsUnread(unread: readonly UnreadSending[]): Promise<void> {
+    if (unread.length === 0) return;
+    const since = new Date(this.#options.now()).toISOString();
+    const items = unread.map(({ id: listed, unread: mark }) =>
+      itemFor('TRANSFER_UNREADABLE', { id: `sent_unread_${mark}`, since, data: { listed } }),
+    );
+    await this.#options.note(items);
   }
 
   /** What the bank's list and the journal differ in. */

@@ -84,10 +84,14 @@ export function readPayment(answer: Answer): Payment | UnreadPayment {
   if (endToEndId === null) return unread('its end-to-end id is none');
   if (amount === null || amount === 0) return unread("its amount isn't exactly cents");
   if (paidAt === null) return unread("its time can't be read");
-  const returns = listIn(answer, 'devolucoes').map(readReturn);
-  if (returns.includes(null)) return unread("one of its returns can't be read");
-  const pixKey = textIn(answer, 'chave');
-  return { endToEndId, txid, amount, pixKey, paidAt, returns: returns.filter((each) => each !== null) };
+  const told = listIn(answer, 'devolucoes');
+  const returns = told.map(readReturn).filter((each) => each !== null);
+  // Which ones it is belongs to what ops hear: they may be done with the first when a second one comes.
+  const broken = told
+    .filter((each) => readReturn(each) === null)
+    .map((each) => textIn(each, 'id') ?? 'no id');
+  if (broken.length > 0) return unread(`one of its returns can't be read (${broken.join(', ')})`);
+  return { endToEndId, txid, amount, pixKey: textIn(answer, 'chave'), paidAt, returns };
 }
 
 /** A window of time, ms: both ends belong to it. */

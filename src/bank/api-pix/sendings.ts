@@ -1,11 +1,29 @@
 /** Transfers, where the bank sends: ordered and asked about as its profile says. */
+import { sha256 } from '../../engine/journal.ts';
 import { pagesOf, type Window } from './payments.ts';
 import type { Order, Sending, SendingProfile, SendingRef } from './profile.ts';
+import { type Answer, textIn } from './reading.ts';
 import { type BankClient, throwUnreadable } from './wire/client.ts';
 import type { Request } from './wire/exchange.ts';
 
 const ORDER_MS = 20_000;
 const QUESTION_MS = 8_000;
+
+/** A transfer of the bank's list that can't be read. */
+export interface UnreadSending {
+  /** What tells it from others. */
+  unread: string;
+  /** What the bank calls it; null where it doesn't say. */
+  id: string | null;
+}
+
+/** What banks call a transfer, in the standard's lists or their own. */
+const NAMES = ['endToEndId', 'e2eId', 'idEnvio', 'id'];
+
+function unreadOf(item: Answer): UnreadSending {
+  const id = NAMES.map((name) => textIn(item, name)).find((each) => each !== null) ?? null;
+  return { unread: sha256(id ?? JSON.stringify(item)).slice(0, 24), id };
+}
 
 export class Sendings {
   readonly #client: BankClient;
@@ -51,13 +69,13 @@ export class Sendings {
     return answer === null ? null : (this.#profile.readAnswer(answer) ?? throwUnreadable());
   }
 
-  /** The transfers of a window, page by page; null in place of one that can't be read. @throws CallFailed */
-  async *list(window: Window): AsyncGenerator<(Sending | null)[]> {
+  /** The transfers of a window, page by page. @throws CallFailed */
+  async *list(window: Window): AsyncGenerator<(Sending | UnreadSending)[]> {
     const { listPath } = this.#profile;
     if (listPath === null) return;
     const list = { name: 'LIST sent', path: this.#basePath + listPath, mayBeBare: true } as const;
     for await (const items of pagesOf(this.#client, list, window))
-      yield items.map((item) => this.#profile.readAnswer(item));
+      yield items.map((item) => this.#profile.readAnswer(item) ?? unreadOf(item));
   }
 
   #at(request: Request): Request {

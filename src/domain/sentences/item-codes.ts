@@ -127,6 +127,9 @@ export interface ItemData {
   PAYMENT_UNREADABLE: { endToEndId: string | null; txid: string | null; unread: string };
   /** No transfer of ours explains the one that the bank lists under this id. */
   TRANSFER_UNEXPLAINED: { listed: string };
+  /** A transfer in the bank's list that can't be read; null: the list doesn't name it. */
+  TRANSFER_UNREADABLE: { listed: string | null };
+  /** Former builds' item of all of them. */
   TRANSFERS_UNREADABLE: { count: number };
   /** The bank lists another amount than was booked. */
   AMOUNT_BOOKED_DIFFERS: { type: TransactionType; listed: number; booked: number };

@@ -41,6 +41,7 @@ export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   PAYMENT_UNEXPLAINED: 'payment',
   PAYMENT_UNREADABLE: 'payment',
   TRANSFER_UNEXPLAINED: 'difference',
+  TRANSFER_UNREADABLE: 'difference',
   TRANSFERS_UNREADABLE: 'difference',
   AMOUNT_BOOKED_DIFFERS: 'difference',
   RETURN_AMOUNT_DIFFERS: 'difference',

@@ -1,93 +1,12 @@
 /** Reconciliation's own turns, day by day and week by week, on a clock that the test sets. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ApiPixBank } from '../../../src/bank/api-pix/bank.ts';
-import { Notes } from '../../../src/bank/api-pix/notes.ts';
-import { Reconciler } from '../../../src/bank/api-pix/reconciling/reconcile.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/bank/api-pix/reconciling/windows.ts';
-import type { Account } from '../../../src/domain/account.ts';
-import { question } from '../../../src/engine/store/due.ts';
-import {
-  applied,
-  createCharge,
-  openAccount,
-  openProcess,
-  type Process,
-  stored,
-} from '../../faults/in-process.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import type { Fields } from '../../support/bank/requests.ts';
-import type { FakePayment } from '../../support/bank/state.ts';
-import { MemoryState } from '../../support/memory-store/state.ts';
-import { Scene } from './scene.ts';
+import { SCALE, World } from './world.ts';
 
 const test = suite('reconciliation');
-/** Of the reconciler's waits. */
-const SCALE = 0.001;
-
-class World {
-  readonly clock = { ms: Date.now() };
-  readonly scene: Scene;
-  readonly process: Process;
-  readonly reconciler: Reconciler;
-  account: Account | null = null;
-
-  private constructor(scene: Scene) {
-    this.scene = scene;
-    const settings = scene.settings({ BANK_RETRY_SCALE: '0.001' });
-    const around = (): Process => this.process;
-    const now = (): number => this.clock.ms;
-    const notes = new Notes({
-      note: (items) => around().engine.note(items),
-      withdraw: (keys) => around().engine.withdraw(keys),
-      attention: { page: (...args) => around().store.attention.page(...args), find: async () => [] },
-      ...{ now, retryScale: 1 },
-    });
-    const bank = new ApiPixBank({
-      ...{ connection: scene.us, settings, now, notes },
-      account: (id) => around().store.accounts.get(id),
-      transaction: (id) => around().store.journal.transaction(id),
-      due: { settle: (settlements) => around().store.due.settle(settlements) },
-    });
-    this.process = openProcess({ state: new MemoryState(), clock: this.clock, bank, fresh: true });
-    const { journal, due, marks } = this.process.store;
-    this.reconciler = new Reconciler({
-      ...{ connection: scene.us, journal, due, marks, notes, now, retryScale: SCALE },
-    });
-  }
-
-  static async make(): Promise<World> {
-    const world = new World(await Scene.make());
-    world.account = await openAccount(world.process, world.clock, 0);
-    return world;
-  }
-
-  async sweep(laterMs = 1_000): Promise<void> {
-    this.clock.ms += laterMs;
-    await this.process.beat();
-    await this.process.sweep();
-  }
-
-  /** A charge that was paid, and credited. */
-  async paid(at = Date.now()): Promise<{ id: string; payment: FakePayment }> {
-    if (this.account === null) throw new Error('there is no account');
-    const { id, account } = applied(await createCharge(this.process, this.account));
-    const txid = id.replaceAll('-', '');
-    const payment = this.scene.bank.state.pay({ txid, amount: '100.00', key: OUR_KEY, at });
-    await this.process.store.due.settle([{ claim: null, next: question(account, id, this.clock.ms) }]);
-    await this.sweep();
-    assert.is(await this.status(id), 'paid');
-    return { id, payment };
-  }
-
-  async status(id: string): Promise<string> {
-    return (await stored(this.process, id)).snapshot.value;
-  }
-
-  async codes(): Promise<(string | null)[]> {
-    return (await this.process.store.attention.page({}, null, 100)).map(({ code }) => code);
-  }
-}
 
 test('once a day what the journal has and the bank doesn’t list is an item', async () => {
   const world = await World.make();

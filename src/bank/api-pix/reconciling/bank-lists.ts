@@ -14,6 +14,7 @@ import { isPaymentOf, paymentMessages, sendingNews } from '../messages.ts';
 import type { Notes, Unbooked } from '../notes.ts';
 import type { Payment, UnreadPayment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
+import type { UnreadSending } from '../sendings.ts';
 import { type Differing, paymentDiffers, sendingDiffers } from './differing.ts';
 import type { Booked } from './journal-side.ts';
 import { type Walk, walk } from './windows.ts';
@@ -174,7 +175,7 @@ export class BankLists {
     const { sendings } = connection;
     if (sendings === null) return;
     const askedAt = now();
-    await walk<Sending | null>(span, {
+    await walk<Sending | UnreadSending>(span, {
       list: (window) => sendings.list(window),
       look: (items) => this.#lookAtSendings(items, watcher, askedAt),
       moved,
@@ -182,19 +183,13 @@ export class BankLists {
   }
 
   async #lookAtSendings(
-    items: readonly (Sending | null)[],
+    items: readonly (Sending | UnreadSending)[],
     watcher: Watcher,
     askedAt: number,
   ): Promise<void> {
-    const read = items.filter((item) => item !== null);
-    if (read.length < items.length)
-      await this.#options.notes.difference(
-        'TRANSFERS_UNREADABLE',
-        'sent_unread',
-        { count: items.length - read.length },
-        {},
-        null,
-      );
+    const unread = items.filter((item) => 'unread' in item);
+    const read = items.filter((item): item is Sending => !('unread' in item));
+    await this.#options.notes.sendingsUnread(unread);
     const records = await this.#records(read.map(({ id }) => id));
     const asked: News[] = [];
     for (const [index, item] of read.entries()) {

@@ -179,6 +179,8 @@ export const items: ItemWords = {
   }),
   TRANSFER_UNEXPLAINED: ({ data: { listed } }) =>
     differs(`the bank lists a transfer (${listed}) that no cashout of ours explains`),
+  TRANSFER_UNREADABLE: ({ data: { listed } }) =>
+    differs(`a transfer in the bank's list (${listed ?? 'without an id'}) can't be read`),
   TRANSFERS_UNREADABLE: ({ data: { count } }) =>
     differs(`the bank's list has ${count} transfers that can't be read`),
   AMOUNT_BOOKED_DIFFERS: ({ about, data }) =>

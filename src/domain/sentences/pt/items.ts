@@ -192,6 +192,8 @@ export const items: ItemWords = {
   }),
   TRANSFER_UNEXPLAINED: ({ data: { listed } }) =>
     differs(`o banco lista uma transferência (${listed}) que nenhuma nossa explica`),
+  TRANSFER_UNREADABLE: ({ data: { listed } }) =>
+    differs(`uma transferência da lista do banco (${listed ?? 'sem id'}) não pode ser lida`),
   TRANSFERS_UNREADABLE: ({ data: { count } }) =>
     differs(`a lista do banco tem ${count} transferências que não podem ser lidas`),
   AMOUNT_BOOKED_DIFFERS: ({ about, data }) =>
