@@ -111,7 +111,7 @@ class World {
       now,
       notes: {
         ...{ unread: async () => {}, unknownThere: async () => {}, heard: async () => {} },
-        ...{ keyTaken: () => {}, keyRefused: () => {}, difference: async () => {} },
+        ...{ keyTaken: () => {}, keyRefused: () => {}, difference: async () => {}, agreed: async () => {} },
       },
     });
     const process = openProcess({ state: this.#state, clock: this.#clock, bank, fresh: true });

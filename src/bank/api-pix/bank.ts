@@ -31,7 +31,7 @@ import { LastWords } from './last-words.ts';
 import { chargeMessages, sendingNews } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { bare, type Sending } from './profile.ts';
-import { settledOtherwise } from './reconciling/differing.ts';
+import { noteDiffering, settledOtherwise } from './reconciling/differing.ts';
 import { outcomeOf, Returns } from './returns.ts';
 import type { BankSettings } from './settings.ts';
 import { CallFailed } from './wire/outcome.ts';
@@ -56,7 +56,10 @@ export interface ApiPixOptions {
   /** The settings of an account. */
   account(id: string): Soon<Account | null>;
   /** Hear of charges that the bank doesn't know, of payments that can't be read, and of other amounts. */
-  notes: Pick<Notes, 'unread' | 'unknownThere' | 'heard' | 'keyTaken' | 'keyRefused' | 'difference'>;
+  notes: Pick<
+    Notes,
+    'unread' | 'unknownThere' | 'heard' | 'keyTaken' | 'keyRefused' | 'difference' | 'agreed'
+  >;
 }
 
 /** Nothing is created after any failure. */
@@ -215,14 +218,10 @@ export class ApiPixBank implements Bank {
 
   /** What was sent may be another amount than was ordered: not every bank has a list that would tell. */
   async #heardOf(record: TransferRecord, sending: Sending): Promise<BankMessage[]> {
-    const { id, account } = record;
-    this.#words.heard(id, sending.told);
-    const differing = settledOtherwise(record, sending);
-    if (differing !== null) {
-      const { code, data } = differing;
-      const item = `differs_${sending.endToEndId ?? bare(id)}`;
-      await this.#options.notes.difference(code, item, data, { account, transaction: id }, sending.amount);
-    }
+    const { endToEndId, amount, told } = sending;
+    this.#words.heard(record.id, told);
+    const listed = endToEndId ?? bare(record.id);
+    await noteDiffering(this.#options.notes, record, { listed, amount }, settledOtherwise(record, sending));
     return sendingNews(record, sending);
   }
 

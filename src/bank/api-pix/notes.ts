@@ -5,6 +5,7 @@ import type { BankMessage } from '../../engine/bank.ts';
 import type { ChargeRecord, TransactionRecord } from '../../engine/journal.ts';
 import { sha256 } from '../../engine/journal.ts';
 import type { Attention, AttentionItem, AttentionKey } from '../../engine/store.ts';
+import type { BankCharge } from './charges.ts';
 import type { Payment, UnreadPayment } from './payments.ts';
 import { bare } from './profile.ts';
 import type { UnreadSending } from './sendings.ts';
@@ -31,12 +32,6 @@ export interface Unbooked {
   amount: number | null;
   /** What would book it. */
   message: BankMessage;
-}
-
-/** The payments of a charge as the bank shows them. */
-export interface Shown {
-  payments: readonly Pick<Payment, 'endToEndId'>[];
-  unread: readonly UnreadPayment[];
 }
 
 /** An item of `attention` that such a listing became. */
@@ -174,7 +169,10 @@ export class Notes {
    * The bank knows a charge: what was noted of it before is over, but for those of its payments that can't be read
    * still. Whoever has noted it, a process before this one for example.
    */
-  async heard({ id }: ChargeRecord, { payments, unread }: Shown): Promise<void> {
+  async heard(
+    { id }: ChargeRecord,
+    { payments, unread }: Pick<BankCharge, 'payments' | 'unread'>,
+  ): Promise<void> {
     const { attention, withdraw } = this.#options;
     const over: AttentionKey[] = await attention.find(`cob_${bare(id)}`);
     const held = new Set(unread.map((each) => unreadId(id, each)));
@@ -224,9 +222,10 @@ export class Notes {
     );
   }
 
-  /** It was booked since. */
-  booked({ id }: UnbookedItem): Promise<void> {
-    return this.#options.withdraw([{ kind: 'difference', id }]);
+  /** The bank and the journal agree by now in what an item says, where it is on the list. */
+  async agreed(id: string): Promise<void> {
+    const found = await this.#options.attention.find(id);
+    if (found.length > 0) await this.#options.withdraw([{ kind: 'difference', id }]);
   }
 
   /** The certificate's dates, whether they hold. */

@@ -22,7 +22,7 @@ test('questions begin after 2 s, and are never further apart than 10 minutes', (
     ...{ connection: scene.us, settings: scene.settings(), transaction: never, account: never },
     ...{ due: { settle: never }, now: () => 0 },
     notes: {
-      ...{ unread: never, unknownThere: never, heard: never, difference: never },
+      ...{ unread: never, unknownThere: never, heard: never, difference: never, agreed: never },
       ...{ keyTaken: () => {}, keyRefused: () => {} },
     },
   });

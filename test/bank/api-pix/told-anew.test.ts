@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/bank/api-pix/reconciling/windows.ts';
+import { itemOf } from '../../../src/engine/store.ts';
 import type { FakeBank } from '../../support/bank/bank.ts';
 import type { Fields } from '../../support/bank/requests.ts';
 import { World } from './world.ts';
@@ -116,6 +117,41 @@ test('transfers that can’t be read are told of one by one', async () => {
     await world.sweep(DAY_MS);
     await world.reconciler.run();
     assert.equal((await listed()).sort(), ids().slice(1));
+  });
+});
+
+test('each return of a kind that nobody knows is told of, and what ops have booked isn’t', async () => {
+  await withWorld([], async (world) => {
+    const { bank } = world.scene;
+    const { id, payment } = await world.paid();
+    const takeBack = (name: string, valor: string): string => {
+      const rtrId = bank.state.id('D', Date.now());
+      const at = Date.now();
+      const taken = { id: name, rtrId, valor, natureza: 'NOVA_COISA', at, settledAt: at };
+      payment.returns.push({ ...taken, status: 'DEVOLVIDO' });
+      return rtrId;
+    };
+    const told = async (laterMs: number): Promise<unknown[]> => {
+      await world.sweep(laterMs);
+      await world.reconciler.run();
+      return (await world.items()).map(({ code, data }) => [code, (data as { returnId?: unknown }).returnId]);
+    };
+    const former = { kind: 'difference', id: `differs_${payment.endToEndId}`, what: 'w', next: 'n' } as const;
+    await world.process.engine.note([itemOf(former, new Date(world.clock.ms).toISOString())]);
+    takeBack('n1', '10.00');
+    assert.equal(await told(10_000), [['RETURN_UNBOOKED', 'n1']], 'and the former build’s item went');
+    assert.is(await world.tell(id, 'CHARGEBACK', { amount: 1_000 }), 'applied');
+    await world.done();
+    takeBack('n2', '20.00');
+    takeBack('n3', '30.00');
+    assert.equal(
+      (await told(DAY_MS)).sort(),
+      ['n2', 'n3'].map((name) => ['RETURN_UNBOOKED', name]),
+    );
+    await world.done();
+    const returnId = takeBack('n4', '5.00');
+    assert.is(await world.tell(id, 'REFUND', { amount: 500, returnId }), 'applied');
+    assert.equal(await told(7 * DAY_MS), []);
   });
 });
 

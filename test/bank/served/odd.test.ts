@@ -138,21 +138,27 @@ test('a cancel that the bank carries out late cancels the charge', async () => {
   });
 });
 
-test('a return of a nature that nobody knows is a difference, and names itself', async () => {
+test('each return of a nature that nobody knows is a difference, and names itself', async () => {
   await withServed({}, async (served) => {
     const { bank, server } = served;
     const { payment } = await paidCharge(served);
-    payment.returns.push({
-      ...{ id: 'bank1', rtrId: bank.state.id('D', Date.now()), valor: '50.00', natureza: 'NOVA_COISA' },
-      ...{ status: 'DEVOLVIDO' as const, at: Date.now() },
-    });
+    for (const id of ['bank1', 'bank2'])
+      payment.returns.push({
+        ...{ id, rtrId: bank.state.id('D', Date.now()), valor: '25.00', natureza: 'NOVA_COISA' },
+        ...{ status: 'DEVOLVIDO' as const, at: Date.now() },
+      });
     const span = ['--from', new Date(Date.now() - 3_600_000).toISOString(), '--to', new Date().toISOString()];
     const { code, stdout } = await cli(server, ['bank', 'reconcile', ...span, '--json']);
     assert.is(code, 1, stdout);
-    const [difference] = JSON.parse(stdout).differences;
+    const [difference, second, ...others] = JSON.parse(stdout).differences;
     assert.match(difference.what, 'bank1, NOVA_COISA');
-    const [item] = await attention(server, 'difference');
-    assert.is(text(item ?? null, 'code'), 'RETURN_UNBOOKED');
+    assert.match(second.what, 'bank2, NOVA_COISA');
+    assert.equal(others, []);
+    const items = await attention(server, 'difference');
+    assert.equal(
+      items.map((item) => text(item, 'code')),
+      ['RETURN_UNBOOKED', 'RETURN_UNBOOKED'],
+    );
   });
 });
 

@@ -15,7 +15,7 @@ import type { Notes, Unbooked } from '../notes.ts';
 import type { Payment, UnreadPayment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
 import type { UnreadSending } from '../sendings.ts';
-import { type Differing, paymentDiffers, sendingDiffers } from './differing.ts';
+import { type Differing, noteDiffering, paymentDiffers, sendingDiffers } from './differing.ts';
 import type { Booked } from './journal-side.ts';
 import { type Walk, walk } from './windows.ts';
 
@@ -150,19 +150,17 @@ export class BankLists {
     return true;
   }
 
-  /** Tells of what differs from what was booked; null: nothing. */
+  /** Tells of what differs from what was booked. */
   async #tellOfDiffering(
-    differing: Differing | null,
+    differing: readonly Differing[],
     { endToEndId, amount }: Pick<Payment | Sending, 'endToEndId' | 'amount'>,
-    { id: transactionId, account, type }: TransactionRecord,
+    record: TransactionRecord,
     { difference }: Watcher,
   ): Promise<void> {
-    if (differing === null) return;
-    const { code, data, what } = differing;
-    const about = { account, transaction: transactionId };
-    await this.#options.notes.difference(code, `differs_${endToEndId}`, data, about, amount);
-    const kind = type === 'pix-in' ? 'payment' : 'sending';
-    difference?.({ kind, endToEndId, transactionId, amount, what });
+    await noteDiffering(this.#options.notes, record, { listed: `${endToEndId}`, amount }, differing);
+    const kind = record.type === 'pix-in' ? 'payment' : 'sending';
+    for (const { what } of differing)
+      difference?.({ kind, endToEndId, transactionId: record.id, amount, what });
   }
 
   /** A payment that was given back was refused here: that isn't news, as long as nothing else is. */

@@ -1,9 +1,15 @@
 /** What was booked of a payment or transfer, beside what the bank lists of it: what differs, where anything does. */
 import { refundsOf } from '../../../domain/reversals/sums.ts';
 import type { ItemData } from '../../../domain/sentences/item-codes.ts';
-import type { TransactionType } from '../../../domain/transactions.ts';
-import type { ChargeRecord, TransferRecord } from '../../../engine/journal.ts';
+import type { Charge, TransactionType } from '../../../domain/transactions.ts';
+import {
+  type ChargeRecord,
+  sha256,
+  type TransactionRecord,
+  type TransferRecord,
+} from '../../../engine/journal.ts';
 import { reaisText } from '../money-text.ts';
+import type { Notes } from '../notes.ts';
 import type { Payment, PaymentReturn } from '../payments.ts';
 import { bare, type Sending } from '../profile.ts';
 
@@ -54,53 +60,101 @@ function notBooked(type: TransactionType, { id: returnId, nature, amount }: Paym
   return { code: 'RETURN_UNBOOKED', data: { type, returnId, nature, amount }, what };
 }
 
-/** A payment that was credited; null: nothing differs, or it wasn't credited. */
-export function paymentDiffers(
-  { type, snapshot, messages }: ChargeRecord,
-  payment: Payment,
-): Differing | null {
+/** The booked returns that the bank doesn't list. */
+function unlisted(
+  type: TransactionType,
+  booked: readonly string[],
+  listed: ReadonlySet<string>,
+): Differing[] {
+  const missing = new Set(booked.filter((id) => !listed.has(id)));
+  return [...missing].map((id) => notListed(type, id));
+}
+
+/** What differs in the refunds of ours that are done. One that the bank made is among the booked returns. */
+function refundsDiffer(
+  type: TransactionType,
+  context: Charge,
+  done: ReadonlyMap<string, number>,
+): Differing[] {
+  const refunds = refundsOf(context).filter(({ refund }) => refund.status === 'completed' && !refund.ofBank);
+  return refunds.flatMap(({ id, refund: { amount } }) => {
+    const listed = done.get(bare(id));
+    if (listed === undefined) return notListed(type, bare(id));
+    return listed === amount ? [] : otherReturn(type, bare(id), listed, amount);
+  });
+}
+
+/** The ended returns that nobody has booked: neither by their messages, nor as refunds, nor by hand with their ids. */
+function unbooked(
+  context: Charge,
+  ended: readonly PaymentReturn[],
+  booked: readonly string[],
+): PaymentReturn[] {
+  const refunds = refundsOf(context);
+  const known = new Set([
+    ...booked,
+    ...refunds.map(({ id }) => bare(id)),
+    ...refunds.map(({ refund }) => refund.returnId),
+  ]);
+  return ended.filter(({ id, returnId }) => !known.has(id) && (returnId === null || !known.has(returnId)));
+}
+
+/** What differs in a payment that was credited; empty where it wasn't credited. */
+export function paymentDiffers({ type, snapshot, messages }: ChargeRecord, payment: Payment): Differing[] {
   const { endToEndId, amount, returns } = payment;
   const { context } = snapshot;
-  if (context.endToEndId !== endToEndId) return null;
-  if (amount !== context.amount) return otherAmount(type, amount, context.amount);
+  if (context.endToEndId !== endToEndId) return [];
   const ended = returns.filter(({ status }) => status === 'DEVOLVIDO');
   const done = new Map(ended.map((each) => [each.id, each.amount]));
-  const ofRefunds = new Set(refundsOf(context).map(({ id }) => bare(id)));
-  for (const { id, refund } of refundsOf(context)) {
-    const listed = done.get(bare(id));
-    // One that the bank made bears another id here: it is among the booked returns.
-    if (refund.status !== 'completed' || refund.ofBank) continue;
-    if (listed === undefined) return notListed(type, bare(id));
-    if (listed !== refund.amount) return otherReturn(type, bare(id), listed, refund.amount);
-  }
   const booked = bookedReturns(messages, TAKEN_BACK, endToEndId);
-  const missing = booked.find((id) => !done.has(id));
   // Former builds booked a return twice where its nature was told in two ways.
-  const twice = booked.find((id, index) => booked.indexOf(id) < index);
-  const once = twice === undefined ? undefined : done.get(twice);
-  if (twice !== undefined && once !== undefined) return otherReturn(type, twice, once, 2 * once);
-  if (missing !== undefined) return notListed(type, missing);
-  const unknown = ended.find(({ id }) => !booked.includes(id) && !ofRefunds.has(id));
-  return unknown === undefined ? null : notBooked(type, unknown);
+  const twice = booked.filter((id, index) => booked.indexOf(id) < index);
+  return [
+    ...(amount === context.amount ? [] : [otherAmount(type, amount, context.amount)]),
+    ...refundsDiffer(type, context, done),
+    ...twice.flatMap((id) => {
+      const once = done.get(id);
+      return once === undefined ? [] : otherReturn(type, id, once, 2 * once);
+    }),
+    ...unlisted(type, booked, new Set(done.keys())),
+    ...unbooked(context, ended, booked).map((each) => notBooked(type, each)),
+  ];
 }
 
-/** Another amount was settled than was ordered; null: it wasn't, or the bank doesn't say. */
-export function settledOtherwise({ type, snapshot }: TransferRecord, sending: Sending): Differing | null {
+/** Another amount was settled than was ordered; empty where it wasn't, or the bank doesn't say. */
+export function settledOtherwise({ type, snapshot }: TransferRecord, sending: Sending): Differing[] {
   const { amount, state } = sending;
   const ordered = snapshot.context.amount;
-  return state === 'settled' && amount !== null && amount !== ordered
-    ? otherAmount(type, amount, ordered)
-    : null;
+  const differs = state === 'settled' && amount !== null && amount !== ordered;
+  return differs ? [otherAmount(type, amount, ordered)] : [];
 }
 
-/** A transfer that was settled; null: nothing differs, or it wasn't settled. */
-export function sendingDiffers(record: TransferRecord, sending: Sending): Differing | null {
+/** What differs in a transfer that was settled; empty where it wasn't. */
+export function sendingDiffers(record: TransferRecord, sending: Sending): Differing[] {
   const { type, snapshot, messages } = record;
   const { endToEndId, returns, state } = sending;
-  if (state !== 'settled' || endToEndId === null || snapshot.value !== 'completed') return null;
-  const other = settledOtherwise(record, sending);
-  if (other !== null) return other;
+  if (state !== 'settled' || endToEndId === null || snapshot.value !== 'completed') return [];
   const listed = new Set(returns.map(({ id }) => id));
-  const missing = bookedReturns(messages, SENT_BACK, endToEndId).find((id) => !listed.has(id));
-  return missing === undefined ? null : notListed(type, missing);
+  return [
+    ...settledOtherwise(record, sending),
+    ...unlisted(type, bookedReturns(messages, SENT_BACK, endToEndId), listed),
+  ];
+}
+
+/**
+ * Notes what differs in a payment or transfer, which bears this id at the bank: each difference is an item of its own,
+ * so that one that ops are done with hides no other.
+ */
+export async function noteDiffering(
+  notes: Pick<Notes, 'difference' | 'agreed'>,
+  { id: transaction, account }: Pick<TransactionRecord, 'id' | 'account'>,
+  { listed, amount }: { listed: string; amount: number | null },
+  differing: readonly Differing[],
+): Promise<void> {
+  for (const { code, data } of differing) {
+    const mark = sha256(`${code} ${'returnId' in data ? data.returnId : ''}`).slice(0, 12);
+    await notes.difference(code, `differs_${listed}_${mark}`, data, { account, transaction }, amount);
+  }
+  // Former builds had one item for all of it.
+  if (differing.length > 0) await notes.agreed(`differs_${listed}`);
 }

@@ -71,7 +71,7 @@ export class Reconciler {
     for (const item of await notes.unbookedItems()) {
       const record = await journal.transaction(item.transaction);
       if (record === null) continue;
-      if (Object.hasOwn(record.messages, item.message)) await notes.booked(item);
+      if (Object.hasOwn(record.messages, item.message)) await notes.agreed(item.id);
       else news.push({ record, payment: item.listed === 'sending' ? null : item.endToEndId });
     }
     return news;

@@ -87,8 +87,8 @@ class Listed {
   }
 
   differs(difference: Difference): void {
-    const { kind, endToEndId, transactionId } = difference;
-    this.differences.set(`${kind} ${endToEndId} ${transactionId}`, difference);
+    const { kind, endToEndId, transactionId, what } = difference;
+    this.differences.set(`${kind} ${endToEndId} ${transactionId} ${what}`, difference);
   }
 }
 
