@@ -1,10 +1,9 @@
 /** What ops are told about the bank (`attention`), and when that is over. */
-import type { About, ItemCode, ItemData, ListedKind } from '../../domain/sentences/item-codes.ts';
+import type { About, ItemCode, ItemData } from '../../domain/sentences/item-codes.ts';
 import { itemFor } from '../../engine/attention/item.ts';
-import type { BankMessage } from '../../engine/bank.ts';
-import type { ChargeRecord, TransactionRecord } from '../../engine/journal.ts';
+import type { ChargeRecord } from '../../engine/journal.ts';
 import { sha256 } from '../../engine/journal.ts';
-import type { Attention, AttentionItem, AttentionKey } from '../../engine/store.ts';
+import type { Attention, AttentionItem, AttentionKey, AttentionPlace } from '../../engine/store.ts';
 import type { BankCharge } from './charges.ts';
 import type { Payment, UnreadPayment } from './payments.ts';
 import { bare } from './profile.ts';
@@ -23,26 +22,13 @@ export interface NotesOptions {
   retryScale: number;
 }
 
-/** What the bank lists of a transaction of ours, and the journal hasn't booked. */
-export interface Unbooked {
-  kind: ListedKind;
-  record: TransactionRecord;
-  endToEndId: string | null;
-  /** Cents. */
-  amount: number | null;
-  /** What would book it. */
-  message: BankMessage;
-}
-
-/** An item of `attention` that such a listing became. */
-export type UnbookedItem = ItemData['LISTING_UNBOOKED'] & { id: string; transaction: string };
-
 const MINUTE_MS = 60_000;
 /** Calls that are held back for longer are a person's. */
 const HELD_MS = 5 * MINUTE_MS;
 /** What another process has noted is its own for so long: it may know better. */
 const OTHERS_MS = 5 * MINUTE_MS;
 const MOST_LISTED = 1_000;
+const PAGE = 500;
 const AWAY = 'bank-away';
 const LISTS = 'bank-lists';
 const WEBHOOK_URL = 'bank-webhook-url';
@@ -204,22 +190,15 @@ export class Notes {
     this.#right([LISTS]);
   }
 
-  /** The bank lists it, and nothing has booked it though the bank was asked. */
-  unbooked({ kind: listed, record, endToEndId, amount, message }: Unbooked): Promise<void> {
-    const { id: transaction, account, type } = record;
-    const data = { type, listed, endToEndId, message: message.id };
-    const id = `unbooked_${sha256(`${transaction} ${message.id}`).slice(0, 24)}`;
-    return this.#note('LISTING_UNBOOKED', id, data, { account, transaction }, amount);
-  }
-
-  /** The items of what isn't booked. */
-  async unbookedItems(): Promise<UnbookedItem[]> {
-    const listed = await this.#options.attention.page({ kind: 'difference' }, null, MOST_LISTED);
-    return listed.flatMap(({ id, code, data, about: { transaction } }) =>
-      code !== 'LISTING_UNBOOKED' || transaction === null
-        ? []
-        : [{ id, transaction, ...(data as ItemData['LISTING_UNBOOKED']) }],
-    );
+  /** The items of what differs, oldest first, in pages: there may be more of them than fit into memory. */
+  async *differences(): AsyncGenerator<AttentionItem[]> {
+    let after: AttentionPlace | null = null;
+    for (;;) {
+      const items: AttentionItem[] = await this.#options.attention.page({ kind: 'difference' }, after, PAGE);
+      yield items;
+      if (items.length < PAGE) return;
+      after = items.at(-1) ?? null;
+    }
   }
 
   /** The bank and the journal agree by now in what an item says, where it is on the list. */

@@ -2,6 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS } from '../../../src/bank/api-pix/reconciling/windows.ts';
+import { itemFor } from '../../../src/engine/attention/item.ts';
+import type { AttentionItem } from '../../../src/engine/store.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import type { Fields } from '../../support/bank/requests.ts';
 import { SCALE, World } from './world.ts';
@@ -75,6 +77,41 @@ test('what the bank lists for a day and denies when asked is an item, until it i
     assert.is(await world.status(id), 'refunded');
     await world.reconciler.run();
     assert.equal(await world.codes(), []);
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('so it is where a thousand other differences stand before it', async () => {
+  const world = await World.make();
+  const { bank } = world.scene;
+  try {
+    const { id, payment } = await world.paid();
+    const since = new Date(world.clock.ms - DAY_MS).toISOString();
+    const others = Array.from({ length: 1_000 }, (_, n) =>
+      itemFor('TRANSFER_UNEXPLAINED', { id: `sent_${n}`, since, data: { listed: `${n}` } }),
+    );
+    await world.process.engine.note(others);
+    const [taken, at] = [{ id: 'M1', rtrId: 'D1', valor: '100.00', natureza: 'MED_FRAUDE' }, Date.now()];
+    payment.returns.push({ ...taken, at, settledAt: at, status: 'DEVOLVIDO' });
+    const deny = (body: Fields): Fields => ({ ...body, pix: [], devolucoes: [] });
+    for (const call of ['GET cob', 'GET pix']) bank.fault(call, { kind: 'changed', change: deny }, 1_000);
+    const unbooked = (): Promise<AttentionItem[]> =>
+      world.process.store.attention.page({ transaction: id }, null, 10);
+    await world.sweep(DAY_MS + HOUR_MS);
+    await world.reconciler.run();
+    assert.is((await unbooked()).length, 1);
+    // The list shows it no more, and questions that find nothing have ended.
+    await world.sweep(DAY_MS);
+    await world.reconciler.run();
+    for (let more = 0; more < 4; more += 1) await world.sweep(10_000);
+    bank.clearFaults();
+    await world.sweep(DAY_MS);
+    await world.reconciler.run();
+    await world.sweep();
+    assert.is(await world.status(id), 'chargedback');
+    await world.reconciler.run();
+    assert.equal(await unbooked(), []);
   } finally {
     await world.scene.end();
   }

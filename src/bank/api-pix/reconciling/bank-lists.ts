@@ -11,12 +11,13 @@ import { askAbout, type News, recordAt } from '../callbacks/incoming.ts';
 import type { BankConnection } from '../connection.ts';
 import { knownCharge } from '../known-charge.ts';
 import { isPaymentOf, paymentMessages, sendingNews } from '../messages.ts';
-import type { Notes, Unbooked } from '../notes.ts';
+import type { Notes } from '../notes.ts';
 import type { Payment, UnreadPayment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
 import type { UnreadSending } from '../sendings.ts';
 import { type Differing, noteDiffering, paymentDiffers, sendingDiffers } from './differing.ts';
 import type { Booked } from './journal-side.ts';
+import type { Unbooked } from './unbooked.ts';
 import { type Walk, walk } from './windows.ts';
 
 /** What differs between the bank and the journal. */

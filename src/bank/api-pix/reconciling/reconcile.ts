@@ -4,11 +4,12 @@ import { digestOf } from '../../../engine/journal.ts';
 import { lookUp, refusalKey } from '../../../engine/lookups.ts';
 import type { Marks } from '../../../engine/store/marks.ts';
 import { textOf } from '../../../errors.ts';
+import { turn } from '../../../waiting.ts';
 import { askAbout, type News } from '../callbacks/incoming.ts';
-import type { Unbooked } from '../notes.ts';
 import type { Window } from '../payments.ts';
 import { BankLists, type BankListsOptions, type Moved } from './bank-lists.ts';
 import { bookedIn } from './journal-side.ts';
+import { noteUnbooked, type Unbooked, unbookedItems } from './unbooked.ts';
 import { DAY_MS, HOUR_MS, nextSpan, RETURNS_MS, YOUNGEST_MS } from './windows.ts';
 
 export interface ReconcilerOptions extends BankListsOptions {
@@ -40,7 +41,7 @@ export class Reconciler {
     const young = now() - YOUNGEST_MS * retryScale;
     const failures: unknown[] = [];
     for (const part of [
-      () => this.#stillUnbooked(),
+      () => this.#stillUnbooked(async () => {}),
       () => this.#since(last, (span, moved) => this.#lists.payments(span, { moved })),
       () => this.#since(lastSent, (span, moved) => this.#lists.sendings(span, { moved })),
       () => this.#every(daily, DAY_MS, () => this.#day({ from: young - 2 * DAY_MS, to: young })),
@@ -64,17 +65,20 @@ export class Reconciler {
     notes.listsUnread(this.#failing, textOf(failures[0]));
   }
 
-  /** What was noted as not booked is over once it is. Those that aren't. */
-  async #stillUnbooked(): Promise<News[]> {
+  /** What was noted as not booked is over once it is; what isn't is looked at, a page at a time. */
+  async #stillUnbooked(look: (news: readonly News[]) => Promise<void>): Promise<void> {
     const { journal, notes } = this.#options;
-    const news: News[] = [];
-    for (const item of await notes.unbookedItems()) {
-      const record = await journal.transaction(item.transaction);
-      if (record === null) continue;
-      if (Object.hasOwn(record.messages, item.message)) await notes.agreed(item.id);
-      else news.push({ record, payment: item.listed === 'sending' ? null : item.endToEndId });
+    for await (const items of unbookedItems(notes)) {
+      await turn();
+      const news: News[] = [];
+      for (const item of items) {
+        const record = await journal.transaction(item.transaction);
+        if (record === null) continue;
+        if (Object.hasOwn(record.messages, item.message)) await notes.agreed(item.id);
+        else news.push({ record, payment: item.listed === 'sending' ? null : item.endToEndId });
+      }
+      await look(news);
     }
-    return news;
   }
 
   /** What the bank lists for a day and isn't booked, though it was asked about: nobody else tells of it. */
@@ -83,7 +87,7 @@ export class Reconciler {
     const { paidAt, completedAt } = item.message.data as { paidAt?: string; completedAt?: string };
     const at = paidAt ?? completedAt ?? item.record.updatedAt;
     if (Date.parse(at) >= now() - DAY_MS || (await this.#isRefused(item))) return;
-    await notes.unbooked(item);
+    await noteUnbooked(notes, item);
   }
 
   /** Ops have heard of what was told and refused. */
@@ -124,7 +128,7 @@ export class Reconciler {
   /** The last days once more, and what was booked of them that the bank doesn't list. */
   async #day(span: Window): Promise<void> {
     const { journal, notes } = this.#options;
-    await askAbout(this.#options, await this.#stillUnbooked());
+    await this.#stillUnbooked((news) => askAbout(this.#options, news));
     const listed = new Set<string>();
     const heard = ({ endToEndId }: { endToEndId: string | null }): void => {
       if (endToEndId !== null) listed.add(endToEndId);
