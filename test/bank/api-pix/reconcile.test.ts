@@ -29,6 +29,70 @@ test('once a day what the journal has and the bank doesn’t list is an item', a
   }
 });
 
+/** A transfer that was settled a minute after its order, and the moment at which that is two days and half a minute ago. */
+async function settledLate(world: World): Promise<{ id: string; daysLater: number }> {
+  const id = await world.transfer();
+  const [sending] = world.scene.bank.state.sendings.values();
+  if (sending === undefined) throw new Error('the bank knows no transfer');
+  Object.assign(sending, { status: 'REALIZADO', settledAt: sending.at + 60_000 });
+  world.clock.ms = sending.at + 61_000;
+  await world.ask(id);
+  assert.is(await world.status(id), 'completed');
+  return { id, daysLater: sending.at + 2 * DAY_MS + 30_000 };
+}
+
+test('a transfer that was ordered before the days that are listed, and settled in them, is no item', async () => {
+  const world = await World.make({ profile: 'efi' }, 1_000_000);
+  try {
+    const { daysLater } = await settledLate(world);
+    await world.reconciler.run();
+    world.clock.ms = daysLater;
+    await world.reconciler.run();
+    assert.equal(await world.codes(), []);
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('where the bank denies it, it is one, until the bank tells of it', async () => {
+  const world = await World.make({ profile: 'efi' }, 1_000_000);
+  const { bank } = world.scene;
+  try {
+    const { daysLater } = await settledLate(world);
+    const body = '{"nome":"pix_nao_encontrado","type":"x/PixEnviadoNaoEncontrado","title":"t","detail":"d"}';
+    bank.fault('GET envio', { kind: 'answer', status: 404, body }, 1_000);
+    world.clock.ms = daysLater;
+    await world.reconciler.run();
+    world.clock.ms += DAY_MS;
+    await world.reconciler.run();
+    assert.equal(await world.codes(), ['BOOKING_UNLISTED']);
+    bank.clearFaults();
+    world.clock.ms += DAY_MS;
+    await world.reconciler.run();
+    assert.equal(await world.codes(), []);
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('a payment that the bank lists again is no item any more', async () => {
+  const world = await World.make();
+  const { payments } = world.scene.bank.state;
+  try {
+    const { payment } = await world.paid();
+    payments.delete(payment.endToEndId);
+    await world.sweep(10_000);
+    await world.reconciler.run();
+    assert.equal(await world.codes(), ['BOOKING_UNLISTED']);
+    payments.set(payment.endToEndId, payment);
+    await world.sweep(DAY_MS);
+    await world.reconciler.run();
+    assert.equal(await world.codes(), []);
+  } finally {
+    await world.scene.end();
+  }
+});
+
 test('once a week a return of an old payment is found, and asked about', async () => {
   const world = await World.make();
   try {

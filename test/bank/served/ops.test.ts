@@ -20,8 +20,8 @@ function span(): string[] {
   return ['--from', from ?? '', '--to', to ?? ''];
 }
 
-async function reconciled({ server }: Served) {
-  const { code, stdout } = await cli(server, ['bank', 'reconcile', ...span(), '--json']);
+async function reconciled({ server }: Served, times = span()) {
+  const { code, stdout } = await cli(server, ['bank', 'reconcile', ...times, '--json']);
   const document = JSON.parse(stdout);
   assert.is(code, document.ok === true ? 0 : 1, stdout);
   return document;
@@ -83,6 +83,35 @@ test('another amount, and a return that the bank doesn’t list, are differences
     assert.is(said[1], 'the bank lists 31.00, and 30.00 were booked');
     assert.is(said[2], 'the bank lists 49.00, and 50.00 were booked');
     assert.is((await attention(server, 'difference')).length, 3);
+  });
+});
+
+test('bank reconcile: a transfer counts where it was settled, however long before it was ordered', async () => {
+  await withServed({ profile: 'efi', balance: 100_000 }, async (served) => {
+    const { bank, server, client } = served;
+    const sums = [];
+    for (const agoMs of [1_000, 2 * DAY_MS]) {
+      const sent = text(await transfer(client, 5_000), 'id');
+      await reaches(client, 'cashout', sent, 'processing');
+      const sending = bank.state.sendings.get(bare(sent));
+      if (sending === undefined) throw new Error('the bank knows no such transfer');
+      const settledAt = Date.now();
+      sending.at -= agoMs;
+      Object.assign(sending, { status: 'REALIZADO', settledAt });
+      await reaches(client, 'cashout', sent, 'completed', 20_000);
+      for (const [from, to] of [
+        [settledAt - 500, settledAt + 500],
+        [sending.at - 500, settledAt - 500],
+      ] as const) {
+        const times = ['--from', new Date(from).toISOString(), '--to', new Date(to).toISOString()];
+        const { differences, sendings, journal } = await reconciled(served, times);
+        assert.equal(differences, []);
+        sums.push([sendings.count, journal.sendings.count].join());
+      }
+    }
+    // The last span holds the first transfer.
+    assert.equal(sums, ['1,1', '0,0', '1,1', '1,1']);
+    await expectVerified(server);
   });
 });
 

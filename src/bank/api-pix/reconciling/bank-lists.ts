@@ -15,6 +15,7 @@ import type { Notes } from '../notes.ts';
 import type { Payment, UnreadPayment, Window } from '../payments.ts';
 import type { Sending } from '../profile.ts';
 import type { UnreadSending } from '../sendings.ts';
+import { CallFailed } from '../wire/outcome.ts';
 import { type Differing, noteDiffering, paymentDiffers, sendingDiffers } from './differing.ts';
 import type { Booked } from './journal-side.ts';
 import type { Unbooked } from './unbooked.ts';
@@ -74,6 +75,27 @@ export class BankLists {
   isMissing({ kind, endToEndId }: Booked, listed: ReadonlySet<string>): boolean {
     if (kind === 'return' || (kind === 'sending' && !this.listsSendings)) return false;
     return endToEndId === null || !listed.has(endToEndId);
+  }
+
+  /**
+   * Whether the bank tells of something that was booked when it is asked about that alone: transfers are listed by when
+   * they were ordered, and booked by when they were settled. What it doesn't answer isn't told of.
+   */
+  async isTold({ kind, endToEndId, transactionId }: Omit<Booked, 'amount'>): Promise<boolean> {
+    if (kind === 'sending') return (await this.settled(transactionId)) !== null;
+    return (
+      endToEndId !== null &&
+      (await answered(() => this.#options.connection.payments.ask(endToEndId))) !== null
+    );
+  }
+
+  /** A transfer of ours that the bank has settled, as it answers the question about it; null: it doesn't say so. */
+  async settled(id: string): Promise<Sending | null> {
+    const { sendings } = this.#options.connection;
+    const ref = { id, bankId: null };
+    if (sendings?.canAsk(ref) !== true) return null;
+    const sending = await answered(() => sendings.ask(ref));
+    return sending?.state === 'settled' ? sending : null;
   }
 
   /** Walks through all that the bank lists of a span. @throws CallFailed */
@@ -219,6 +241,16 @@ export class BankLists {
   /** In the order of our ids at the bank; null where there is no such transaction. */
   #records(ids: readonly (string | null)[]): Promise<(TransactionRecord | null)[]> {
     return Promise.all(ids.map((id) => recordAt(this.#options.journal, id)));
+  }
+}
+
+/** An answer; null where there is none. */
+async function answered<Item>(ask: () => Promise<Item | null>): Promise<Item | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof CallFailed) return null;
+    throw error;
   }
 }
 

@@ -18,6 +18,8 @@ export interface ReconcilerOptions extends BankListsOptions {
 }
 
 const WEEK_MS = 7 * DAY_MS;
+/** How the ids of items about what the bank doesn't list begin. */
+const MISSING = 'missing_';
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -135,13 +137,32 @@ export class Reconciler {
     };
     const unbooked = (item: Unbooked): Promise<void> => this.#noteUnbooked(item);
     await this.#lists.walk(span, { payment: heard, sending: heard, unbooked });
+    await this.#nowListed(listed);
     for await (const booked of bookedIn(journal, span)) {
       const { kind, endToEndId, transactionId, amount } = booked;
       if (endToEndId === null || !this.#lists.isMissing(booked, listed)) continue;
+      if (await this.#lists.isTold(booked)) continue;
       const data = { booked: kind === 'payment' ? ('payment' as const) : ('sending' as const), endToEndId };
       const account = (await journal.transaction(transactionId))?.account ?? null;
       const about = { account, transaction: transactionId };
-      await notes.difference('BOOKING_UNLISTED', `missing_${endToEndId}`, data, about, amount);
+      await notes.difference('BOOKING_UNLISTED', `${MISSING}${endToEndId}`, data, about, amount);
+    }
+  }
+
+  /** What was noted as not listed is over once the bank tells of it. */
+  async #nowListed(listed: ReadonlySet<string>): Promise<void> {
+    const { journal, notes } = this.#options;
+    for await (const items of notes.differences()) {
+      await turn();
+      for (const { id, about } of items) {
+        const { transaction: transactionId } = about;
+        if (!id.startsWith(MISSING) || transactionId === null) continue;
+        const record = await journal.transaction(transactionId);
+        const kind = record?.type === 'cashout' ? 'sending' : 'payment';
+        const endToEndId = id.slice(MISSING.length);
+        if (listed.has(endToEndId) || (await this.#lists.isTold({ kind, endToEndId, transactionId })))
+          await notes.agreed(id);
+      }
     }
   }
 

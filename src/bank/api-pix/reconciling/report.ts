@@ -7,7 +7,7 @@ import type { Sending } from '../profile.ts';
 import type { BankLists, Difference } from './bank-lists.ts';
 import { bookedIn } from './journal-side.ts';
 import { type UnseenCharge, unseenCharges } from './unseen.ts';
-import { RETURNS_MS } from './windows.ts';
+import { DAY_MS, RETURNS_MS } from './windows.ts';
 
 /** How many, and cents. */
 export interface Sum {
@@ -72,11 +72,19 @@ class Listed {
       if (status === 'DEVOLVIDO') this.#returned(`${endToEndId} ${id}`, settledAt ?? paidAt, back);
   }
 
-  sending({ endToEndId, amount, state, returns }: Sending): void {
+  /** The list is one of what was ordered in the span; the journal's side is what was settled in it. */
+  sending({ endToEndId, amount, state, paidAt, returns }: Sending): void {
     if (endToEndId === null || state !== 'settled') return;
-    if (!this.known.has(endToEndId)) add(this.sums.sendings, amount ?? 0);
+    const isNews = !this.known.has(endToEndId);
     this.known.add(endToEndId);
+    if (paidAt !== null && !this.#isWithin(paidAt)) return;
+    if (isNews) add(this.sums.sendings, amount ?? 0);
     for (const back of returns) this.#returned(`${endToEndId} ${back.id}`, null, back.amount);
+  }
+
+  /** A transfer that was ordered before the span. */
+  earlier(sending: Sending): void {
+    if (sending.paidAt !== null && this.#isWithin(sending.paidAt)) this.sending(sending);
   }
 
   /** Where the bank says no time, the list's own span counts. */
@@ -90,6 +98,19 @@ class Listed {
     const { kind, endToEndId, transactionId, what } = difference;
     this.differences.set(`${kind} ${endToEndId} ${transactionId} ${what}`, difference);
   }
+}
+
+/** The transfers of the day before a span, for those that were settled in it. @throws CallFailed */
+function earlierSendings(lists: BankLists, listed: Listed, { from }: Window): Promise<void> {
+  const watcher = {
+    sending: (sending: Sending) => listed.earlier(sending),
+    // What was settled before the span is none of it.
+    difference: (difference: Difference) => {
+      const { endToEndId } = difference;
+      if (endToEndId !== null && listed.known.has(endToEndId)) listed.differs(difference);
+    },
+  };
+  return lists.sendings({ from: Math.max(0, from - DAY_MS), to: from }, { watcher });
 }
 
 /** Reads what the bank lists of a span, and what the journal has of it. @throws CallFailed */
@@ -106,6 +127,7 @@ export async function reconcileSpan(
     difference: (difference: Difference) => listed.differs(difference),
   };
   await lists.walk(span, watcher);
+  await earlierSendings(lists, listed, span);
   await lists.returns({ from: Math.max(0, span.from - RETURNS_MS), to: span.to }, watcher);
   const booked = nothing();
   const names = { payment: 'payments', sending: 'sendings', return: 'returns' } as const;
@@ -114,6 +136,12 @@ export async function reconcileSpan(
     if (kind === 'sending' && !lists.listsSendings) continue;
     add(booked[names[kind]], amount);
     if (!lists.isMissing(each, listed.known)) continue;
+    // One that was ordered longer ago, a person's approval ago for one, is asked about by itself.
+    const sending = kind === 'sending' ? await lists.settled(transactionId) : null;
+    if (sending !== null) {
+      listed.earlier(sending);
+      continue;
+    }
     const what = `the journal has a ${kind === 'payment' ? 'payment' : 'transfer'} that the bank doesn't list`;
     listed.differs({ kind: 'missing', endToEndId, transactionId, amount, what });
   }
