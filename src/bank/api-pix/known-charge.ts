@@ -16,7 +16,8 @@ export function knownCharge({ id, messages, snapshot: { value, context } }: Char
     amount: context.amount,
     waits: value === WAITING,
     credited: creditedWith(context),
-    isApplied: (message) => Object.hasOwn(messages, message),
+    // Ops may have said under an id of their own what was paid.
+    isApplied: (message) => Object.hasOwn(messages, message) || message === `pix:${context.endToEndId}`,
     ownerOf: (returnId) => {
       const refundId = byReturn.get(returnId);
       if (refundId !== undefined) return { kind: 'refund', refundId };

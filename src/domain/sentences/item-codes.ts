@@ -138,8 +138,15 @@ export interface ItemData {
   RETURN_UNLISTED: { type: TransactionType; returnId: string };
   /** The bank lists a return that says of itself what nobody here knows: it was not booked. Cents. */
   RETURN_UNBOOKED: { type: TransactionType; returnId: string; nature: string; amount: number };
-  /** The bank lists it, and says nothing of it when asked; `message`: the one that would book it. */
-  LISTING_UNBOOKED: { type: TransactionType; listed: ListedKind; endToEndId: string | null; message: string };
+  /** The bank lists it, and says nothing of it when asked. */
+  LISTING_UNBOOKED: {
+    type: TransactionType;
+    listed: ListedKind;
+    endToEndId: string | null;
+    /** The id of the message that would book it, and its digest, which items of former builds lack. */
+    message: string;
+    digest?: string;
+  };
   /** The journal has it, and the bank doesn't list it. */
   BOOKING_UNLISTED: { booked: 'payment' | 'sending'; endToEndId: string };
 }

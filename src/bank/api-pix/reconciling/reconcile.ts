@@ -1,7 +1,5 @@
 /** Reconciliation: what is new in the bank's lists is looked at again and again, what lies further back once a day and a week. */
 import { RECONCILED_MARKS } from '../../../engine/bank.ts';
-import { digestOf } from '../../../engine/journal.ts';
-import { lookUp, refusalKey } from '../../../engine/lookups.ts';
 import type { Marks } from '../../../engine/store/marks.ts';
 import { textOf } from '../../../errors.ts';
 import { turn } from '../../../waiting.ts';
@@ -9,7 +7,7 @@ import { askAbout, type News } from '../callbacks/incoming.ts';
 import type { Window } from '../payments.ts';
 import { BankLists, type BankListsOptions, type Moved } from './bank-lists.ts';
 import { bookedIn } from './journal-side.ts';
-import { noteUnbooked, type Unbooked, unbookedItems } from './unbooked.ts';
+import { isHandled, noteUnbooked, type Unbooked, unbookedItems } from './unbooked.ts';
 import { DAY_MS, HOUR_MS, nextSpan, RETURNS_MS, YOUNGEST_MS } from './windows.ts';
 
 export interface ReconcilerOptions extends BankListsOptions {
@@ -67,7 +65,7 @@ export class Reconciler {
     notes.listsUnread(this.#failing, textOf(failures[0]));
   }
 
-  /** What was noted as not booked is over once it is; what isn't is looked at, a page at a time. */
+  /** What was noted as not booked is over once it was handled; what wasn't is looked at, a page at a time. */
   async #stillUnbooked(look: (news: readonly News[]) => Promise<void>): Promise<void> {
     const { journal, notes } = this.#options;
     for await (const items of unbookedItems(notes)) {
@@ -76,7 +74,7 @@ export class Reconciler {
       for (const item of items) {
         const record = await journal.transaction(item.transaction);
         if (record === null) continue;
-        if (Object.hasOwn(record.messages, item.message)) await notes.agreed(item.id);
+        if (await isHandled(journal, record, item)) await notes.agreed(item.id);
         else news.push({ record, payment: item.listed === 'sending' ? null : item.endToEndId });
       }
       await look(news);
@@ -85,18 +83,10 @@ export class Reconciler {
 
   /** What the bank lists for a day and isn't booked, though it was asked about: nobody else tells of it. */
   async #noteUnbooked(item: Unbooked): Promise<void> {
-    const { now, notes } = this.#options;
+    const { journal, now, notes } = this.#options;
     const { paidAt, completedAt } = item.message.data as { paidAt?: string; completedAt?: string };
     const at = paidAt ?? completedAt ?? item.record.updatedAt;
-    if (Date.parse(at) >= now() - DAY_MS || (await this.#isRefused(item))) return;
-    await noteUnbooked(notes, item);
-  }
-
-  /** Ops have heard of what was told and refused. */
-  async #isRefused({ record, message }: Unbooked): Promise<boolean> {
-    const { id, type, data } = message;
-    const key = refusalKey(record.id, { id, digest: digestOf(type, data) });
-    return (await lookUp(this.#options.journal, record.account, 'refusal', key)) !== null;
+    if (Date.parse(at) < now() - DAY_MS) await noteUnbooked(notes, journal, item);
   }
 
   /** Until when all of the bank's lists were read, ms since 1970; null: one of them never was. */

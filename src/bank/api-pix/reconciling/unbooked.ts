@@ -1,7 +1,10 @@
 /** What the bank lists and the journal hasn't booked, though the bank was asked: items for ops. */
 import type { ItemData, ListedKind } from '../../../domain/sentences/item-codes.ts';
 import type { BankMessage } from '../../../engine/bank.ts';
-import { sha256, type TransactionRecord } from '../../../engine/journal.ts';
+import { digestOf, sha256, type TransactionRecord } from '../../../engine/journal.ts';
+import { lookUp, refusalKey } from '../../../engine/lookups.ts';
+import type { JournalReads } from '../../../engine/store.ts';
+import { knownCharge } from '../known-charge.ts';
 import type { Notes } from '../notes.ts';
 
 /** What the bank lists of a transaction of ours. */
@@ -18,14 +21,54 @@ export interface Unbooked {
 /** An item of `attention` that such a listing became. */
 export type UnbookedItem = ItemData['LISTING_UNBOOKED'] & { id: string; transaction: string };
 
-export function noteUnbooked(
-  notes: Pick<Notes, 'difference'>,
-  { kind: listed, record, endToEndId, amount, message }: Unbooked,
+/** What an item says of such a listing. */
+function itemData({
+  kind: listed,
+  record: { type },
+  endToEndId,
+  message,
+}: Unbooked): Required<ItemData['LISTING_UNBOOKED']> {
+  return { type, listed, endToEndId, message: message.id, digest: digestOf(message.type, message.data) };
+}
+
+/** Notes what the bank lists, or takes its item off the list where it was handled. */
+export async function noteUnbooked(
+  notes: Pick<Notes, 'difference' | 'agreed'>,
+  journal: Pick<JournalReads, 'read'>,
+  unbooked: Unbooked,
 ): Promise<void> {
-  const { id: transaction, account, type } = record;
-  const data = { type, listed, endToEndId, message: message.id };
+  const { record, amount, message } = unbooked;
+  const { id: transaction, account } = record;
+  const data = itemData(unbooked);
   const id = `unbooked_${sha256(`${transaction} ${message.id}`).slice(0, 24)}`;
+  if (await isHandled(journal, record, data)) return notes.agreed(id);
   return notes.difference('LISTING_UNBOOKED', id, data, { account, transaction }, amount);
+}
+
+/** A return is booked once, as a refund or as a chargeback. */
+const OF_RETURNS: Record<string, string> = { REFUND: 'CHARGEBACK', CHARGEBACK: 'REFUND' };
+
+function otherName(message: string): string {
+  return message.replace(/^(dev:.*:)(REFUND|CHARGEBACK)$/, (_, of, type) => `${of}${OF_RETURNS[type]}`);
+}
+
+/** Whether what the bank lists was booked, by whatever message, given back, or refused: ops have heard of that. */
+export async function isHandled(
+  journal: Pick<JournalReads, 'read'>,
+  record: TransactionRecord,
+  { listed, endToEndId, message, digest }: ItemData['LISTING_UNBOOKED'],
+): Promise<boolean> {
+  const isApplied =
+    record.type === 'pix-in'
+      ? knownCharge(record).isApplied
+      : (id: string): boolean => Object.hasOwn(record.messages, id);
+  if (isApplied(message) || isApplied(otherName(message))) return true;
+  const { id: transaction, account } = record;
+  const isFound = async (name: 'refusal' | 'returned', key: string): Promise<boolean> =>
+    (await lookUp(journal, account, name, key)) !== null;
+  if (digest !== undefined && (await isFound('refusal', refusalKey(transaction, { id: message, digest }))))
+    return true;
+  return listed === 'payment' && endToEndId !== null && isFound('returned', endToEndId);
 }
 
 /** The items that are on the list, in pages. */
