@@ -6,6 +6,7 @@ import type { Account } from '../domain/account.ts';
 import { isSameJson } from '../domain/canonical-json.ts';
 import type { ReasonData, RefundOrderData } from '../domain/messages.ts';
 import type { Balances } from '../domain/money.ts';
+import { isTakenBackName } from '../domain/reversals/sums.ts';
 import { timeOfText } from '../domain/time.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import type { PayoutContract } from '../engine/bank.ts';
@@ -174,9 +175,19 @@ export async function decideAgain(
   return first;
 }
 
-/** What is decided now, without the codes that the build didn't give that decided it before. */
+/** The bank's ids of what it took back, as an entry's context has them. */
+function takenBackIn({ snapshot }: Entry): string[] {
+  return Object.keys(snapshot?.context ?? {}).filter(isTakenBackName);
+}
+
+/** What is decided now, without what the build didn't write that decided it before: codes, the bank's ids of returns. */
 function asFormerly(entry: Entry, again: Entry): Entry {
   const former = { ...again };
+  if (former.snapshot !== null && takenBackIn(entry).length === 0) {
+    const added = new Set(takenBackIn(again));
+    const kept = Object.entries(former.snapshot.context).filter(([name]) => !added.has(name));
+    former.snapshot = { ...former.snapshot, context: Object.fromEntries(kept) };
+  }
   if (entry.code === null) former.code = null;
   if (again.attention !== null && entry.attention !== null && entry.attention.code === undefined) {
     const { kind, id, what, next } = again.attention;

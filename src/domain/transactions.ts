@@ -53,6 +53,13 @@ export interface Reversals {
   readonly returned: number;
 }
 
+/** What the bank took back under an id of its own. */
+export interface TakenBack {
+  readonly amount: number;
+  /** Whether the bank has told of it once more since, under another message id than the one that booked it. */
+  readonly toldAgain: boolean;
+}
+
 /** A PIX IN: amounts in cents, times ISO 8601 in UTC. */
 export interface Charge {
   readonly amount: number;
@@ -77,6 +84,8 @@ export interface Charge {
   readonly reversals?: Reversals;
   /** Each refund is a member of its own, so that an entry stores the one that changed. */
   readonly [refund: `refund:${string}`]: Refund;
+  /** What a refund of the bank's own or a chargeback took back, by the bank's id of it; former builds kept none. */
+  readonly [takenBack: `return:${string}`]: TakenBack;
 }
 
 /** A cashout: amounts in cents, times ISO 8601 in UTC. */

@@ -31,6 +31,8 @@ import {
   isBanksAlone,
   judgeOutcome,
   judgeReturn,
+  judgeTakenBack,
+  newsOfRepeat,
   type Refusal,
   refusalOf,
   tooMuch,
@@ -128,6 +130,24 @@ function refuse(
   return { answer, ...recordRefusal(workspace, record, sent, c.at, parts) };
 }
 
+/** What was applied before and is told again, with some news: an entry that changes these parts of the context alone. */
+function repeatedWith(
+  workspace: Workspace,
+  record: TransactionRecord,
+  sent: SoundMessage,
+  c: Circumstances,
+  news: object,
+): Decision {
+  const present = presentOf(record, c.charts);
+  // As any entry does, it stores what differs from the stored context: what a migration added, too.
+  const context = changedParts(record.snapshot.context, { ...present.snapshot.context, ...news });
+  const timers = present === record ? null : present.timers;
+  const snapshot = { ...present.snapshot, context };
+  const entry = remark(record, messageOf(sent), c.at, { snapshot, timers });
+  const after = workspace.apply(entry) ?? record;
+  return { answer: { kind: 'repeated', record: after }, taken: { entry, record: after } };
+}
+
 /** A result implied the start, so the start itself is no news: only a missing reference is filled in. */
 function lateStart(
   workspace: Workspace,
@@ -138,17 +158,7 @@ function lateStart(
   const { endToEndId } = sent.data;
   if (record.snapshot.context.reference !== null || endToEndId === undefined)
     return answered({ kind: 'repeated', record });
-  const present = presentOf(record, c.charts);
-  // As any entry does, it stores what differs from the stored context: what a migration added, too.
-  const context = changedParts(record.snapshot.context, {
-    ...present.snapshot.context,
-    reference: endToEndId,
-  });
-  const timers = present === record ? null : present.timers;
-  const snapshot = { ...present.snapshot, context };
-  const entry = remark(record, messageOf(sent), c.at, { snapshot, timers });
-  const after = workspace.apply(entry) ?? record;
-  return { answer: { kind: 'repeated', record: after }, taken: { entry, record: after } };
+  return repeatedWith(workspace, record, sent, c, { reference: endToEndId });
 }
 
 function decideInvalid(
@@ -199,6 +209,7 @@ function judge(workspace: Workspace, record: TransactionRecord, sent: SoundMessa
   // It takes back what was nobody's credit: the bank was asked before another payment was taken.
   if (ofPayment !== undefined && ofPayment !== creditedWith(record.snapshot.context)) return 'repeated';
   if (type === 'PAY' || type === 'HOLD') return judgePayment(workspace, record, sent);
+  if (type === 'REFUND' || type === 'CHARGEBACK') return judgeTakenBack(record, sent);
   return type === 'REFUND_DONE' || type === 'REFUND_FAILED' ? judgeOutcome(record, sent) : null;
 }
 
@@ -225,7 +236,11 @@ function decideSound(
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
     return lateStart(workspace, stored, sent, c);
   const verdict = judge(workspace, record, sent);
-  if (verdict === 'repeated') return answered({ kind: 'repeated', record });
+  if (verdict === 'repeated') {
+    const news = newsOfRepeat(record, sent);
+    if (news !== null) return repeatedWith(workspace, stored, sent, c, news);
+    return answered({ kind: 'repeated', record });
+  }
   if (verdict !== null) return refuse(workspace, record, sent, c, verdict);
   const objected = objection(record, sent, c);
   if (objected !== null) return refuse(workspace, record, sent, c, objected);

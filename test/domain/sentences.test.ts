@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { items as enItems } from '../../src/domain/sentences/en/items.ts';
 import { refusals as enRefusals } from '../../src/domain/sentences/en/refusals.ts';
-import type { Facts, ItemCode, ItemData } from '../../src/domain/sentences/item-codes.ts';
+import type { Facts, ItemCode, ItemData, ReturnBooking } from '../../src/domain/sentences/item-codes.ts';
 import { itemIn, itemSentences } from '../../src/domain/sentences/items.ts';
 import { items as ptItems } from '../../src/domain/sentences/pt/items.ts';
 import { refusals as ptRefusals } from '../../src/domain/sentences/pt/refusals.ts';
@@ -81,7 +81,10 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   AMOUNT_BOOKED_DIFFERS: { type: 'pix-in', listed: 5, booked: 10 },
   RETURN_AMOUNT_DIFFERS: { type: 'pix-in', returnId: 'D1', listed: 5, booked: 10 },
   RETURN_UNLISTED: { type: 'cashout', returnId: 'D1' },
-  RETURN_UNBOOKED: { type: 'pix-in', returnId: 'r1', nature: 'NEW', amount: 1_000 },
+  RETURN_UNBOOKED: {
+    ...{ type: 'pix-in', returnId: 'r1', nature: 'NEW', amount: 1_000 },
+    booking: { returnId: 'D1' },
+  },
   LISTING_UNBOOKED: { type: 'pix-in', listed: 'return', endToEndId: 'E1', message: 'dev:E1:r1:REFUND' },
   BOOKING_UNLISTED: { booked: 'payment', endToEndId: 'E1' },
 };
@@ -160,6 +163,26 @@ s('an item about a refusal tells why in its own language', () => {
     about: { ...ABOUT, url: "https://shop.example/a'b?c&d" },
   });
   assert.match(next, `--url 'https://shop.example/a'\\''b?c&d' --since 2026-11-23T00:00:00Z`);
+});
+
+s('the step of a return that was not booked names the id by which it counts once', () => {
+  const next = (booking?: ReturnBooking, language?: 'pt'): string => {
+    const { data, ...given } = facts('RETURN_UNBOOKED');
+    const { booking: _known, ...former } = data;
+    const parts = booking === undefined ? former : { ...former, booking };
+    return itemSentences('RETURN_UNBOOKED', { ...given, data: parts }, language).next;
+  };
+  const known = next({ returnId: 'D1' });
+  assert.match(known, `send tx-1 REFUND or CHARGEBACK --data '{"amount":1000,"returnId":"D1"}'`);
+  const named = `--data '{"amount":1000}' --id 'dev:E1:r1:`;
+  for (const [language, or] of [
+    [undefined, 'or'],
+    ['pt', 'ou'],
+  ] as const) {
+    const unknown = next({ messageId: 'dev:E1:r1' }, language);
+    assert.match(unknown, `send tx-1 REFUND ${named}REFUND' ${or} CHARGEBACK ${named}CHARGEBACK'`);
+  }
+  assert.match(next(), 'send tx-1 REFUND or CHARGEBACK with its amount', 'what a former build noted');
 });
 
 s('money is written as it is in Brazil', () => {

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { bankRefundId, refundsOf } from '../../src/domain/reversals/sums.ts';
 import type { Charge } from '../../src/domain/transactions.ts';
 import { webhookPayload } from '../../src/domain/webhook-payload.ts';
-import type { Answer, Command } from '../../src/engine/commands.ts';
+import type { Answer, Command, SoundMessage } from '../../src/engine/commands.ts';
 import { adjustment, charge, Ledger, message, pay, payment, refund, transfer, uuid } from './support.ts';
 import { given } from './support-scenario.ts';
 
@@ -260,6 +260,45 @@ s('of money that comes back the fee stays ours, and a return counts once in the 
     .gives({ answers: ['applied', 'repeated', 'refused'], available: 10_000 - 2 * 1_050 + 1_000 });
   assert.is(ledger.balances.fees, 100);
 });
+
+s(
+  'what the bank takes back under an id of its own counts once, by whichever message and type it comes',
+  () => {
+    const back = (type: string, amount: number | null, parts: Partial<SoundMessage> = {}, returnId = 'D1') =>
+      message(A, type, amount === null ? { returnId } : { amount, returnId }, parts);
+    for (const type of ['REFUND', 'CHARGEBACK']) {
+      for (const word of ['REFUND', 'CHARGEBACK']) {
+        const { ledger } = given(charge(A), pay(A, 1), back(type, 2_000, { door: 'ops' }))
+          .when(back(word, 2_000), back(word, null), back(word, 1_999), back(word, 2_000, {}, 'D2'))
+          .gives({ answers: ['repeated', 'repeated', 'refused', 'applied'], available: 9_900 - 2 * 1_980 });
+        assert.is(ledger.entries.at(-2)?.entry.code, 'RETURN_DIFFERS');
+      }
+    }
+    given(charge(A), pay(A, 1), back('CHARGEBACK', null, { door: 'ops' }))
+      .when(back('CHARGEBACK', 10_000), back('REFUND', 9_999))
+      .gives({ answers: ['repeated', 'refused'], states: { [A]: 'chargedback' }, available: 0 });
+  },
+);
+
+s(
+  'the bank’s own message for what ops have booked is known from then on: one, whatever ids it makes up',
+  () => {
+    const back = (id: string, parts: Partial<SoundMessage> = {}) =>
+      message(A, 'CHARGEBACK', { amount: 2_000, returnId: 'D1' }, { id, ...parts });
+    const { ledger } = given(charge(A), pay(A, 1), back('by-hand', { door: 'ops' }))
+      .when(back('again', { door: 'ops' }), back('the-bank’s'), back('the-bank’s'), back('another'))
+      .gives({
+        answers: ['repeated', 'repeated', 'repeated', 'repeated'],
+        entries: 1,
+        events: [],
+        attention: [],
+      });
+    const { messages, snapshot } = ledger.record(A);
+    assert.equal(Object.keys(messages).slice(1), ['by-hand', 'the-bank’s']);
+    assert.is(snapshot.value, 'paid');
+    assert.equal(ledger.entries.at(-1)?.entry.postings, []);
+  },
+);
 
 s('a return of a cashout that isn’t completed is refused and recorded', () => {
   for (const before of [[], ['START'], ['FAIL'], ['REJECT'], ['CANCEL']]) {

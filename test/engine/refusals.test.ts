@@ -5,6 +5,7 @@ import { decideAgain } from '../../src/audit/redecide.ts';
 import type { Command } from '../../src/engine/commands.ts';
 import { MOST_REFUSALS } from '../../src/engine/decide-message.ts';
 import { batchFrom, contentOf, type TransactionRecord } from '../../src/engine/journal.ts';
+import { project } from '../../src/engine/project.ts';
 import { FaultPlan } from '../support/memory-store/faults.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 import { until } from '../support/wait.ts';
@@ -113,6 +114,8 @@ s('each refusal has a code', () => {
   const back = (amount: number) => message(C, 'RETURN', { returnId: 'D1', amount });
   assert.is(codeOf(message(C, 'SETTLE'), back(1_001)), 'MORE_THAN_STANDS');
   assert.is(codeOf(message(C, 'SETTLE'), back(1), back(2)), 'RETURN_DIFFERS');
+  const takenBack = (amount: number) => message(A, 'REFUND', { returnId: 'D1', amount });
+  assert.is(codeOf(pay(A, 1), takenBack(1), takenBack(2)), 'RETURN_DIFFERS');
   const outcome = (type: string) => message(A, type, { refundId: uuid(9) });
   const ordered = [pay(A, 1), refund(A, uuid(9))];
   assert.is(codeOf(...ordered, outcome('REFUND_DONE'), outcome('REFUND_FAILED')), 'REFUND_ENDED');
@@ -139,6 +142,28 @@ s('an entry without a code is stored as it ever was, and decided again as it was
   const before = { account: ACCOUNT, seq, balances: ledger.balances, record, lookup: async () => null };
   assert.is(await decideAgain(before, former, false), null);
   assert.match((await decideAgain(before, { ...entry, code: 'BANK_ALONE' }, false)) ?? '', /other code/);
+});
+
+s('a return that a former build booked twice is decided again as it was', async () => {
+  const ledger = new Ledger();
+  ledger.commit(charge(A), pay(A, 1));
+  let record = ledger.record(A);
+  for (const [type, door] of [
+    ['REFUND', 'ops'],
+    ['CHARGEBACK', 'bank'],
+  ] as const) {
+    const { balances } = ledger;
+    ledger.plant(record);
+    ledger.commit(message(A, type, { returnId: 'D1', amount: 1_000 }, { door }));
+    const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
+    if (entry?.snapshot == null) throw new Error('nothing was booked');
+    const { 'return:D1': taken, ...context } = entry.snapshot.context as Record<string, unknown>;
+    assert.equal(taken, { amount: 1_000, toldAgain: false });
+    const former = { ...entry, snapshot: { ...entry.snapshot, context } };
+    const before = { account: ACCOUNT, seq, balances, record, lookup: async () => null };
+    for (const each of [entry, former]) assert.is(await decideAgain(before, each, false), null, door);
+    record = project(record, ACCOUNT, seq, former);
+  }
 });
 
 const now = (): number => START;

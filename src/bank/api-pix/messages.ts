@@ -3,6 +3,7 @@
  * id made of what it tells, so that a hint, a list and a question give the same bytes: it is applied once.
  */
 import { hash } from 'node:crypto';
+import type { ReturnBooking } from '../../domain/sentences/item-codes.ts';
 import type { BankMessage } from '../../engine/bank.ts';
 import type { TransferRecord } from '../../engine/journal.ts';
 import type { BankCharge } from './charges.ts';
@@ -61,6 +62,16 @@ function payMessage({ endToEndId, amount, paidAt }: Payment): BankMessage {
   return { id: `pix:${endToEndId}`, type: 'PAY', data: { endToEndId, amount, paidAt } };
 }
 
+/** The id of the messages about a return, but for their types. */
+function returnMessageId(endToEndId: string, id: string): string {
+  return `dev:${endToEndId}:${id}`;
+}
+
+/** By what a return that ops book by hand is known when the bank tells of it. */
+export function bookingOf(endToEndId: string, { id, returnId }: PaymentReturn): ReturnBooking {
+  return returnId === null ? { messageId: returnMessageId(endToEndId, id) } : { returnId };
+}
+
 /** The message of one return of a payment; null while nothing has come of it, or where it is nobody's affair. */
 export function returnMessage(
   { endToEndId }: Pick<Payment, 'endToEndId'>,
@@ -68,7 +79,7 @@ export function returnMessage(
   owner: ReturnOwner,
 ): BankMessage | null {
   const reason = textOf(said);
-  const idOf = (type: string): string => `dev:${endToEndId}:${id}:${type}`;
+  const idOf = (type: string): string => `${returnMessageId(endToEndId, id)}:${type}`;
   const message = (type: string, parts: Record<string, string | number | null>): BankMessage => ({
     id: idOf(type),
     type,

@@ -16,6 +16,7 @@ import {
   returnedWith,
   reversalsOf,
   standingOf,
+  takenBackName,
 } from './sums.ts';
 
 /** What a step posts, and the parts of the context after it. */
@@ -181,11 +182,13 @@ export function isWhole(charge: Charge, part: number): boolean {
 
 interface Booking {
   part: number;
+  /** The bank's id of it. */
+  returnId: string | undefined;
   /** The member of the bank's own refund; null: none is listed. */
   refund: { refundId: string; at: string; data: ReversalData } | null;
 }
 
-function booked(charge: Charge, { part, refund }: Booking, sums: Partial<Reversals>): Reversal {
+function booked(charge: Charge, { part, returnId, refund }: Booking, sums: Partial<Reversals>): Reversal {
   const { returned, count } = reversalsOf(charge);
   const share = returnedWith(charge, part);
   const added = refund === null ? count : count + 1;
@@ -193,6 +196,7 @@ function booked(charge: Charge, { part, refund }: Booking, sums: Partial<Reversa
   const missing = missingAfter(charge, before);
   const reversals = { ...before, returned: before.returned + missing };
   const changes: Changes = { reversals };
+  if (returnId !== undefined) changes[takenBackName(returnId)] = { amount: part, toldAgain: false };
   if (refund !== null) {
     const { refundId, at, data } = refund;
     changes[refundName(refundId)] = {
@@ -219,11 +223,17 @@ export function bookRefund(
 ): Reversal {
   const part = partOf(charge, data);
   const refund = isWhole(charge, part) ? null : { refundId, at, data };
-  return booked(charge, { part, refund }, { refunded: reversalsOf(charge).refunded + part });
+  const { returnId } = data;
+  return booked(charge, { part, returnId, refund }, { refunded: reversalsOf(charge).refunded + part });
 }
 
 /** The bank has taken money back by a chargeback. */
 export function bookChargeback(charge: Charge, data: ReversalData): Reversal {
   const part = partOf(charge, data);
-  return booked(charge, { part, refund: null }, { chargedback: reversalsOf(charge).chargedback + part });
+  const { returnId } = data;
+  return booked(
+    charge,
+    { part, returnId, refund: null },
+    { chargedback: reversalsOf(charge).chargedback + part },
+  );
 }

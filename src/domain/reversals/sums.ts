@@ -3,7 +3,7 @@
  * booked parts of a chargeback, and the share of the fee that goes back with each. All amounts are cents.
  */
 import { hash } from 'node:crypto';
-import type { Charge, Refund, Reversals } from '../transactions.ts';
+import type { Charge, Refund, Reversals, TakenBack } from '../transactions.ts';
 
 const NOTHING: Reversals = { chargedback: 0, count: 0, ordered: 0, pending: 0, refunded: 0, returned: 0 };
 
@@ -21,6 +21,21 @@ export function refundName(id: string): `refund:${string}` {
 /** A charge's refund; undefined where it has none of that id. */
 export function refundOf(charge: Charge, id: string): Refund | undefined {
   const name = refundName(id);
+  return Object.hasOwn(charge, name) ? charge[name] : undefined;
+}
+
+/** The name of the member that tells what the bank took back under an id of its own. */
+export function takenBackName(returnId: string): `return:${string}` {
+  return `return:${returnId}`;
+}
+
+export function isTakenBackName(name: string): name is `return:${string}` {
+  return name.startsWith('return:');
+}
+
+/** What the bank took back under that id; undefined where nothing was booked under it. */
+export function takenBackOf(charge: Charge, returnId: string): TakenBack | undefined {
+  const name = takenBackName(returnId);
   return Object.hasOwn(charge, name) ? charge[name] : undefined;
 }
 

@@ -1,4 +1,5 @@
 /** Commands that sentences name, to be pasted into a shell. */
+import type { ReturnBooking } from './item-codes.ts';
 
 export function inspect(transaction: string | null): string {
   return `npx pixstate inspect ${transaction}`;
@@ -15,6 +16,21 @@ export function refundOutcome(refundId: string, or: string): string {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * The messages that book by hand what the bank took back, under the bank's own ids: so it counts once, whatever the bank
+ * says of it later.
+ */
+export function takenBack(amount: number, booking: ReturnBooking, or: string): string {
+  const types = ['REFUND', 'CHARGEBACK'];
+  const said = (data: object): string => `--data ${quoted(JSON.stringify(data))}`;
+  if ('returnId' in booking)
+    return `${types.join(` ${or} `)} ${said({ amount, returnId: booking.returnId })}`;
+  const { messageId } = booking;
+  return types
+    .map((type) => `${type} ${said({ amount })} --id ${quoted(`${messageId}:${type}`)}`)
+    .join(` ${or} `);
 }
 
 /** Tries again what a URL didn't take from the beginning of a day on. */

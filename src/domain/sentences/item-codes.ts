@@ -47,6 +47,9 @@ interface BankCall {
   message: string;
 }
 
+/** What a return is known by: the bank's id of it, else the ids of its messages, but for their types. */
+export type ReturnBooking = { returnId: string } | { messageId: string };
+
 /** What a bank lists: a payment to us, a transfer of ours, or what came back of either. */
 export type ListedKind = 'payment' | 'sending' | 'return';
 
@@ -136,8 +139,17 @@ export interface ItemData {
   RETURN_AMOUNT_DIFFERS: { type: TransactionType; returnId: string; listed: number; booked: number };
   /** A return was booked that the bank doesn't list. */
   RETURN_UNLISTED: { type: TransactionType; returnId: string };
-  /** The bank lists a return that says of itself what nobody here knows: it was not booked. Cents. */
-  RETURN_UNBOOKED: { type: TransactionType; returnId: string; nature: string; amount: number };
+  /**
+   * The bank lists a return that says of itself what nobody here knows: it was not booked. Cents. `booking`: how it is
+   * booked by hand, so that it counts once whatever the bank says later; former builds didn't say.
+   */
+  RETURN_UNBOOKED: {
+    type: TransactionType;
+    returnId: string;
+    nature: string;
+    amount: number;
+    booking?: ReturnBooking;
+  };
   /** The bank lists it, and says nothing of it when asked. */
   LISTING_UNBOOKED: {
     type: TransactionType;

@@ -3,7 +3,13 @@
  * as far as the statechart can't know it: repeats under other message ids, and why a word isn't taken.
  */
 import { MESSAGE_TYPES } from '../../domain/messages.ts';
-import { refundOf, reversalsOf, standingOf } from '../../domain/reversals/sums.ts';
+import {
+  refundOf,
+  reversalsOf,
+  standingOf,
+  takenBackName,
+  takenBackOf,
+} from '../../domain/reversals/sums.ts';
 import type { RefusalCode, RefusalData } from '../../domain/sentences/refusal-codes.ts';
 import { refusalText } from '../../domain/sentences/refusals.ts';
 import { allowedTypes } from '../chart.ts';
@@ -82,6 +88,34 @@ export function judgeReturn(workspace: Workspace, sent: SoundMessage): Verdict {
   if (workspace.lookup('return', returnKey(returnId, amount)) !== null) return 'repeated';
   if (workspace.lookup('return', returnId) === null) return null;
   return refusalOf('RETURN_DIFFERS', { returnId });
+}
+
+/**
+ * What the bank took back counts once in its charge, by the bank's id of it: ops may have booked it by hand, before the
+ * bank's own word for it could be taken.
+ */
+export function judgeTakenBack({ snapshot: { context } }: ChargeRecord, { data }: SoundMessage): Verdict {
+  const { returnId, amount } = data;
+  const booked = returnId === undefined ? undefined : takenBackOf(context, returnId);
+  if (returnId === undefined || booked === undefined) return null;
+  return amount === undefined || amount === booked.amount
+    ? 'repeated'
+    : refusalOf('RETURN_DIFFERS', { returnId });
+}
+
+/**
+ * What of the context is new where the bank says itself, under an id of its own, what was booked by another message: its
+ * message is to be known as applied, so that nobody goes on asking about it. Once for each return, whoever makes up ids.
+ */
+export function newsOfRepeat(record: TransactionRecord, sent: SoundMessage): object | null {
+  const { returnId } = sent.data;
+  const takesBack = sent.type === 'REFUND' || sent.type === 'CHARGEBACK';
+  if (record.type !== 'pix-in' || sent.door !== 'bank' || !takesBack || returnId === undefined) return null;
+  if (judgeTakenBack(record, sent) !== 'repeated') return null;
+  const booked = takenBackOf(record.snapshot.context, returnId);
+  return booked === undefined || booked.toldAgain
+    ? null
+    : { [takenBackName(returnId)]: { ...booked, toldAgain: true } };
 }
 
 /** Why the bank's amount isn't taken: it is more than there is; null: it isn't that. */

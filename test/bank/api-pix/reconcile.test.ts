@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS } from '../../../src/bank/api-pix/reconciling/windows.ts';
 import { itemFor } from '../../../src/engine/attention/item.ts';
 import type { AttentionItem } from '../../../src/engine/store.ts';
+import { stored } from '../../faults/in-process.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import type { Fields } from '../../support/bank/requests.ts';
 import { SCALE, World } from './world.ts';
@@ -176,6 +177,37 @@ test('so it is where a thousand other differences stand before it', async () => 
     assert.is(await world.status(id), 'chargedback');
     await world.reconciler.run();
     assert.equal(await unbooked(), []);
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('a return that ops booked by hand, as its item says, is not booked again once the bank names its nature', async () => {
+  const world = await World.make();
+  try {
+    const { id, payment } = await world.paid();
+    const [taken, at] = [{ id: 'N1', rtrId: 'D1', valor: '20.00', natureza: 'NOVA_COISA' }, Date.now()];
+    const back = { ...taken, at, settledAt: at, status: 'DEVOLVIDO' as const };
+    payment.returns.push(back);
+    await world.sweep(10_000);
+    await world.reconciler.run();
+    const [item] = await world.process.store.attention.page({}, null, 100);
+    assert.match(item?.next ?? '', '"returnId":"D1"');
+    const before = await world.balances();
+    const byHand = { id: 'by-hand', type: 'CHARGEBACK', data: { amount: 2_000, returnId: 'D1' } };
+    const record = await stored(world.process, id);
+    assert.is((await world.process.payments.tell(record, byHand, 'ops')).kind, 'applied');
+    const booked = await world.balances();
+    assert.is(booked.bank - before.bank, 2_000);
+    await world.process.store.attention.dismiss([{ kind: 'difference', id: item?.id ?? '' }]);
+    back.natureza = 'MED_FRAUDE';
+    for (let day = 0; day < 3; day += 1) {
+      await world.sweep(DAY_MS);
+      await world.reconciler.run();
+      await world.sweep();
+    }
+    assert.equal(await world.balances(), booked);
+    assert.equal(await world.codes(), [], 'nor is it looked for ever after');
   } finally {
     await world.scene.end();
   }

@@ -6,6 +6,7 @@ import { Notes } from '../../../src/bank/api-pix/notes.ts';
 import { bare } from '../../../src/bank/api-pix/profile.ts';
 import { Reconciler } from '../../../src/bank/api-pix/reconciling/reconcile.ts';
 import type { Account } from '../../../src/domain/account.ts';
+import type { Balances } from '../../../src/domain/money.ts';
 import { question } from '../../../src/engine/store/due.ts';
 import type { AttentionItem } from '../../../src/engine/store.ts';
 import {
@@ -127,6 +128,10 @@ export class World {
 
   items(): Promise<AttentionItem[]> {
     return this.process.store.attention.page({}, null, 100);
+  }
+
+  async balances(): Promise<Balances> {
+    return (await this.process.store.journal.head(this.account.id)).balances;
   }
 
   async codes(): Promise<(string | null)[]> {

@@ -1,5 +1,5 @@
 /** What was booked of a payment or transfer, beside what the bank lists of it: what differs, where anything does. */
-import { refundsOf } from '../../../domain/reversals/sums.ts';
+import { refundsOf, takenBackOf } from '../../../domain/reversals/sums.ts';
 import type { ItemData } from '../../../domain/sentences/item-codes.ts';
 import type { Charge, TransactionType } from '../../../domain/transactions.ts';
 import {
@@ -8,6 +8,7 @@ import {
   type TransactionRecord,
   type TransferRecord,
 } from '../../../engine/journal.ts';
+import { bookingOf } from '../messages.ts';
 import { reaisText } from '../money-text.ts';
 import type { Notes } from '../notes.ts';
 import type { Payment, PaymentReturn } from '../payments.ts';
@@ -55,9 +56,11 @@ function notListed(type: TransactionType, returnId: string): Differing {
   return { code: 'RETURN_UNLISTED', data: { type, returnId }, what };
 }
 
-function notBooked(type: TransactionType, { id: returnId, nature, amount }: PaymentReturn): Differing {
+function notBooked(type: TransactionType, endToEndId: string, unbooked: PaymentReturn): Differing {
+  const { id: returnId, nature, amount } = unbooked;
+  const booking = bookingOf(endToEndId, unbooked);
   const what = `a return (${returnId}, ${nature}) of ${reaisText(amount)} is listed that the journal hasn't booked`;
-  return { code: 'RETURN_UNBOOKED', data: { type, returnId, nature, amount }, what };
+  return { code: 'RETURN_UNBOOKED', data: { type, returnId, nature, amount, booking }, what };
 }
 
 /** The booked returns that the bank doesn't list. */
@@ -96,7 +99,9 @@ function unbooked(
     ...refunds.map(({ id }) => bare(id)),
     ...refunds.map(({ refund }) => refund.returnId),
   ]);
-  return ended.filter(({ id, returnId }) => !known.has(id) && (returnId === null || !known.has(returnId)));
+  const isKnown = (returnId: string): boolean =>
+    known.has(returnId) || takenBackOf(context, returnId) !== undefined;
+  return ended.filter(({ id, returnId }) => !known.has(id) && (returnId === null || !isKnown(returnId)));
 }
 
 /** What differs in a payment that was credited; empty where it wasn't credited. */
@@ -117,7 +122,7 @@ export function paymentDiffers({ type, snapshot, messages }: ChargeRecord, payme
       return once === undefined ? [] : otherReturn(type, id, once, 2 * once);
     }),
     ...unlisted(type, booked, new Set(done.keys())),
-    ...unbooked(context, ended, booked).map((each) => notBooked(type, each)),
+    ...unbooked(context, ended, booked).map((each) => notBooked(type, endToEndId, each)),
   ];
 }
 

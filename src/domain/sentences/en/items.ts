@@ -1,5 +1,5 @@
 /** What needs a person, in English: these sentences stand in journals and on the list. */
-import { decimal, inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
+import { decimal, inspect, LONGEST_WHAT, refundOutcome, retrySince, send, takenBack } from '../commands.ts';
 import type { BatchFault, Facts, ItemWords, ListedKind, Sentences } from '../item-codes.ts';
 
 /** That an order hasn't ended, in the bank's own word where somebody has heard one. */
@@ -163,7 +163,7 @@ export const items: ItemWords = {
   BANK_CERTIFICATE_EXPIRED: certificate('has expired at'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
     what: `a payment of pix-in ${transaction} (${endToEndId ?? 'without an end-to-end id'}) can't be read: ${unread}`,
-    next: `ask the bank what was paid; ${inspect(transaction)} shows the charge`,
+    next: `ask the bank what was paid; what you book by hand bears the bank's own ids: a PAY its endToEndId, a REFUND or CHARGEBACK its returnId (rtrId), so that it counts once; ${inspect(transaction)} shows the charge`,
   }),
   CHARGE_UNKNOWN: ({ about, data: { txid } }) => ({
     what: `the bank knows no charge ${txid}, which waits for its payment here (pix-in ${about.transaction})`,
@@ -189,9 +189,12 @@ export const items: ItemWords = {
     differs(`${data.type} ${about.transaction}: return ${data.returnId}: ${otherAmount(data)}`),
   RETURN_UNLISTED: ({ about, data: { type, returnId } }) =>
     differs(`${type} ${about.transaction}: a return (${returnId}) was booked that the bank doesn't list`),
-  RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount } }) => ({
+  RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount, booking } }) => ({
     what: `${type} ${about.transaction}: the bank lists a return (${returnId}, ${nature}) of ${decimal(amount)} that was not booked`,
-    next: `ask the bank what it is, then ${send(about.transaction ?? '', 'REFUND or CHARGEBACK')} with its amount`,
+    next:
+      booking === undefined
+        ? `ask the bank what it is, then ${send(about.transaction, 'REFUND or CHARGEBACK')} with its amount`
+        : `ask the bank what it is, then ${send(about.transaction, takenBack(amount, booking, 'or'))}: with this id it counts once, whatever the bank says later`,
   }),
   LISTING_UNBOOKED: ({ about, data: { type, listed, endToEndId } }) => ({
     what: `${type} ${about.transaction}: the bank lists a ${LISTED[listed]} (${endToEndId ?? 'without an end-to-end id'}), and says nothing of it when asked: it was not booked`,

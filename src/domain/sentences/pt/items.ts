@@ -1,5 +1,5 @@
 /** What needs a person, in Portuguese. Commands, states and messages keep their names. */
-import { inspect, LONGEST_WHAT, refundOutcome, retrySince, send } from '../commands.ts';
+import { inspect, LONGEST_WHAT, refundOutcome, retrySince, send, takenBack } from '../commands.ts';
 import type { BatchFault, Facts, ItemData, ItemWords, ListedKind, Sentences } from '../item-codes.ts';
 import { refusalIn } from '../refusals.ts';
 import { reais, THE, TO_THE } from './words.ts';
@@ -176,7 +176,7 @@ export const items: ItemWords = {
   BANK_CERTIFICATE_EXPIRED: certificate('venceu em'),
   CHARGE_PAYMENT_UNREADABLE: ({ about: { transaction }, data: { endToEndId, unread } }) => ({
     what: `um pagamento da cobrança ${transaction} (${named(endToEndId)}) não pode ser lido: ${unread}`,
-    next: `pergunte ao banco o que foi pago; ${inspect(transaction)} mostra a cobrança`,
+    next: `pergunte ao banco o que foi pago; o que você registrar à mão leva os ids do próprio banco: um PAY o endToEndId, um REFUND ou CHARGEBACK o returnId (rtrId), para contar uma só vez; ${inspect(transaction)} mostra a cobrança`,
   }),
   CHARGE_UNKNOWN: ({ about, data: { txid } }) => ({
     what: `o banco não conhece a cobrança ${txid}, que espera pelo pagamento aqui (${about.transaction})`,
@@ -204,9 +204,12 @@ export const items: ItemWords = {
     differs(
       `${THE[type]} ${about.transaction}: foi registrada uma devolução (${returnId}) que o banco não lista`,
     ),
-  RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount } }) => ({
+  RETURN_UNBOOKED: ({ about, data: { type, returnId, nature, amount, booking } }) => ({
     what: `${THE[type]} ${about.transaction}: o banco lista uma devolução (${returnId}, ${nature}) de ${reais(amount)} que não foi registrada`,
-    next: `pergunte ao banco o que é, depois ${send(about.transaction ?? '', 'REFUND ou CHARGEBACK')} com o valor`,
+    next:
+      booking === undefined
+        ? `pergunte ao banco o que é, depois ${send(about.transaction, 'REFUND ou CHARGEBACK')} com o valor`
+        : `pergunte ao banco o que é, depois ${send(about.transaction, takenBack(amount, booking, 'ou'))}: com este id ela conta uma só vez, diga o banco o que disser depois`,
   }),
   LISTING_UNBOOKED: ({ about, data: { type, listed, endToEndId } }) => ({
     what: `${THE[type]} ${about.transaction}: o banco lista ${LISTED[listed]} (${named(endToEndId)}) e, perguntado, nada diz a respeito: não foi registrado`,
