@@ -1,6 +1,6 @@
 /** A folder that a former build left becomes a log, once; whatever stops that leaves it as it was. */
 import { existsSync } from 'node:fs';
-import { copyFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { open } from 'lmdb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -8,6 +8,7 @@ import { verifyStore } from '../../../src/audit/verify.ts';
 import { OperatorError } from '../../../src/errors.ts';
 import { isFormer } from '../../../src/store/lmdb/files.ts';
 import { takeOver } from '../../../src/store/lmdb/former/takeover.ts';
+import { cli } from '../../support/cli.ts';
 import { copyFolder } from '../../support/older-build.ts';
 import { same, sameSet } from '../contract/harness.ts';
 import { storeOptions, withStore } from './opened.ts';
@@ -113,6 +114,22 @@ test('a kill before the former file is gone leaves two, and the next start ends 
     await taken(folder);
     await withFormerBack(folder, former);
     await taken(folder);
+    await expectKept(copy, folder);
+  });
+});
+
+test('nor does a command that reads between that kill and the next start keep it from ending that', async () => {
+  await withFormer(async (copy, folder) => {
+    const former = `${folder}/former`;
+    await copyFile(`${folder}/pixstate.lmdb`, former);
+    await taken(folder);
+    await withFormerBack(folder, former);
+    for (const args of [['attention'], ['verify']]) {
+      const { code, stderr } = await cli(folder, args, copy.env);
+      assert.is(code, 0, stderr);
+    }
+    await taken(folder);
+    assert.is((await stat(`${folder}/pixstate.lmdb`)).isDirectory(), true);
     await expectKept(copy, folder);
   });
 });

@@ -3,8 +3,9 @@
  * killed leaves it whole; after a power cut it may be torn, and nothing of it is believed then.
  */
 import { readFileSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Database, RootDatabase, Transaction } from 'lmdb';
-import { sizeOf } from '../files.ts';
+import { formerSize, sizeOf } from '../files.ts';
 import { flushToDisk, inOneTransaction, openRoot } from '../lmdb.ts';
 import { FORMAT, type Log, type LogState } from '../log/log.ts';
 import { Room } from '../room.ts';
@@ -52,6 +53,18 @@ export function bootId(): string | null {
 /** Whether what the log says of the projections lets them be believed. */
 function areTrusted({ boot, clean }: LogState, present: string | null): boolean {
   return clean || (boot !== null && boot === present);
+}
+
+/**
+ * Whether the log must still say that it was made of a former store: whoever ends the takeover asks for that. A command
+ * that reads may open the folder before, and leaves the former file where it is.
+ */
+function isBesideFormer(folder: string, known: LogState | null): boolean {
+  if (known?.madeOfFormer !== true) return false;
+  if (formerSize(folder) !== null) return true;
+  // After a power cut the file must not be back, beside a log that doesn't say so any more.
+  flushToDisk(folder);
+  return false;
 }
 
 function open(path: string, readOnly: boolean): RootDatabase {
@@ -108,7 +121,15 @@ export class ProjectionsFile {
     log.goBehind(file.mark);
     file.#log = log;
     const { dueFrom = 0 } = known ?? {};
-    await log.keepState({ format: FORMAT, generation: file.#generation, boot, clean: false, dueFrom });
+    const made = isBesideFormer(dirname(path), known) ? { madeOfFormer: true } : {};
+    await log.keepState({
+      format: FORMAT,
+      generation: file.#generation,
+      boot,
+      clean: false,
+      dueFrom,
+      ...made,
+    });
     return file;
   }
 
