@@ -7,14 +7,36 @@ import { withPayment } from './messages.ts';
 import type { Payment, UnreadPayment } from './payments.ts';
 import { CallFailed } from './wire/outcome.ts';
 
-type Connection = Pick<BankConnection, 'charges' | 'payments'>;
+type Connection = Pick<BankConnection, 'charges' | 'payments' | 'questions'>;
+
+/** With what a question may take once it has its turn, this is within the time of a call. */
+const TURN_MS = 16_000;
+
+/**
+ * A question that waits for its turn, so that no flood of them takes what charges are registered and cancelled with. As
+ * `askedCharge`.
+ * @throws CallFailed
+ */
+export async function askedInTurn(
+  connection: Connection,
+  record: ChargeRecord,
+  payment: string | null,
+): Promise<BankCharge | null> {
+  if (!(await connection.questions.enter(TURN_MS)))
+    throw new CallFailed('not-done', 'the bank is being asked about too many charges');
+  try {
+    return await askedCharge(connection, record, payment);
+  } finally {
+    connection.questions.leave();
+  }
+}
 
 /**
  * A charge needn't show its payments, or what became of them: one that was hinted at (its end-to-end id) is asked for by
  * itself. Null: the bank knows neither.
  * @throws CallFailed
  */
-export async function askedCharge(
+async function askedCharge(
   { charges, payments }: Connection,
   record: ChargeRecord,
   payment: string | null,

@@ -22,7 +22,7 @@ import {
 import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../engine/journal.ts';
 import type { DueIndex } from '../../engine/store.ts';
 import type { Soon } from '../../waiting.ts';
-import { askedCharge } from './asked-charge.ts';
+import { askedInTurn } from './asked-charge.ts';
 import { askAbout } from './callbacks/incoming.ts';
 import type { BankCharge } from './charges.ts';
 import type { BankConnection } from './connection.ts';
@@ -170,7 +170,7 @@ export class ApiPixBank implements Bank {
   }
 
   async #askCharge(record: ChargeRecord, payment: string | null): Promise<BankMessage[] | null> {
-    const answer = await askedCharge(this.#options.connection, record, payment);
+    const answer = await askedInTurn(this.#options.connection, record, payment);
     // Read after the answer: an order of ours that the answer shows was in the journal before it was at the bank.
     const current = await this.#current(record);
     if (answer !== null) return this.#heard(current, answer);

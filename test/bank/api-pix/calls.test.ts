@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { CallFailed } from '../../../src/bank/api-pix/wire/outcome.ts';
 import type { Fault } from '../../support/bank/bank.ts';
 import { until } from '../../support/wait.ts';
 import { failsAs, Scene } from './scene.ts';
@@ -13,6 +14,16 @@ test.before.each(async () => {
   scene = await Scene.make();
 });
 test.after.each(() => scene.end());
+
+async function failed(work: Promise<unknown>): Promise<CallFailed> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof CallFailed) return error;
+    throw error;
+  }
+  throw new Error('the bank answers nobody');
+}
 
 /** A transfer of money has the same outcomes as any call that isn't repeated. */
 function give(): Promise<unknown> {
@@ -92,6 +103,37 @@ test('a hundred calls are under way at once: what waits behind them was surely n
   await Promise.all(all);
   assert.is(bank.calls('LIST pix').length, 200);
   assert.is(bank.calls('PUT devolucao').length, 0);
+});
+
+test('what waits behind our own calls is no failure of a bank that answers each', async () => {
+  const { bank, us } = scene;
+  bank.fault('GET cob', { kind: 'slow', ms: 1_000 }, 10_000);
+  let wasOpen = false;
+  const watch = setInterval(() => {
+    wasOpen ||= us.client.breaker.isOpen;
+  }, 5);
+  const failures: CallFailed[] = [];
+  const ask = (): Promise<unknown> =>
+    us.charges.ask(randomUUID()).catch((error: CallFailed) => void failures.push(error));
+  await Promise.all(Array.from({ length: 700 }, ask));
+  clearInterval(watch);
+  assert.ok(failures.length > 200, `${failures.length} had no time left`);
+  assert.equal(
+    failures.filter(({ isBanks }) => isBanks).map(({ message }) => message),
+    [],
+  );
+  assert.ok(failures.some(({ kind }) => kind === 'not-done'));
+  assert.not.ok(wasOpen || us.client.breaker.isOpen);
+});
+
+test('a bank that answers none of a flood of calls is away all the same', async () => {
+  const { bank, us } = scene;
+  bank.fault('GET cob', { kind: 'held' }, 10_000);
+  const asked = Array.from({ length: 300 }, () => failed(us.charges.ask(randomUUID())));
+  const failures = await Promise.all(asked);
+  assert.is(failures.filter(({ isBanks }) => isBanks).length, 100);
+  assert.ok(us.client.breaker.isOpen);
+  bank.release();
 });
 
 test('fifty parallel calls share one token, and one new one where it dies', async () => {

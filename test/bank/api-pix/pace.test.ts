@@ -1,8 +1,12 @@
 /** How long a bank is waited for. */
+import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ApiPixBank } from '../../../src/bank/api-pix/bank.ts';
 import { backoffMs } from '../../../src/engine/bank.ts';
+import type { ChargeRecord } from '../../../src/engine/journal.ts';
+import { pause } from '../../../src/waiting.ts';
+import { until } from '../../support/wait.ts';
 import { chargeOrder, failsAs, Scene } from './scene.ts';
 
 const test = suite('pace of a bank');
@@ -48,6 +52,35 @@ test('a charge is registered, or given up, within 20 s', async () => {
     bank.seen.filter(({ call }) => call !== 'token').map(({ call }) => call),
     ['PUT cob', 'GET cob', 'PUT cob', 'GET cob'],
   );
+});
+
+test('a flood of questions leaves half of the calls to charges that are made', async () => {
+  const { bank, us } = scene;
+  const nothing = async (): Promise<void> => {};
+  const asked = new ApiPixBank({
+    ...{ connection: us, settings: scene.settings(), transaction: async () => null, account: never },
+    ...{ due: { settle: never }, now: () => 0 },
+    notes: {
+      ...{ unread: never, unknownThere: nothing, heard: nothing, difference: never, agreed: nothing },
+      ...{ keyTaken: () => {}, keyRefused: () => {} },
+    },
+  });
+  const record = (): ChargeRecord => {
+    const snapshot = { value: 'waiting_payment', context: { amount: 1_234 } };
+    return { id: randomUUID(), type: 'pix-in', messages: {}, snapshot } as unknown as ChargeRecord;
+  };
+  const before = bank.calls('GET cob').length;
+  bank.fault('GET cob', { kind: 'held' }, 60);
+  const answers = Promise.all(Array.from({ length: 120 }, () => asked.query(record(), 0)));
+  await until(() => bank.held === 50, 10_000, 'fifty questions at the bank');
+  await us.charges.register(chargeOrder());
+  await pause(200);
+  assert.is(bank.held, 50);
+  bank.release();
+  await until(() => bank.held === 10, 10_000, 'the next ones');
+  bank.release();
+  assert.equal(new Set(await answers), new Set([null]));
+  assert.is(bank.calls('GET cob').length - before, 120);
 });
 
 test.run();

@@ -4,16 +4,20 @@
  * 1. Whether a request may have left is known, not guessed: it leaves in the turn in which undici starts it. What
  *    failed before is surely not done; what failed later, nobody knows.
  * 2. No request is ever written twice: undici may take up one that it never wrote, and a second start is cut off.
- * 3. An exchange ends within its deadline, waiting for a connection included; its body is bounded.
+ * 3. An exchange ends within its deadline, waiting for its turn included; its body is bounded.
+ * 4. What never had its turn, or had it too late to be answered in time, says nothing about the bank.
  */
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import { codeOf } from '../../../errors.ts';
 import type { ClientIdentity } from './identity.ts';
 import { CallFailed, type RawAnswer } from './outcome.ts';
+import { Places } from './places.ts';
 
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const HEADERS_BYTES_MAX = 32 * 1024;
 const CONNECT_MS = 5_000;
+/** Of its deadline an exchange leaves the bank so much at least, where not answering in time is the bank's failure. */
+const FAIR_SHARE = 0.5;
 /** Gateways turn away who doesn't say what they are. */
 const WHO = { 'user-agent': 'pixstate' };
 
@@ -54,8 +58,11 @@ function aboutCertificate(error: unknown): boolean {
 /** The connections to one host. */
 export class Line implements Wire {
   readonly #pool: Pool;
+  /** Not the pool's own queue: what waits there can't be told from what waits for a bank that is hard to reach. */
+  readonly #places: Places;
 
   constructor({ origin, identity, ca, atOnce }: LineOptions) {
+    this.#places = new Places(atOnce);
     const connect: buildConnector.BuildOptions = {
       ...identity.tls,
       ...(ca === null ? {} : { ca }),
@@ -72,10 +79,27 @@ export class Line implements Wire {
     });
   }
 
-  exchange(request: Request, deadlineMs: number): Promise<RawAnswer> {
+  async exchange(request: Request, deadlineMs: number): Promise<RawAnswer> {
+    const begun = performance.now();
+    const late = `the bank has not answered within ${Math.round(deadlineMs)} ms`;
+    if (!(await this.#places.enter(deadlineMs)))
+      throw new CallFailed('not-done', `${late}: as many calls as may be were under way`);
+    try {
+      const leftMs = Math.max(1, deadlineMs - (performance.now() - begun));
+      return await this.#begin(request, leftMs, { late, isBanks: leftMs >= deadlineMs * FAIR_SHARE });
+    } finally {
+      this.#places.leave();
+    }
+  }
+
+  #begin(
+    request: Request,
+    leftMs: number,
+    { late, isBanks }: { late: string; isBanks: boolean },
+  ): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
       const handler = new OneAnswer(resolve, reject);
-      const timer = setTimeout(() => handler.giveUp(deadlineMs), deadlineMs);
+      const timer = setTimeout(() => handler.giveUp(late, isBanks), leftMs);
       handler.onEnd = () => clearTimeout(timer);
       const { method, path, headers, body = null } = request;
       this.#pool.dispatch({ method, path, headers: { ...WHO, ...headers }, body }, handler);
@@ -105,8 +129,8 @@ class OneAnswer implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  giveUp(deadlineMs: number): void {
-    this.#fail(`the bank has not answered within ${deadlineMs} ms`);
+  giveUp(message: string, isBanks: boolean): void {
+    this.#fail(message, isBanks);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -150,12 +174,12 @@ class OneAnswer implements Dispatcher.DispatchHandler {
     } else this.#fail(`the connection failed (${codeOf(error)})`);
   }
 
-  #fail(message: string): void {
+  #fail(message: string, isBanks = true): void {
     if (this.#ended) return;
     this.#end();
     const kind = this.#controller === null ? 'not-done' : 'unknown';
     this.#controller?.abort(new Error(message));
-    this.#reject(new CallFailed(kind, message, { isBanks: true }));
+    this.#reject(new CallFailed(kind, message, { isBanks }));
   }
 
   #end(): void {
