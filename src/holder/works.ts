@@ -3,7 +3,8 @@
  *
  * 1. What only reads is stopped where somebody else is to have the folder; it starts anew there.
  * 2. What writes comes to its end, unless a server shuts down. It may make the store that it writes to.
- * 3. What is to be alone in the folder (a move of its accounts, a rebuild) gives way to nobody.
+ * 3. What hasn't begun, since the store is still being opened, is stopped whatever it is.
+ * 4. What is to be alone in the folder (a move of its accounts, a rebuild) gives way to nobody.
  */
 import { later } from '../waiting.ts';
 
@@ -43,6 +44,12 @@ export class Works {
   readonly #running = new Set<Running>();
   #isOpen = true;
   #waiting: (() => void)[] = [];
+  readonly #left = new AbortController();
+
+  /** Aborted once the folder is given away: whoever still opens what is in it stops, with that reason. */
+  get left(): AbortSignal {
+    return this.#left.signal;
+  }
 
   /**
    * Does the work. Its signal says, with the reason, that it is to stop.
@@ -86,6 +93,7 @@ export class Works {
   /** Begins nothing more and stops what reads; resolves once the rest has come to its end. */
   leave(): Promise<void> {
     this.#isOpen = false;
+    this.#left.abort(new GivenWay());
     for (const { kind, stop } of this.#running) if (kind === 'reads') stop(new GivenWay());
     return this.#idle();
   }

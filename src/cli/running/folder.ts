@@ -12,6 +12,7 @@ import { FolderHold, Sighting } from '../../holder/hold.ts';
 import { GivenWay, type WorkKind } from '../../holder/works.ts';
 import { putClockDown } from '../../jobs/clock-watch.ts';
 import { CannotHold, type Holder, holderOf, sightOf } from '../../store/folder-lock.ts';
+import { openUnlessGivenUp } from '../../store/giving-up.ts';
 import { type Access, accessToHeld, dataFolder } from '../../store/open.ts';
 import { packageVersion } from '../../version.ts';
 import { type Later, later, pause } from '../../waiting.ts';
@@ -112,7 +113,8 @@ class InFolder {
     const access = accessToHeld(this.#folder, this.#access);
     let core: Core;
     try {
-      core = await openedCore(this.#errand, access, incarnation);
+      const open = (): Promise<Core> => openedCore(this.#errand, access, incarnation);
+      core = await openUnlessGivenUp(this.#folder, works.left, open);
     } catch (error) {
       // What others asked for they do themselves, and see what is wrong.
       run.reject(new GivenWay());

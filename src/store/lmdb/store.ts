@@ -9,6 +9,7 @@
  */
 import { rm } from 'node:fs/promises';
 import type { Store } from '../../engine/store.ts';
+import { givingUp } from '../giving-up.ts';
 import { temporaryFolder } from '../scratch.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
@@ -87,7 +88,7 @@ async function openOn(
   options: LmdbStoreOptions,
   openFile: () => Promise<ProjectionsFile>,
 ): Promise<Store> {
-  const { incarnation, now, onFatal, onFlush = () => {}, onProgress = () => {} } = options;
+  const { folder, incarnation, now, onFatal, onFlush = () => {}, onProgress = () => {} } = options;
   const { upTo: agree = async () => Number.POSITIVE_INFINITY } = options;
   let file: ProjectionsFile | null = null;
   let projections: Projections | null = null;
@@ -101,7 +102,7 @@ async function openOn(
     const upTo = await agree(Math.max(log.end(), projections.mark));
     // It may be a row that wasn't there yet.
     log.renew();
-    await replay({ log, projections, now, upTo, onProgress });
+    await replay({ log, projections, now, upTo, signal: givingUp(folder), onProgress });
     return storeOn(environment, now);
   } catch (error) {
     await projections?.leave();

@@ -4,6 +4,7 @@
  */
 import type { Due } from '../../../engine/store/due.ts';
 import { OperatorError, textOf } from '../../../errors.ts';
+import { turn } from '../../../waiting.ts';
 import { revise } from '../due/revise.ts';
 import { broughtBack } from '../due/rewind.ts';
 import type { Revision } from '../due/schedule.ts';
@@ -15,6 +16,8 @@ import type { Projections } from './projections.ts';
 
 /** So many changes wait at the most before they are written, where they may be. */
 const MOST_WAITING = 50_000;
+/** After so many rows others have their turn, where they may have something to say. */
+const ROWS_A_TURN = 500;
 
 /** Applies one row. @throws Error where it can't be read */
 function applyRow(projections: Projections, number: number, text: string, dueFrom: number): void {
@@ -64,11 +67,15 @@ export interface ReplayOptions {
   now(): number;
   /** Nothing behind this row. */
   upTo: number;
+  /** Stops it: what was written by then is behind the mark. Null: nothing else has a turn, which takes less time. */
+  signal: AbortSignal | null;
   /** Hears now and then how many rows were taken up, of how many. */
   onProgress(rows: number, of: number): void;
 }
 
-export async function replay({ log, projections, now, upTo, onProgress }: ReplayOptions): Promise<void> {
+/** @throws OperatorError where a row can't be read; the signal's reason */
+export async function replay(options: ReplayOptions): Promise<void> {
+  const { log, projections, now, upTo, signal, onProgress } = options;
   const { mark } = projections;
   const of = Math.min(log.last, upTo) - mark;
   const dueFrom = log.state()?.dueFrom ?? 0;
@@ -85,6 +92,10 @@ export async function replay({ log, projections, now, upTo, onProgress }: Replay
     }
     projections.upTo(number);
     rows += 1;
+    if (signal !== null && rows % ROWS_A_TURN === 0) {
+      await turn();
+      signal.throwIfAborted();
+    }
     if (projections.waiting < MOST_WAITING || !projections.isWritable) continue;
     onProgress(rows, of);
     await projections.write();
