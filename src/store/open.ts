@@ -9,9 +9,9 @@ import type { Tail } from '../engine/store/tail.ts';
 import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/store.ts';
 import { codeOf, OperatorError, textOf } from '../errors.ts';
 import { later } from '../waiting.ts';
+import { hasPlenty } from './environments/room.ts';
 import { openFolder } from './folder.ts';
 import { hasLog, isFormer } from './lmdb/files.ts';
-import { hasPlenty } from './lmdb/room.ts';
 import type { LmdbStoreOptions } from './lmdb/store.ts';
 
 /** A process without a heartbeat for so long has fallen silent. */

@@ -2,8 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { open } from 'lmdb';
+import type { Database, RootDatabase } from 'lmdb';
 import { codeOf, OperatorError } from '../errors.ts';
+import { openToWrite } from './environments/lmdb.ts';
+import { type Room, roomFor, roomForChanges } from './environments/room.ts';
 
 type Key = [kind: string, account: string, ...rest: string[]];
 
@@ -14,29 +16,39 @@ interface Row {
 
 export class TemporaryTable {
   readonly #folder: string;
-  readonly #table: ReturnType<typeof open<string, Key>>;
+  readonly #root: RootDatabase;
+  readonly #room: Room;
+  readonly #table: Database<string, Key>;
 
   constructor(folder: string) {
     this.#folder = folder;
     // What is lost with the machine is made again.
-    this.#table = open<string, Key>({
-      path: join(folder, 'scratch.lmdb'),
-      noSubdir: true,
-      noSync: true,
-      encoding: 'string',
-      // As for the embedded store (`lmdb/lmdb.ts`): the list of free pages is read anew in each transaction.
-      ...({ maxFreeSpaceToRetain: 0 } as object),
-    });
+    const file = { path: join(folder, 'scratch.lmdb'), noSync: true, maxDbs: 1 };
+    const { root, tables, room } = openToWrite(file, (environment) =>
+      environment.openDB<string, Key>({ name: 'rows', encoding: 'string' }),
+    );
+    this.#root = root;
+    this.#room = room;
+    this.#table = tables;
   }
 
   get(key: Key): string | null {
     return this.#table.get(key) ?? null;
   }
 
+  /** @throws OperatorError where there is no space for them */
   put(rows: readonly Row[]): void {
+    const room = this.#room;
+    const bytes = rows.map(({ key, value }) => roomFor(value) + key.join().length);
+    try {
+      room.take(roomForChanges(bytes, room.used));
+    } catch (error) {
+      throw temporaryFailure(error);
+    }
     this.#table.transactionSync(() => {
       for (const { key, value } of rows) void this.#table.put(key, value);
     });
+    room.writtenUpTo(room.taken);
   }
 
   /** Rows whose keys begin with these parts, in order: those behind `after`. */
@@ -51,9 +63,19 @@ export class TemporaryTable {
   }
 
   async close(): Promise<void> {
-    await this.#table.close();
+    await this.#root.close();
+    this.#room.close();
     await rm(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** What failed in the folder for temporary files, as ops are told where the system said why. */
+export function temporaryFailure(error: unknown): unknown {
+  const code = codeOf(error);
+  if ((error as NodeJS.ErrnoException).syscall === undefined) return error;
+  return new OperatorError(
+    `no temporary files can be written in ${tmpdir()}: ${code}; is there space on that disk?`,
+  );
 }
 
 /** A new folder in the one for temporary files (TMPDIR). @throws OperatorError where none can be made */
@@ -67,7 +89,13 @@ export async function temporaryFolder(purpose: string): Promise<string> {
   }
 }
 
-/** A table of its own, in the folder for temporary files. @throws OperatorError where it can't be made */
+/** A table of its own, in the folder for temporary files. @throws OperatorError where it can't be made there */
 export async function openTemporaryTable(): Promise<TemporaryTable> {
-  return new TemporaryTable(await temporaryFolder('rebuild'));
+  const folder = await temporaryFolder('rebuild');
+  try {
+    return new TemporaryTable(folder);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw temporaryFailure(error);
+  }
 }

@@ -10,7 +10,7 @@
 import { rm } from 'node:fs/promises';
 import type { Store } from '../../engine/store.ts';
 import { givingUp } from '../giving-up.ts';
-import { temporaryFolder } from '../scratch.ts';
+import { temporaryFailure, temporaryFolder } from '../scratch.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
 import { LmdbBacklog } from './due/backlog.ts';
@@ -58,27 +58,29 @@ export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
 export async function openLmdbToRead(options: Omit<LmdbStoreOptions, 'onFatal' | 'onFlush'>): Promise<Store> {
   const { folder, incarnation, boot } = options;
   const log = new Log(logIn(folder), { readOnly: true });
+  let scratch: string | null = null;
+  // Nothing else is written.
+  const failure = (error: unknown): unknown => (scratch === null ? error : temporaryFailure(error));
   const onFatal = (error: Error): never => {
-    throw error;
+    throw failure(error);
   };
-  const scratch = await temporaryFolder('read');
-  const removeScratch = (): Promise<void> => rm(scratch, { recursive: true, force: true });
+  const fresh = async (): Promise<ProjectionsFile> => {
+    scratch = await temporaryFolder('read');
+    return ProjectionsFile.fresh(`${scratch}/projections`, incarnation);
+  };
+  const removeScratch = async (): Promise<void> => {
+    if (scratch !== null) await rm(scratch, { recursive: true, force: true });
+  };
   try {
     const store = await openOn(
       log,
       { ...options, onFatal },
-      async () =>
-        (await ProjectionsFile.toRead(projectionsIn(folder), log, boot)) ??
-        (await ProjectionsFile.fresh(`${scratch}/projections`, incarnation)),
+      async () => (await ProjectionsFile.toRead(projectionsIn(folder), log, boot)) ?? (await fresh()),
     );
-    const close = async (): Promise<void> => {
-      await store.close();
-      await removeScratch();
-    };
-    return { ...store, close };
+    return { ...store, close: () => store.close().finally(removeScratch) };
   } catch (error) {
     await removeScratch();
-    throw error;
+    throw failure(error);
   }
 }
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openRoot } from '../../../src/store/lmdb/lmdb.ts';
-import { Room } from '../../../src/store/lmdb/room.ts';
+import { openRoot } from '../../../src/store/environments/lmdb.ts';
+import { Room } from '../../../src/store/environments/room.ts';
 import { withFolder } from '../../faults/scene.ts';
 
 const test = suite('free pages of an environment');

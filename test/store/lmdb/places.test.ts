@@ -2,10 +2,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Random } from '../../../scripts/simulation/random.ts';
-import { openRoot } from '../../../src/store/lmdb/lmdb.ts';
+import { openRoot } from '../../../src/store/environments/lmdb.ts';
+import { Room } from '../../../src/store/environments/room.ts';
 import { Places } from '../../../src/store/lmdb/projections/places.ts';
 import { Rows, tableOf } from '../../../src/store/lmdb/projections/table.ts';
-import { Room } from '../../../src/store/lmdb/room.ts';
 import { withFolder } from '../../faults/scene.ts';
 
 const test = suite('places');

@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { inOneTransaction, openRoot } from '../../../src/store/lmdb/lmdb.ts';
+import { inOneTransaction, openRoot } from '../../../src/store/environments/lmdb.ts';
+import { Room } from '../../../src/store/environments/room.ts';
 import { Rows, type Table, tableOf } from '../../../src/store/lmdb/projections/table.ts';
-import { Room } from '../../../src/store/lmdb/room.ts';
 import { withFolder } from '../../faults/scene.ts';
 
 const test = suite('tables');

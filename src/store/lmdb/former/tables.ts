@@ -1,8 +1,8 @@
 /** The tables of former builds, in which everything lay in one environment; they are only read. */
 import type { Database, RootDatabase } from 'lmdb';
 import type { Due } from '../../../engine/store/due.ts';
+import { openRoot } from '../../environments/lmdb.ts';
 import { formerIn } from '../files.ts';
-import { openRoot } from '../lmdb.ts';
 
 /** A row of the due index, a former build's. */
 export interface FormerDueRow {

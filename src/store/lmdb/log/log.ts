@@ -4,8 +4,8 @@
  */
 import type { Database, RootDatabase } from 'lmdb';
 import { OperatorError } from '../../../errors.ts';
-import { inOneTransaction, openRoot } from '../lmdb.ts';
-import { Room, roomFor } from '../room.ts';
+import { inOneTransaction, openTables } from '../../environments/lmdb.ts';
+import { type Room, roomFor } from '../../environments/room.ts';
 import { LogGroup } from './group.ts';
 import { type KeptBatch, KeptBatches } from './kept-batches.ts';
 import { batchIn } from './rows.ts';
@@ -48,10 +48,14 @@ export class Log {
   #last: number;
 
   constructor(path: string, { readOnly = false }: { readOnly?: boolean } = {}) {
-    this.#root = openRoot({ path, readOnly, maxDbs: 4 });
-    this.#rows = this.#root.openDB({ name: 'rows', encoding: 'string' });
-    this.#state = this.#root.openDB({ name: 'state', encoding: 'string' });
-    this.#room = readOnly ? null : new Room(this.#root, path);
+    const { root, tables, room } = openTables({ path, readOnly, maxDbs: 4 }, (environment) => ({
+      rows: environment.openDB<string, number>({ name: 'rows', encoding: 'string' }),
+      state: environment.openDB<string, string>({ name: 'state', encoding: 'string' }),
+    }));
+    this.#root = root;
+    this.#rows = tables.rows;
+    this.#state = tables.state;
+    this.#room = room;
     this.#last = this.end();
     const { format = FORMAT } = this.state() ?? {};
     if (format === FORMAT) return;

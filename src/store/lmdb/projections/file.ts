@@ -5,10 +5,9 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database, RootDatabase, Transaction } from 'lmdb';
+import { flushToDisk, inOneTransaction, type Opened, openTables } from '../../environments/lmdb.ts';
 import { formerSize, sizeOf } from '../files.ts';
-import { flushToDisk, inOneTransaction, openRoot } from '../lmdb.ts';
 import { FORMAT, type Log, type LogState } from '../log/log.ts';
-import { Room } from '../room.ts';
 import { Rows, type Table, tableOf } from './table.ts';
 
 /** What the environment says of itself. */
@@ -67,16 +66,25 @@ function isBesideFormer(folder: string, known: LogState | null): boolean {
   return false;
 }
 
-function open(path: string, readOnly: boolean): RootDatabase {
-  return openRoot({ path, readOnly, maxDbs: 32, noSync: true });
+interface Tables {
+  state: Database<string, string>;
+  databases: ReadonlyMap<TableName, Database<string, string>>;
+}
+
+function open(path: string, readOnly: boolean): Opened<Tables> {
+  return openTables({ path, readOnly, maxDbs: 32, noSync: true }, (root) => ({
+    state: root.openDB<string, string>({ name: STATE, encoding: 'string' }),
+    databases: new Map(
+      TABLES.map((name) => [name, root.openDB<string, string>({ name, encoding: 'string' })]),
+    ),
+  }));
 }
 
 export class ProjectionsFile {
   readonly #path: string;
   readonly #root: RootDatabase;
-  readonly #state: Database<string, string>;
+  readonly #tables: Tables;
   readonly #generation: string;
-  readonly #databases: ReadonlyMap<TableName, Database<string, string>>;
   /** Where nothing is written: the tables are as they were when this was opened. */
   readonly #pinned: Transaction | null;
   /** Null where nothing is written. */
@@ -84,28 +92,22 @@ export class ProjectionsFile {
   /** The log that is told of a clean end. */
   #log: Log | null = null;
 
-  private constructor(
-    path: string,
-    root: RootDatabase,
-    generation: string,
-    readOnly: boolean,
-    former: ProjectionsFile | null = null,
-  ) {
+  private constructor(path: string, { root, tables, room }: Opened<Tables>, generation: string) {
     this.#path = path;
     this.#root = root;
-    this.#state = former === null ? root.openDB({ name: STATE, encoding: 'string' }) : former.#state;
+    this.#tables = tables;
     this.#generation = generation;
-    // lmdb can't open a database any more beside a transaction that is kept.
-    this.#databases =
-      former === null
-        ? new Map(TABLES.map((name) => [name, root.openDB({ name, encoding: 'string' })]))
-        : former.#databases;
-    this.#pinned = readOnly ? root.useReadTransaction() : null;
-    this.#rows = readOnly ? null : new Rows(new Room(root, path));
+    this.#pinned = room === null ? root.useReadTransaction() : null;
+    this.#rows = room === null ? null : new Rows(room);
   }
 
   get isWritable(): boolean {
     return this.#pinned === null;
+  }
+
+  /** Whether what is written is there for whoever opens the store next. */
+  get isKept(): boolean {
+    return this.#log !== null;
   }
 
   /**
@@ -137,7 +139,7 @@ export class ProjectionsFile {
   static async fresh(path: string, generation: string): Promise<ProjectionsFile> {
     rmSync(path, { force: true });
     rmSync(`${path}-lock`, { force: true });
-    const file = new ProjectionsFile(path, open(path, false), generation, false);
+    const file = new ProjectionsFile(path, open(path, false), generation);
     await file.#keep(0);
     return file;
   }
@@ -157,8 +159,10 @@ export class ProjectionsFile {
 
   /** The same file as it is now, until `leave`. */
   asOfNow(): ProjectionsFile {
-    this.#root.resetReadTxn();
-    return new ProjectionsFile(this.#path, this.#root, this.#generation, true, this);
+    const root = this.#root;
+    root.resetReadTxn();
+    // lmdb can't open a table any more beside a transaction that is kept.
+    return new ProjectionsFile(this.#path, { root, tables: this.#tables, room: null }, this.#generation);
   }
 
   /** Lets go of what was kept as it was; the file stays open. */
@@ -181,8 +185,7 @@ export class ProjectionsFile {
     readOnly: boolean,
   ): Promise<ProjectionsFile | null> {
     if (known === null || sizeOf(path) === null) return null;
-    const root = open(path, readOnly);
-    const file = new ProjectionsFile(path, root, known.generation, readOnly);
+    const file = new ProjectionsFile(path, open(path, readOnly), known.generation);
     const state = file.#read();
     if (state?.generation === known.generation && state.version === VERSION) return file;
     await file.#closeFile();
@@ -198,8 +201,9 @@ export class ProjectionsFile {
 
   #read(): FileState | null {
     // lmdb gives no database, against its types, where there is none.
-    if ((this.#state as Database<string, string> | undefined) === undefined) return null;
-    const text = tableOf(this.#state, { pinned: this.#pinned }).get(STATE);
+    const state = this.#tables.state as Database<string, string> | undefined;
+    if (state === undefined) return null;
+    const text = tableOf(state, { pinned: this.#pinned }).get(STATE);
     return text === undefined ? null : JSON.parse(text);
   }
 
@@ -209,7 +213,7 @@ export class ProjectionsFile {
   }
 
   table(name: TableName): Table {
-    const database = this.#databases.get(name);
+    const database = this.#tables.databases.get(name);
     if (database === undefined) throw new Error(`there is no table ${name}`);
     return tableOf(database, { pinned: this.#pinned, rows: this.#rows });
   }
@@ -228,7 +232,7 @@ export class ProjectionsFile {
 
   #keep(mark: number): Promise<unknown> {
     const state = { generation: this.#generation, version: VERSION, mark } satisfies FileState;
-    return this.#state.put(STATE, JSON.stringify(state));
+    return this.#tables.state.put(STATE, JSON.stringify(state));
   }
 
   /** Closes what was opened by `beside`, once nobody reads. */

@@ -212,9 +212,9 @@ export class Projections {
     return this.#file.isWritable;
   }
 
-  /** Something was changed: it is written soon. */
+  /** Something was changed: it is written soon, where that is for others; for this process alone, by `write`. */
   changed(): void {
-    if (this.#writing !== null || this.#hasEnded || !this.isWritable) return;
+    if (this.#writing !== null || this.#hasEnded || !this.#file.isKept) return;
     this.#timer ??= setTimeout(() => {
       this.#isTime = true;
       this.changed();
@@ -271,9 +271,9 @@ export class Projections {
     await this.#writing;
   }
 
-  /** Writes all, and takes no more. */
+  /** Writes all that others are to find, and takes no more. */
   async close(): Promise<void> {
-    while (this.isWritable && !this.#hasEnded) {
+    while (this.#file.isKept && !this.#hasEnded) {
       await this.write();
       if (this.waiting === 0) break;
     }

@@ -1,6 +1,6 @@
 /** A table of the projections' environment: keys and values are texts. */
 import type { Database, RangeOptions, Transaction } from 'lmdb';
-import { type Room, roomFor } from '../room.ts';
+import { type Room, roomFor } from '../../environments/room.ts';
 
 /** What is asked of a table. */
 export interface Range {

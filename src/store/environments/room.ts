@@ -15,6 +15,8 @@ const PLENTY = 67_108_864;
 const LOOK = 4_194_304;
 /** The file grows by so much more than it must, where the disk has it. */
 const AHEAD = 16_384;
+/** The tables of an environment are made in less: those of the projections, most by far, in eight pages, and a row. */
+const TABLES_BYTES = 49_152;
 const ZEROS = Buffer.alloc(65_536);
 
 /** What a row takes where pages are filled up; one of more than half a page has pages of its own. */
@@ -22,6 +24,20 @@ export function roomFor(text: string): number {
   const bytes = Buffer.byteLength(text) + ROW_BYTES;
   const inAPage = Math.floor(PAGE / bytes);
   return inAPage > 1 ? Math.ceil(PAGE / inAPage) : Math.ceil(bytes / PAGE) * PAGE + ROW_BYTES;
+}
+
+/** Pages on the way down to a row. */
+const DEPTH = 6;
+/** What a change of tables takes beside rows: the list of free pages, for one. */
+const CHANGE_BYTES = 65_536;
+
+/**
+ * What it takes to put rows anywhere in a table, by what `roomFor` says of each: pages that are changed, of those in use,
+ * are written to new places, and full ones are halved.
+ */
+export function roomForChanges(rows: readonly number[], used: number): number {
+  const copied = Math.min(used, rows.length * DEPTH * PAGE);
+  return rows.reduce((sum, bytes) => sum + 2 * bytes, CHANGE_BYTES + copied);
 }
 
 /** Whether the process's files may grow as they like; the disk's end is looked for where the system doesn't tell. */
@@ -75,6 +91,14 @@ export class Room {
   take(bytes: number): void {
     if (this.#taken + bytes > this.#known) this.#look(this.#taken + bytes);
     this.#taken += bytes;
+  }
+
+  /** Has tables be made, or opened, with room for them. @throws as `take` */
+  forTables<Tables>(make: () => Tables): Tables {
+    this.take(Math.max(0, TABLES_BYTES - this.used));
+    const made = make();
+    this.writtenUpTo(this.#taken);
+    return made;
   }
 
   /** What was taken up to here has been written. */

@@ -1,7 +1,8 @@
-/** What both environments of a data folder have in common: how they are opened, looked at and written. */
+/** What all environments of lmdb have in common, a data folder's and temporary ones: how they are opened, looked at and written. */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
-import type { Room } from './room.ts';
+import { prepare } from './opening.ts';
+import { Room } from './room.ts';
 
 export interface EnvironmentFile {
   path: string;
@@ -11,7 +12,9 @@ export interface EnvironmentFile {
   maxDbs: number;
 }
 
+/** @throws Error of the system where the disk has no room for what lmdb makes or touches then */
 export function openRoot(file: EnvironmentFile): RootDatabase {
+  prepare(file.path, file.readOnly);
   return open({
     ...file,
     noSubdir: true,
@@ -25,6 +28,40 @@ export function openRoot(file: EnvironmentFile): RootDatabase {
     // reader who stays, that no older ones can be had (lmdb-js 3.5.6, `mdb_page_alloc`, `mdb_freelist_save`).
     ...({ maxFreeSpaceToRetain: 0 } as object),
   });
+}
+
+/** An environment and its tables. */
+export interface Opened<Tables> {
+  root: RootDatabase;
+  tables: Tables;
+  /** The room in it; null where nothing is written. */
+  room: Room | null;
+}
+
+/** Opens an environment to write to it: tables that aren't there are made. @throws as `openRoot` */
+export function openToWrite<Tables>(
+  file: Omit<EnvironmentFile, 'readOnly'>,
+  tablesIn: (root: RootDatabase) => Tables,
+): Opened<Tables> & { room: Room } {
+  const root = openRoot({ ...file, readOnly: false });
+  const room = new Room(root, file.path);
+  try {
+    return { root, tables: room.forTables(() => tablesIn(root)), room };
+  } catch (error) {
+    void root.close();
+    room.close();
+    throw error;
+  }
+}
+
+/** Opens an environment, to write to it or to read it alone. @throws as `openRoot` */
+export function openTables<Tables>(
+  file: EnvironmentFile,
+  tablesIn: (root: RootDatabase) => Tables,
+): Opened<Tables> {
+  if (!file.readOnly) return openToWrite(file, tablesIn);
+  const root = openRoot(file);
+  return { root, tables: tablesIn(root), room: null };
 }
 
 /**
