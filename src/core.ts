@@ -67,6 +67,8 @@ export interface CoreOptions {
   access?: Access;
   /** Names this run of this process; a new one where nothing is said. */
   incarnation?: string;
+  /** Aborted where the folder is to be given up before all is open. */
+  signal?: AbortSignal;
   /** A write to the disk failed: the process must stop. */
   onFatal(error: Error): void;
   /** Tells ops something that they should know, in a sentence. */
@@ -143,10 +145,13 @@ async function withKey(
  * @throws OperatorError
  */
 export async function openCore(config: Config, options: CoreOptions): Promise<Core> {
-  const { access = 'make', incarnation = newIncarnation(), onFatal, onNotice = () => {} } = options;
+  const { access = 'make', incarnation = newIncarnation(), signal, onFatal, onNotice = () => {} } = options;
   knownKey(config);
   const onUnprojectable = (item: AttentionItem): Promise<void> => engine.note([item]);
-  const opened = await openStore(config, { incarnation, now, access, onFatal, onNotice, onUnprojectable });
+  const opened = await openStore(config, {
+    ...{ incarnation, now, access, onFatal, onNotice, onUnprojectable },
+    ...(signal === undefined ? {} : { signal }),
+  });
   const { store, now: storeNow } = opened;
   const { sealer, ready, checkWritable } = await withKey(config, access, opened);
   const directory = new Directory(store.accounts, sealer, storeNow);

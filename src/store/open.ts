@@ -41,8 +41,9 @@ export interface FolderOptions extends Opener {
   onFatal(error: Error): void;
   /** Tells ops something that they should know, in a sentence. */
   onNotice?(text: string): void;
-  /** As `LmdbStoreOptions` has it. */
+  /** As `LmdbStoreOptions` has them. */
   upTo?: LmdbStoreOptions['upTo'];
+  signal?: AbortSignal;
 }
 
 export interface DatabaseOptions extends Opener {
@@ -158,6 +159,7 @@ export async function openFolderStore(dataDir: string, options: FolderOptions): 
   };
   const lmdb = {
     ...{ folder, incarnation, now, onFatal, ...(options.upTo && { upTo: options.upTo }) },
+    ...(options.signal && { signal: options.signal }),
     onFlush: (ms: number, writes: number) => flushed(ms, writes),
   };
   try {

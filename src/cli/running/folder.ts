@@ -12,7 +12,6 @@ import { FolderHold, Sighting } from '../../holder/hold.ts';
 import { GivenWay, type WorkKind } from '../../holder/works.ts';
 import { putClockDown } from '../../jobs/clock-watch.ts';
 import { CannotHold, type Holder, holderOf, sightOf } from '../../store/folder-lock.ts';
-import { openUnlessGivenUp } from '../../store/giving-up.ts';
 import { type Access, accessToHeld, dataFolder } from '../../store/open.ts';
 import { packageVersion } from '../../version.ts';
 import { type Later, later, pause } from '../../waiting.ts';
@@ -51,11 +50,12 @@ export async function openedCore(
   { config, onFatal }: Pick<Errand, 'config' | 'onFatal'>,
   access: Access,
   incarnation = newIncarnation(),
+  signal?: AbortSignal,
 ): Promise<Core> {
   // A command that asks a server starts without engine and store.
   const { openCore } = await import('../../core.ts');
   try {
-    return await openCore(config, { access, incarnation, onFatal });
+    return await openCore(config, { access, incarnation, onFatal, ...(signal && { signal }) });
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store can't be opened: ${textOf(error)}`);
@@ -113,12 +113,11 @@ class InFolder {
     const access = accessToHeld(this.#folder, this.#access);
     let core: Core;
     try {
-      const open = (): Promise<Core> => openedCore(this.#errand, access, incarnation);
-      core = await openUnlessGivenUp(this.#folder, works.left, open);
+      core = await openedCore(this.#errand, access, incarnation, works.left);
     } catch (error) {
       // What others asked for they do themselves, and see what is wrong.
       run.reject(new GivenWay());
-      throw error;
+      throw works.left.aborted ? works.left.reason : error;
     }
     const forOthers = access === 'read' ? { ...core, checkWritable: giveWay } : core;
     run.resolve(runOn(forOthers, works));

@@ -9,7 +9,6 @@
  */
 import { rm } from 'node:fs/promises';
 import type { Store } from '../../engine/store.ts';
-import { givingUp } from '../giving-up.ts';
 import { temporaryFailure, temporaryFolder } from '../scratch.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
@@ -35,6 +34,8 @@ export interface LmdbStoreOptions {
   onFlush?(ms: number, writes: number): void;
   /** Names the present boot of the machine; the system's word where nothing is said. */
   boot?: string | null;
+  /** Stops the taking up of the log; where nothing is said, nobody else has a turn meanwhile. */
+  signal?: AbortSignal;
   /** So many rows of the log were taken up, of so many. */
   onProgress?(rows: number, of: number): void;
   /**
@@ -90,7 +91,7 @@ async function openOn(
   options: LmdbStoreOptions,
   openFile: () => Promise<ProjectionsFile>,
 ): Promise<Store> {
-  const { folder, incarnation, now, onFatal, onFlush = () => {}, onProgress = () => {} } = options;
+  const { incarnation, now, signal = null, onFatal, onFlush = () => {}, onProgress = () => {} } = options;
   const { upTo: agree = async () => Number.POSITIVE_INFINITY } = options;
   let file: ProjectionsFile | null = null;
   let projections: Projections | null = null;
@@ -104,7 +105,7 @@ async function openOn(
     const upTo = await agree(Math.max(log.end(), projections.mark));
     // It may be a row that wasn't there yet.
     log.renew();
-    await replay({ log, projections, now, upTo, signal: givingUp(folder), onProgress });
+    await replay({ log, projections, now, upTo, signal, onProgress });
     return storeOn(environment, now);
   } catch (error) {
     await projections?.leave();
