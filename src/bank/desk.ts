@@ -17,6 +17,7 @@ import { type ClaimOf, type Due, type DueOrder, dueAgain, KEPT_MS, wakeUp } from
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
+import { PutOff } from './put-off.ts';
 import { Returning } from './returning.ts';
 import { type Told, telling } from './telling.ts';
 
@@ -58,6 +59,7 @@ export class Desk {
   readonly #settler: Settler;
   readonly #hands: Hands<ClaimedOrder>;
   readonly #kept: Kept;
+  readonly #putOff: PutOff;
   readonly #told: Told;
   readonly #payouts: Payouts;
   readonly #returning: Returning;
@@ -80,6 +82,7 @@ export class Desk {
     });
     this.#settler = new Settler(due, onTrouble);
     this.#kept = new Kept({ now, elapsed });
+    this.#putOff = new PutOff(now);
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
     this.#hands = new Hands({ settler: this.#settler, most: MOST_IN_HAND, atOnce: CALLS_AT_ONCE, work });
   }
@@ -123,6 +126,7 @@ export class Desk {
   async #outcome(claim: ClaimOf<'bank'>, fresh: TransactionRecord | null): Promise<Outcome> {
     const { due } = claim;
     const askedAt = this.#elapsed();
+    if (isOrder(due, 'ask')) this.#putOff.come(due);
     try {
       const record = fresh ?? (await this.#record(due));
       if (record === null) return DONE;
@@ -138,7 +142,7 @@ export class Desk {
       return isOrder(due, 'return') ? await this.#returning.turn(claim, due, record, attempt) : DONE;
     } catch (error) {
       this.#options.onTrouble(error, due);
-      return { next: this.#later(due) };
+      return isOrder(due, 'ask') ? this.#askLater(due) : { next: this.#later(due) };
     }
   }
 
@@ -230,7 +234,13 @@ export class Desk {
     if ((await this.#told(record, messages)) === 'park') return 'park';
     const isNews = messages.some(({ id }) => record.messages[id] === undefined);
     if (isNews || turn >= ASKED_AGAIN) return DONE;
-    return { next: this.#later(due, { turn: turn + 1 }) };
+    return this.#askLater(due, { turn: turn + 1 });
+  }
+
+  /** Of questions about the same one waits. */
+  #askLater(due: DueOrder<'ask'>, changes: object = {}): Outcome {
+    const next = this.#later(due, changes) as DueOrder<'ask'>;
+    return this.#putOff.mustWait(next) ? { next } : DONE;
   }
 
   async #wake(claim: ClaimOf<'bank'>, due: DueOrder<'wake'>, record: TransactionRecord): Promise<Outcome> {

@@ -213,6 +213,39 @@ test('a return that ops booked by hand, as its item says, is not booked again on
   }
 });
 
+test('of questions about one payment that can’t be asked one waits, however often the list tells of it', async () => {
+  const world = await World.make();
+  const { bank } = world.scene;
+  const waiting = async (): Promise<number> => {
+    const { due } = world.process.store;
+    const claims = await due.claim('bank', world.clock.ms + DAY_MS, 100);
+    await due.settle(claims.map((claim) => ({ claim, next: claim.due })));
+    return claims.length;
+  };
+  try {
+    const id = await world.charge();
+    bank.fault('GET cob', { kind: 'answer', status: 403, body: '{"title":"no","detail":"no"}' }, 10_000);
+    bank.state.pay({ txid: id.replaceAll('-', ''), amount: '100.00', key: OUR_KEY });
+    for (let turn = 1; turn <= 12; turn += 1) {
+      await world.sweep(300_000);
+      await world.reconciler.run();
+      await world.sweep(1);
+      assert.is(await waiting(), 1, `after ${turn} turns`);
+    }
+    bank.clearFaults();
+    const before = bank.calls('GET cob').length;
+    for (let minute = 0; minute < 60; minute += 1) await world.sweep(60_000);
+    assert.is(await world.status(id), 'paid');
+    assert.ok(
+      bank.calls('GET cob').length - before <= 8,
+      `${bank.calls('GET cob').length - before} questions`,
+    );
+    assert.is(await waiting(), 0);
+  } finally {
+    await world.scene.end();
+  }
+});
+
 test('what was refused here is no item of the list’s as well', async () => {
   const world = await World.make();
   try {

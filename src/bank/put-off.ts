@@ -1,0 +1,48 @@
+/**
+ * Questions that wait until they are asked again, by what they are about. A hint is asked about at once; where that comes
+ * to nothing, and the same is asked again later anyway, it needs no wait of its own: hints and lists go on telling of it
+ * for as long as the bank can't be asked.
+ *
+ * What this process has put off, it knows; of several processes each lets one wait at the most.
+ */
+import type { DueOrder } from '../engine/store/due.ts';
+
+type Question = DueOrder<'ask'>;
+
+/** More than this are not remembered: then one waits too many. */
+const REMEMBERED_MOST = 10_000;
+
+function keyOf({ transaction, order }: Question): string {
+  return `${transaction} ${order.payment ?? ''}`;
+}
+
+export class PutOff {
+  readonly #now: () => number;
+  readonly #waiting = new Map<string, { at: number; turn: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** One has come: if it was put off before, it waits no longer. */
+  come(question: Question): void {
+    if (question.tries > 0) this.#waiting.delete(keyOf(question));
+  }
+
+  /** Whether it has to wait: nothing waits that is about the same, and asked as often. */
+  mustWait(question: Question): boolean {
+    const now = this.#now();
+    const { turn = 0 } = question.order;
+    const key = keyOf(question);
+    const other = this.#waiting.get(key);
+    // One whose time has come may be in other hands, and at its end.
+    if (other !== undefined && other.at > now && other.turn <= turn) return false;
+    if (this.#waiting.size >= REMEMBERED_MOST) this.#forgetPast(now);
+    if (this.#waiting.size < REMEMBERED_MOST) this.#waiting.set(key, { at: question.at, turn });
+    return true;
+  }
+
+  #forgetPast(now: number): void {
+    for (const [key, { at }] of this.#waiting) if (at <= now) this.#waiting.delete(key);
+  }
+}
