@@ -1,4 +1,4 @@
-/** Waiting: for a while, for others, at most so long, again until it works, once for all. */
+/** Waiting: for a while, for others, for a place, at most so long, again until it works, once for all. */
 import { setMaxListeners } from 'node:events';
 
 /** What is there at once, where it can be. */
@@ -146,5 +146,45 @@ export async function inTurn<Result>(name: string, work: () => Promise<Result>):
     return await own;
   } finally {
     if (turns.get(name) === own) turns.delete(name);
+  }
+}
+
+/** Places for what may be under way at once. Who finds none waits for one, behind those that came before. */
+export class Semaphore {
+  #free: number;
+  /** Each lets one in; the first of them waits longest. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor(most: number) {
+    this.#free = most;
+  }
+
+  /** Whether there was a place within so many ms, for ever where nothing is said; whoever has got one releases it. */
+  async acquire(ms?: number): Promise<boolean> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return true;
+    }
+    const { promise, resolve } = later<boolean>();
+    const letIn = (): void => resolve(true);
+    this.#waiting.add(letIn);
+    if (ms === undefined) return promise;
+    const timer = setTimeout(() => {
+      this.#waiting.delete(letIn);
+      resolve(false);
+    }, ms);
+    const isIn = await promise;
+    clearTimeout(timer);
+    return isIn;
+  }
+
+  release(): void {
+    const [letIn] = this.#waiting;
+    if (letIn === undefined) {
+      this.#free += 1;
+      return;
+    }
+    this.#waiting.delete(letIn);
+    letIn();
   }
 }

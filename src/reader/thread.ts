@@ -16,6 +16,7 @@ import type { VerifyReport } from '../audit/verify.ts';
 import type { Restoration } from '../engine/store/restoration.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { asError, OperatorError } from '../errors.ts';
+import { Semaphore } from '../waiting.ts';
 import { workerEntry } from '../worker-entry.ts';
 import { keep } from './living.ts';
 import { Meeting, SharedProgress, together } from './shares.ts';
@@ -73,23 +74,8 @@ export interface ApartOptions {
  * line says how large it is, as a server's does, this does nothing.
  */
 const YOUNG_MB = 96;
-const AT_ONCE = 2;
-let running = 0;
-const waiting: (() => void)[] = [];
-
-async function turn(): Promise<void> {
-  if (running < AT_ONCE) {
-    running += 1;
-    return;
-  }
-  await new Promise<void>((resolve) => waiting.push(resolve));
-}
-
-function leave(): void {
-  const next = waiting.shift();
-  if (next === undefined) running -= 1;
-  else next();
-}
+/** A few tasks at a time. */
+const places = new Semaphore(2);
 
 /** An error for the other side. */
 export function told(thrown: unknown): Told {
@@ -156,12 +142,12 @@ function inThread(task: Task, { folder, incarnation, signal, onPage }: ApartOpti
 }
 
 async function inTurn(options: ApartOptions, work: () => Promise<Report>): Promise<Report> {
-  await turn();
+  await places.acquire();
   try {
     options.signal.throwIfAborted();
     return await work();
   } finally {
-    leave();
+    places.release();
   }
 }
 

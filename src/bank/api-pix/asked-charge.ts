@@ -22,12 +22,12 @@ export async function askedInTurn(
   record: ChargeRecord,
   payment: string | null,
 ): Promise<BankCharge | null> {
-  if (!(await connection.questions.enter(TURN_MS)))
+  if (!(await connection.questions.acquire(TURN_MS)))
     throw new CallFailed('not-done', 'the bank is being asked about too many charges');
   try {
     return await askedCharge(connection, record, payment);
   } finally {
-    connection.questions.leave();
+    connection.questions.release();
   }
 }
 

@@ -9,9 +9,9 @@
  */
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import { codeOf } from '../../../errors.ts';
+import { Semaphore } from '../../../waiting.ts';
 import type { ClientIdentity } from './identity.ts';
 import { CallFailed, type RawAnswer } from './outcome.ts';
-import { Places } from './places.ts';
 
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const HEADERS_BYTES_MAX = 32 * 1024;
@@ -59,10 +59,10 @@ function aboutCertificate(error: unknown): boolean {
 export class Line implements Wire {
   readonly #pool: Pool;
   /** Not the pool's own queue: what waits there can't be told from what waits for a bank that is hard to reach. */
-  readonly #places: Places;
+  readonly #places: Semaphore;
 
   constructor({ origin, identity, ca, atOnce }: LineOptions) {
-    this.#places = new Places(atOnce);
+    this.#places = new Semaphore(atOnce);
     const connect: buildConnector.BuildOptions = {
       ...identity.tls,
       ...(ca === null ? {} : { ca }),
@@ -82,13 +82,13 @@ export class Line implements Wire {
   async exchange(request: Request, deadlineMs: number): Promise<RawAnswer> {
     const begun = performance.now();
     const late = `the bank has not answered within ${Math.round(deadlineMs)} ms`;
-    if (!(await this.#places.enter(deadlineMs)))
+    if (!(await this.#places.acquire(deadlineMs)))
       throw new CallFailed('not-done', `${late}: as many calls as may be were under way`);
     try {
       const leftMs = Math.max(1, deadlineMs - (performance.now() - begun));
       return await this.#begin(request, leftMs, { late, isBanks: leftMs >= deadlineMs * FAIR_SHARE });
     } finally {
-      this.#places.leave();
+      this.#places.release();
     }
   }
 
