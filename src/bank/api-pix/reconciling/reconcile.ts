@@ -127,29 +127,32 @@ export class Reconciler {
     };
     const unbooked = (item: Unbooked): Promise<void> => this.#noteUnbooked(item);
     await this.#lists.walk(span, { payment: heard, sending: heard, unbooked });
-    await this.#nowListed(listed);
+    const missing = new Set<string>();
     for await (const booked of bookedIn(journal, span)) {
       const { kind, endToEndId, transactionId, amount } = booked;
       if (endToEndId === null || !this.#lists.isMissing(booked, listed)) continue;
       if (await this.#lists.isTold(booked)) continue;
+      missing.add(endToEndId);
       const data = { booked: kind === 'payment' ? ('payment' as const) : ('sending' as const), endToEndId };
       const account = (await journal.transaction(transactionId))?.account ?? null;
       const about = { account, transaction: transactionId };
       await notes.difference('BOOKING_UNLISTED', `${MISSING}${endToEndId}`, data, about, amount);
     }
+    await this.#nowListed(listed, missing);
   }
 
-  /** What was noted as not listed is over once the bank tells of it. */
-  async #nowListed(listed: ReadonlySet<string>): Promise<void> {
+  /** What was noted as not listed is over once the bank tells of it; of what is still missing it was just asked. */
+  async #nowListed(listed: ReadonlySet<string>, missing: ReadonlySet<string>): Promise<void> {
     const { journal, notes } = this.#options;
     for await (const items of notes.differences()) {
       await turn();
       for (const { id, about } of items) {
         const { transaction: transactionId } = about;
         if (!id.startsWith(MISSING) || transactionId === null) continue;
+        const endToEndId = id.slice(MISSING.length);
+        if (missing.has(endToEndId)) continue;
         const record = await journal.transaction(transactionId);
         const kind = record?.type === 'cashout' ? 'sending' : 'payment';
-        const endToEndId = id.slice(MISSING.length);
         if (listed.has(endToEndId) || (await this.#lists.isTold({ kind, endToEndId, transactionId })))
           await notes.agreed(id);
       }
