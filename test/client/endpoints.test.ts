@@ -15,7 +15,7 @@ import { Applied, Delivery, ErrorObject } from '../../src/api/openapi/results.ts
 import { EVENT_NAMES, PART_EVENT_NAMES } from '../../src/domain/events.ts';
 import { cliJson } from '../support/cli.ts';
 import { merchant } from '../support/client.ts';
-import { unknownId } from '../support/expect.ts';
+import { rejectionOf, unknownId } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startServer } from '../support/server.ts';
@@ -51,14 +51,8 @@ const { test, run } = fixtureSuite('client/endpoints', async (defer) => {
 
 const pix = { pixKeyType: 'CPF', pixKey: '12345678909' } as const;
 
-async function failure(call: Promise<unknown>) {
-  try {
-    await call;
-  } catch (error) {
-    if (error instanceof PixstateError) return error;
-    throw error;
-  }
-  throw new Error('the call succeeded');
+function failure(call: Promise<unknown>) {
+  return rejectionOf(PixstateError, call);
 }
 
 test('a charge: created, found, paid, refunded', async ({ pixstate }) => {

@@ -63,3 +63,17 @@ export async function expectRejection(
   const error = await work.catch((reason: unknown) => reason);
   assert.instance(error, kind, String(error));
 }
+
+/** The error of a kind that work rejects with. @throws whatever else it rejects with */
+export async function rejectionOf<Failure extends Error>(
+  kind: abstract new (...parts: never[]) => Failure,
+  work: Promise<unknown>,
+): Promise<Failure> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof kind) return error;
+    throw error;
+  }
+  throw new Error(`it did not fail with a ${kind.name}`);
+}

@@ -6,6 +6,7 @@ import { BankConnection } from '../../../src/bank/api-pix/connection.ts';
 import { Line } from '../../../src/bank/api-pix/wire/exchange.ts';
 import { CallFailed } from '../../../src/bank/api-pix/wire/outcome.ts';
 import type { Fault } from '../../support/bank/bank.ts';
+import { rejectionOf } from '../../support/expect.ts';
 import { until } from '../../support/wait.ts';
 import { failsAs, Scene } from './scene.ts';
 
@@ -16,16 +17,6 @@ test.before.each(async () => {
   scene = await Scene.make();
 });
 test.after.each(() => scene.end());
-
-async function failed(work: Promise<unknown>): Promise<CallFailed> {
-  try {
-    await work;
-  } catch (error) {
-    if (error instanceof CallFailed) return error;
-    throw error;
-  }
-  throw new Error('the bank answers nobody');
-}
 
 /** A transfer of money has the same outcomes as any call that isn't repeated. */
 function give(): Promise<unknown> {
@@ -139,7 +130,7 @@ test('what waits behind our own calls is no failure of a bank that answers each'
 test('a bank that answers none of a flood of calls is away all the same', async () => {
   const us = withTen();
   scene.bank.fault('GET cob', { kind: 'held' }, 100);
-  const asked = Array.from({ length: 30 }, () => failed(us.charges.ask(randomUUID())));
+  const asked = Array.from({ length: 30 }, () => rejectionOf(CallFailed, us.charges.ask(randomUUID())));
   const failures = await Promise.all(asked);
   assert.is(failures.filter(({ isBanks }) => isBanks).length, 10);
   assert.ok(us.client.breaker.isOpen);

@@ -8,6 +8,7 @@ import type { CallEnded } from '../../../src/bank/api-pix/wire/client.ts';
 import { CallFailed, type FailureKind } from '../../../src/bank/api-pix/wire/outcome.ts';
 import { readBankConfig } from '../../../src/config.ts';
 import { FakeBank, OUR_KEY, type StartOptions } from '../../support/bank/bank.ts';
+import { rejectionOf } from '../../support/expect.ts';
 
 export class Scene {
   readonly bank: FakeBank;
@@ -59,12 +60,7 @@ export function chargeOrder(over: Partial<ChargeOrder> = {}): ChargeOrder {
 
 /** What a call failed with; throws where it didn't fail so. */
 export async function failsAs(kind: FailureKind, work: Promise<unknown>): Promise<CallFailed> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof CallFailed)) throw error;
-    assert.is(error.kind, kind, error.message);
-    return error;
-  }
-  throw new Error(`the call didn't fail as ${kind}`);
+  const error = await rejectionOf(CallFailed, work);
+  assert.is(error.kind, kind, error.message);
+  return error;
 }
