@@ -175,8 +175,8 @@ export class Process {
     const sender = new SimulatedSender({ world, receivers, history, owner: name, now });
     const parts = { journal, due, backlog, directory, sender, attention: engine, spareTime: new SpareTime() };
     const dispatcher = new Dispatcher({ ...parts, now, retryScale: RETRY_SCALE, onTrouble });
-    const common = { engine, payments, journal, due, bank, now, onTrouble };
-    const desk = new Desk({ ...common, stuckAfterMs: STUCK_AFTER_MS, elapsed: () => world.now });
+    const common = { engine, payments, journal, due, bank, now, onTrouble, stuckAfterMs: STUCK_AFTER_MS };
+    const desk = new Desk({ ...common, elapsed: () => world.now });
     const timers = new Timers(common);
     engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
     const clock = new ClockWatch({ store, engine, now, onNotice: (text) => log(`${name}: ${text}`) });

@@ -1,8 +1,12 @@
-/** Fires timers that are due, beside each other; a bank that can be asked is heard before a charge expires. */
-import { type Bank, backoffMs } from '../engine/bank.ts';
+/**
+ * Fires timers that are due, beside each other; a bank that can be asked is heard before a charge expires. Ops hear of a
+ * charge that it gives no answer about.
+ */
+import { expiryStuck } from '../engine/attention/stuck.ts';
+import { type Bank, type BankMessage, BankOutcomeUnknown, backoffMs } from '../engine/bank.ts';
 import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { TransactionRecord } from '../engine/journal.ts';
+import type { ChargeRecord, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
 import { type ClaimOf, type Due, postponed } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
@@ -14,6 +18,8 @@ export interface TimersOptions {
   due: DueIndex;
   bank: Bank;
   now(): number;
+  /** A charge whose time was over so many ms ago, and that the bank gives no answer about, is stuck. */
+  stuckAfterMs: number;
   /** Something went wrong that will be tried again. */
   onTrouble(error: unknown, due?: Due): void;
 }
@@ -57,7 +63,7 @@ export class Timers {
       const record = await this.#options.journal.transaction(due.transaction);
       const graceMs = record === null ? 0 : this.#graceMs(record, due);
       if (graceMs > 0) return { next: { ...due, at: now() + graceMs } };
-      if (record !== null) await this.#askBank(record);
+      if (record !== null) await this.#askBank(record, due);
       const { transaction, name, at, ahead = 0 } = due;
       const command = { kind: 'timer', transaction, name, at, ahead } as const;
       const answer = await engine.send(due.account, command);
@@ -70,18 +76,42 @@ export class Timers {
   }
 
   /** A bank that can be asked may know of a payment that has not reached us. What waits for no timer costs no question. */
-  async #askBank(record: TransactionRecord): Promise<void> {
-    const { bank, payments, now } = this.#options;
+  async #askBank(record: TransactionRecord, due: Pick<Due, 'ahead'>): Promise<void> {
+    const { bank, payments } = this.#options;
     if (!bank.canBeAsked || record.final || record.timers.length === 0) return;
-    for (const message of (await bank.query(record, now())) ?? [])
-      await payments.tell(record, message, 'bank');
+    for (const message of await this.#heard(record, due)) await payments.tell(record, message, 'bank');
+  }
+
+  async #heard(record: TransactionRecord, due: Pick<Due, 'ahead'>): Promise<BankMessage[]> {
+    const { bank, now } = this.#options;
+    try {
+      return (await bank.query(record, now())) ?? [];
+    } catch (error) {
+      // A bank that has answered has said itself what is wrong with that.
+      if (!(error instanceof BankOutcomeUnknown)) await this.#noteIfStuck(record, due, error);
+      throw error;
+    }
+  }
+
+  /** While the bank as a whole is away, no charge has an item of its own. */
+  async #noteIfStuck(record: TransactionRecord, due: Pick<Due, 'ahead'>, error: unknown): Promise<void> {
+    const { engine, bank, now, stuckAfterMs } = this.#options;
+    if (record.type !== 'pix-in') return;
+    const since = this.#overAt(record, due);
+    if (now() - since < stuckAfterMs || !bank.reachable()) return;
+    const why = error instanceof Error ? error.message : String(error);
+    await engine.note([expiryStuck(record, since, why)]);
   }
 
   /** How long a charge that has expired waits for payments that are on their way, ms; by the clock, whatever its own was. */
-  #graceMs(record: TransactionRecord, { ahead = 0 }: Pick<Due, 'ahead'>): number {
-    const { expiryGraceMs } = this.#options.bank.pace;
-    if (expiryGraceMs === 0 || record.type !== 'pix-in' || record.final) return 0;
-    const { expiresAt } = record.snapshot.context;
-    return Math.max(0, Date.parse(expiresAt) - ahead + expiryGraceMs - this.#options.now());
+  #graceMs(record: TransactionRecord, due: Pick<Due, 'ahead'>): number {
+    const { bank, now } = this.#options;
+    if (bank.pace.expiryGraceMs === 0 || record.type !== 'pix-in' || record.final) return 0;
+    return Math.max(0, this.#overAt(record, due) - now());
+  }
+
+  /** When the time of a charge is over, its grace included, ms. */
+  #overAt({ snapshot }: ChargeRecord, { ahead = 0 }: Pick<Due, 'ahead'>): number {
+    return Date.parse(snapshot.context.expiresAt) - ahead + this.#options.bank.pace.expiryGraceMs;
   }
 }

@@ -72,8 +72,12 @@ export async function openWorkers(
   });
   metrics.countInHand(() => dispatcher.room.taken);
   const onDueTrouble = (error: unknown, about?: Due): void => onTrouble(error, about && { due: about });
-  const common = { engine, payments, journal, due, bank, now: storeNow, onTrouble: onDueTrouble };
-  const desk = new Desk({ ...common, stuckAfterMs: config.stuckAfterS * 1000 });
+  const stuckAfterMs = config.stuckAfterS * 1000;
+  const common = {
+    ...{ engine, payments, journal, due, bank, stuckAfterMs },
+    ...{ now: storeNow, onTrouble: onDueTrouble },
+  };
+  const desk = new Desk(common);
   const timers = new Timers(common);
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const clock = new ClockWatch({
@@ -98,7 +102,7 @@ export async function openWorkers(
     engine,
     store: core.store,
     now: storeNow,
-    stuckAfterMs: config.stuckAfterS * 1000,
+    stuckAfterMs,
     says: (id) => bank.says(id),
   });
   jobs.local.push(...watch.jobs, ...clock.jobs, ...bankJobs.local);

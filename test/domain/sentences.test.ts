@@ -52,6 +52,7 @@ const ITEMS: { [Code in ItemCode]: ItemData[Code] } = {
   REFUND_STUCK: { refundId: 'r-1', bank: 'EM_PROCESSAMENTO' },
   TRANSFER_STUCK: state,
   ANALYSIS_STUCK: { type: 'pix-in', state: 'in_analysis', bank: null },
+  EXPIRY_STUCK: { why: 'the bank answers 401' },
   SNAPSHOT_UNREADABLE: { reason: 'no version 9' },
   CLOCK_BEHIND: { entryAt: '2026-11-23T12:00:00.000Z', clock: SINCE },
   BATCH_UNPROJECTABLE: { seq: 12, reason: 'broken' },

@@ -207,8 +207,8 @@ export function openProcess(options: ProcessOptions): Process {
     retryScale: 1,
     onTrouble,
   });
-  const common = { engine, payments, journal, due, bank, now, onTrouble };
-  const desk = new Desk({ ...common, stuckAfterMs: 300_000, ...(elapsed === undefined ? {} : { elapsed }) });
+  const common = { engine, payments, journal, due, bank, now, onTrouble, stuckAfterMs: 300_000 };
+  const desk = new Desk({ ...common, ...(elapsed === undefined ? {} : { elapsed }) });
   const timers = new Timers(common);
   if (fresh) engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const rightClock = { followed: async () => now() };

@@ -1,7 +1,8 @@
 /** How long an expired charge waits for payments that are on their way, and what becomes of a timer. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Settlement } from '../../src/engine/store.ts';
+import { BankOutcomeUnknown } from '../../src/engine/bank.ts';
+import type { AttentionItem, Settlement } from '../../src/engine/store.ts';
 import { Timers } from '../../src/jobs/timers.ts';
 
 const test = suite('timers');
@@ -106,6 +107,54 @@ test('what the bank knows is booked before the timer fires, where it can be aske
     { record: { final: false, timers: [] } },
   ];
   for (const each of unasked) assert.equal((await outcome(each)).done, ['fired'], JSON.stringify(each));
+});
+
+const OVER = { final: false, timers: [{ name: 'EXPIRE' }], account: 'acc_a', updatedAt: 'then' };
+
+/** What ops hear of a charge, past its time by so much, whose question to the bank fails. */
+async function noted(pastMs: number, { fails = new Error('the bank answers 422'), isThere = true } = {}) {
+  const items: AttentionItem[] = [];
+  const context = { expiresAt: new Date(EXPIRED).toISOString(), amount: 700 };
+  const record = { id: 't', type: 'pix-in', ...OVER, snapshot: { value: 'waiting_payment', context } };
+  const settled: Settlement[] = [];
+  const parts = {
+    journal: { transaction: async () => record },
+    due: { settle: async (some: Settlement[]) => settled.push(...some) },
+    bank: {
+      ...{ canBeAsked: true, reachable: () => isThere },
+      pace: { expiryGraceMs: GRACE_MS, firstMs: 1_000, longestMs: 60_000 },
+      query: () => Promise.reject(fails),
+    },
+    engine: {
+      send: () => assert.unreachable('it fires unheard'),
+      note: async (some: AttentionItem[]) => items.push(...some),
+    },
+    ...{ payments: {}, now: () => EXPIRED + GRACE_MS + pastMs, onTrouble: () => undefined },
+    stuckAfterMs: 300_000,
+  };
+  const timers = new Timers(parts as unknown as ConstructorParameters<typeof Timers>[0]);
+  const parties = { account: 'acc_a', transaction: 't', name: 'EXPIRE', tries: 3 };
+  await timers.fireAll([{ token: '1', due: { kind: 'timer' as const, ...parties, at: EXPIRED } }]);
+  assert.is(settled[0]?.next?.kind, 'timer', 'it comes again');
+  return items;
+}
+
+test('ops hear of a charge that the bank gives no answer about, once it has waited so long', async () => {
+  assert.equal(await noted(299_999), []);
+  const [item, ...others] = await noted(300_000);
+  assert.equal(others, []);
+  assert.equal(
+    [item?.id, item?.code, item?.data, item?.amount, item?.since],
+    [
+      ...['expiring_t', 'EXPIRY_STUCK', { why: 'the bank answers 422' }, 700],
+      new Date(EXPIRED + GRACE_MS).toISOString(),
+    ],
+  );
+});
+
+test('of a bank that is away, or has said itself what is wrong with its answer, no charge has an item', async () => {
+  assert.equal(await noted(300_000, { isThere: false }), []);
+  assert.equal(await noted(300_000, { fails: new BankOutcomeUnknown('a payment can’t be read') }), []);
 });
 
 test('a timer ends once it has fired, and comes again where it hasn’t', async () => {

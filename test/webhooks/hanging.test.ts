@@ -103,8 +103,8 @@ async function openProcess(folder: string): Promise<Process> {
     spareTime: new SpareTime(),
     onAttempt: (record) => attempted.push(record),
   });
-  const common = { engine, payments, journal, due, bank, now, onTrouble };
-  const [desk, timers] = [new Desk({ ...common, stuckAfterMs: 300_000 }), new Timers(common)];
+  const common = { engine, payments, journal, due, bank, now, onTrouble, stuckAfterMs: 300_000 };
+  const [desk, timers] = [new Desk(common), new Timers(common)];
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const rightClock = { followed: async () => now() };
   const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now, clock: rightClock });

@@ -89,6 +89,8 @@ export interface ItemData {
   REFUND_STUCK: { refundId: string } & Unended;
   TRANSFER_STUCK: StuckState;
   ANALYSIS_STUCK: StuckState;
+  /** A charge is past its time, and the bank gives no answer about it. */
+  EXPIRY_STUCK: { why: string };
   SNAPSHOT_UNREADABLE: { reason: string };
   /** The account's last entry lies ahead of the clock. */
   CLOCK_BEHIND: { entryAt: string; clock: string };

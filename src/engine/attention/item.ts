@@ -17,6 +17,7 @@ export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   REFUND_STUCK: 'stuck',
   TRANSFER_STUCK: 'stuck',
   ANALYSIS_STUCK: 'stuck',
+  EXPIRY_STUCK: 'stuck',
   SNAPSHOT_UNREADABLE: 'quarantined',
   CLOCK_BEHIND: 'clock',
   BATCH_UNPROJECTABLE: 'projection',

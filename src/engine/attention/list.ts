@@ -20,6 +20,7 @@ import type {
 import { compareItems, fitsAll } from './listing.ts';
 import {
   BANK_WAITS,
+  isExpiring,
   isMadeAnew,
   type StuckRule,
   stuckAfter,
@@ -134,7 +135,7 @@ async function notedPage(
   const stuck = { ...filter, kind: 'stuck' } as const;
   const others = filter.kind === undefined ? await attention.count(filter, last) : 0;
   const allStuck = filter.kind === undefined ? await attention.count(stuck, last) : 0;
-  // Returns that don't end are few.
+  // Returns and charges that don't end are few.
   const returning = await notedItems(store, stuck, last, Number.POSITIVE_INFINITY);
   return { items, more: others - allStuck + returning.length };
 }
@@ -161,9 +162,10 @@ async function isDead({ journal }: Sources, id: string): Promise<boolean> {
 
 async function isStuck({ journal }: Sources, item: AttentionItem): Promise<boolean> {
   // Whoever asks the bank about a return takes its item away.
-  if (!isMadeAnew(item)) return true;
+  if (!isMadeAnew(item) && !isExpiring(item)) return true;
   const { id, since, about } = item;
   const record = await journal.transaction(about.transaction ?? id);
+  if (isExpiring(item)) return record !== null && record.timers.length > 0;
   // Where an account's time stands still, since it is ahead of the clock, a change bears the time of the one before.
   return record !== null && waitOf(record) !== null && record.updatedAt === since;
 }

@@ -1,5 +1,6 @@
 /** What waits for the bank too long: what each such transaction is told of to ops. */
 import { refundsOf, reversalsOf } from '../../domain/reversals/sums.ts';
+import { textOfTime } from '../../domain/time.ts';
 import { type BankOrder, type ChargeRecord, sha256, type TransactionRecord } from '../journal.ts';
 import type { AttentionItem, AttentionKey, BankWait, Wait } from '../store.ts';
 import { itemFor } from './item.ts';
@@ -7,6 +8,7 @@ import { itemFor } from './item.ts';
 /** Precautionary blocks of payments last as long: 72 hours. */
 const ANALYSIS_MS = 72 * 3_600_000;
 const RETURNING = 'returning_';
+const EXPIRING = 'expiring_';
 
 /** Before this all changes are: who wants all that waits asks up to it. */
 export const END_OF_TIME = '9999-12-31T23:59:59.999Z';
@@ -45,9 +47,25 @@ export function returningId({ endToEndId, number = 1 }: BankOrder & { kind: 'ret
   return `${RETURNING}${sha256(endToEndId).slice(0, 24)}_${number}`;
 }
 
+/** The item of a charge whose time was over then (ms), and that the bank gives no answer about: noted by whoever asks. */
+export function expiryStuck(
+  { id, account, snapshot }: ChargeRecord,
+  since: number,
+  why: string,
+): AttentionItem {
+  const about = { account, transaction: id };
+  const given = { id: `${EXPIRING}${id}`, since: textOfTime(since), about, data: { why } };
+  return itemFor('EXPIRY_STUCK', given, snapshot.context.amount);
+}
+
+/** Whether an item is about a charge that can't expire. */
+export function isExpiring({ kind, id }: AttentionKey): boolean {
+  return kind === 'stuck' && id.startsWith(EXPIRING);
+}
+
 /** Whether an item is made anew of records whenever the list is read, whatever is stored of it. */
-export function isMadeAnew({ kind, id }: AttentionKey): boolean {
-  return kind === 'stuck' && !id.startsWith(RETURNING);
+export function isMadeAnew(key: AttentionKey): boolean {
+  return key.kind === 'stuck' && !key.id.startsWith(RETURNING) && !isExpiring(key);
 }
 
 /** The items about a stuck transaction that go with its next change. */

@@ -7,7 +7,7 @@ import type { Fields } from '../../support/bank/requests.ts';
 import { cli, cliJson } from '../../support/cli.ts';
 import { expectError } from '../../support/expect.ts';
 import { charge, reaches, transfer } from '../../support/flows.ts';
-import { at, list, text } from '../../support/json.ts';
+import { at, type Json, list, text } from '../../support/json.ts';
 import { sleep, until } from '../../support/wait.ts';
 import { attention, bare, hint, hintPayment, paidCharge, payAt, SCALE, withServed } from './scene.ts';
 
@@ -176,6 +176,33 @@ test('what was noted of a charge goes once the bank’s answer can be read', asy
     bank.clearFaults();
     await reaches(client, 'pix-in', text(created, 'id'), 'paid', 20_000);
     await until(async () => (await attention(server, 'invalid')).length === 0, 20_000, 'no item any more');
+  });
+});
+
+test('a charge that can’t expire since the bank gives no answer about it is an item, which goes when it has', async () => {
+  const env = { STUCK_AFTER_S: '1', BANK_RECONCILE_S: '3600' };
+  await withServed({ account: ['--expires-in', '1'], env }, async ({ bank, server, client }) => {
+    const body = '{"type":"x/y","title":"t","detail":"d"}';
+    bank.fault('GET cob', { kind: 'answer', status: 422, body }, ALWAYS);
+    const [done, open] = [await charge(client, 1_000), await charge(client, 2_000)].map((each) =>
+      text(each, 'id'),
+    );
+    const stuck = (): Promise<Json[]> => attention(server, 'stuck');
+    const ids = async (): Promise<Json[]> =>
+      (await stuck()).map((item) => at(at(item, 'about'), 'transaction'));
+    await until(async () => (await stuck()).length === 2, 20_000, 'two items');
+    const item = (await stuck()).find((each) => text(each, 'id').endsWith(String(done))) ?? null;
+    assert.equal([at(item, 'code'), at(item, 'amount')], ['EXPIRY_STUCK', 1_000]);
+    assert.match(text(item, 'what'), '422');
+    await reaches(client, 'pix-in', String(done), 'waiting_payment');
+    await cliJson(server, ['attention', 'done', text(item, 'id')]);
+    const asked = bank.calls('GET cob').length;
+    await until(() => bank.calls('GET cob').length > asked + 3, 20_000, 'more questions about both');
+    assert.equal(await ids(), [open], 'ops are done with the other one');
+    bank.clearFaults();
+    for (const each of [done, open]) await reaches(client, 'pix-in', String(each), 'expired', 20_000);
+    await until(async () => (await stuck()).length === 0, 20_000, 'no item any more');
+    await expectVerified(server);
   });
 });
 

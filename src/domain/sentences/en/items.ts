@@ -103,6 +103,10 @@ export const items: ItemWords = {
   }),
   TRANSFER_STUCK: stuck('SETTLE or FAIL'),
   ANALYSIS_STUCK: stuck('APPROVE or REFUSE'),
+  EXPIRY_STUCK: ({ since, about: { transaction }, data: { why } }) => ({
+    what: `pix-in ${transaction} should have expired at ${since}, and waits until the bank says whether it was paid: ${why}`,
+    next: `ask the bank, then ${send(transaction, 'PAY or EXPIRE')}; ${inspect(transaction)} shows it`,
+  }),
   SNAPSHOT_UNREADABLE: ({ id, data: { reason } }) => ({
     what: `the snapshot of ${id} can't be read: ${reason}`,
     next: 'deploy a statechart or a migration that reads it, then restart: its messages and timers go on',

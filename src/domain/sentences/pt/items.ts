@@ -116,6 +116,10 @@ export const items: ItemWords = {
   }),
   TRANSFER_STUCK: stuck('SETTLE ou FAIL'),
   ANALYSIS_STUCK: stuck('APPROVE ou REFUSE'),
+  EXPIRY_STUCK: ({ since, about: { transaction }, data: { why: reason } }) => ({
+    what: `a cobrança ${transaction} deveria ter expirado em ${since} e espera até o banco dizer se foi paga: ${reason}`,
+    next: `pergunte ao banco; depois, ${send(transaction, 'PAY ou EXPIRE')}; ${inspect(transaction)} mostra o caso`,
+  }),
   SNAPSHOT_UNREADABLE: ({ id, data: { reason } }) => ({
     what: `o snapshot de ${id} não pode ser lido: ${reason}`,
     next: 'instale um statechart ou uma migração que o leia e reinicie: as mensagens e os prazos dele continuam',

@@ -9,8 +9,9 @@ import { Icon } from '../../parts/icon.tsx';
 import { addressOf } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { CaseHeading, familyOfCase, Since } from './case.tsx';
+import { causeWords } from './cause-words.ts';
 import { actOn, type Step, step } from './step.ts';
-import { causeWords, useNowWords } from './words.ts';
+import { useNowWords } from './words.ts';
 
 function Heading({ cause, isWhole }: { cause: Cause; isWhole: boolean }) {
   const { language } = usePreferences();
