@@ -186,7 +186,7 @@ export class Payments {
   async ask(endToEndId: string): Promise<Payment | UnreadPayment | null> {
     const request = { method: 'GET', path: this.#of(endToEndId) } as const;
     const answer = await this.#client.ask({ name: 'GET pix', request, deadlineMs: QUESTION_MS });
-    return answer === null ? null : readPayment(answer);
+    return answer === null ? null : paymentIn(answer, endToEndId);
   }
 
   /** The payments of a window, page by page; `withReturns`: only those that have some. @throws CallFailed */
@@ -214,14 +214,14 @@ export class Payments {
     const path = this.#returnPath(payment);
     const request = { method: 'PUT', path, body, headers: { 'content-type': JSON_TYPE } } as const;
     const answer = await this.#client.order({ name: 'PUT devolucao', request, deadlineMs: RETURN_MS });
-    return returnOf(answer);
+    return returnIn(answer, payment);
   }
 
   /** A return; null where the bank knows none. @throws CallFailed */
   async askReturn(payment: { endToEndId: string; id: string }): Promise<PaymentReturn | null> {
     const request = { method: 'GET', path: this.#returnPath(payment) } as const;
     const answer = await this.#client.ask({ name: 'GET devolucao', request, deadlineMs: QUESTION_MS });
-    return answer === null ? null : returnOf(answer);
+    return answer === null ? null : returnIn(answer, payment);
   }
 
   #of(endToEndId: string): string {
@@ -233,6 +233,15 @@ export class Payments {
   }
 }
 
-function returnOf(answer: Answer): PaymentReturn {
-  return readReturn(answer) ?? throwUnreadable();
+/** @throws CallFailed where an answer is about another payment than this one */
+function paymentIn(answer: Answer, endToEndId: string): Payment | UnreadPayment {
+  const payment = readPayment(answer);
+  const isOther = payment.endToEndId !== null && payment.endToEndId !== endToEndId;
+  return isOther ? throwUnreadable() : payment;
+}
+
+/** @throws CallFailed where an answer is about another return than this one, or about none */
+function returnIn(answer: Answer, { id }: { id: string }): PaymentReturn {
+  const found = readReturn(answer);
+  return found === null || found.id !== id ? throwUnreadable() : found;
 }

@@ -1,7 +1,7 @@
 /** Transfers, where the bank sends: ordered and asked about as its profile says. */
 import { sha256 } from '../../engine/journal.ts';
 import { pagesOf, type Window } from './payments.ts';
-import type { Order, Sending, SendingProfile, SendingRef } from './profile.ts';
+import { bare, type Order, type Sending, type SendingProfile, type SendingRef } from './profile.ts';
 import { type Answer, textIn } from './reading.ts';
 import { type BankClient, throwUnreadable } from './wire/client.ts';
 import type { Request } from './wire/exchange.ts';
@@ -23,6 +23,14 @@ const NAMES = ['endToEndId', 'e2eId', 'idEnvio', 'id'];
 function unreadOf(item: Answer): UnreadSending {
   const id = NAMES.map((name) => textIn(item, name)).find((each) => each !== null) ?? null;
   return { unread: sha256(id ?? JSON.stringify(item)).slice(0, 24), id };
+}
+
+/** @throws CallFailed where an answer is about another transfer than this one, or about none */
+function sendingIn(sending: Sending | null, { id, bankId }: SendingRef): Sending {
+  if (sending === null) return throwUnreadable();
+  const isOther = sending.id !== null && sending.id.toLowerCase() !== bare(id).toLowerCase();
+  const isOthers = bankId !== null && sending.bankId !== null && sending.bankId !== bankId;
+  return isOther || isOthers ? throwUnreadable() : sending;
 }
 
 export class Sendings {
@@ -57,7 +65,7 @@ export class Sendings {
     const { namesPayee } = this.#profile;
     const request = this.#at(this.#profile.order(order));
     const answer = await this.#client.order({ name: 'order', request, deadlineMs: ORDER_MS, namesPayee });
-    return this.#profile.readOrder(answer) ?? throwUnreadable();
+    return sendingIn(this.#profile.readOrder(answer), { id: order.id, bankId: null });
   }
 
   /** What the bank knows; null where it knows no such transfer. @throws CallFailed */
@@ -66,7 +74,7 @@ export class Sendings {
     if (question === null) throw new Error('the bank is asked about a transfer only by an id of its own');
     const request = this.#at(question);
     const answer = await this.#client.ask({ name: 'question', request, deadlineMs: QUESTION_MS });
-    return answer === null ? null : (this.#profile.readAnswer(answer) ?? throwUnreadable());
+    return answer === null ? null : sendingIn(this.#profile.readAnswer(answer), ref);
   }
 
   /** The transfers of a window, page by page. @throws CallFailed */

@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Payment, readPayment, type UnreadPayment } from '../../../src/bank/api-pix/payments.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
+import type { Fields } from '../../support/bank/requests.ts';
 import { failsAs, Scene } from './scene.ts';
 
 const test = suite('payments at a bank');
@@ -85,6 +86,21 @@ test('a payment is asked for by its id, and given back in parts under ids of our
   assert.equal(await all(scene.us.payments.list({ from, to: Date.now() + 1000 }, { withReturns: true })), [
     endToEndId,
   ]);
+});
+
+test('an answer about another payment or return is none', async () => {
+  const { payments } = scene.us;
+  const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
+  const other = (body: Fields): Fields => ({ ...body, endToEndId: scene.bank.state.id('E', Date.now()) });
+  scene.bank.fault('GET pix', { kind: 'changed', change: other });
+  await failsAs('unknown', payments.ask(endToEndId));
+  assert.is((await payments.ask(endToEndId))?.endToEndId, endToEndId);
+  const ofOthers = (body: Fields): Fields => ({ ...body, id: 'other1' });
+  scene.bank.fault('PUT devolucao', { kind: 'changed', change: ofOthers });
+  await failsAs('unknown', payments.giveBack({ endToEndId, id: 'own1' }, 400));
+  scene.bank.fault('GET devolucao', { kind: 'changed', change: ofOthers });
+  await failsAs('unknown', payments.askReturn({ endToEndId, id: 'own1' }));
+  assert.is((await payments.askReturn({ endToEndId, id: 'own1' }))?.id, 'own1');
 });
 
 test('a return whose answer is lost is found by asking, and one that was lost is not', async () => {

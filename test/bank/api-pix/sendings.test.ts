@@ -9,6 +9,7 @@ import { inter } from '../../../src/bank/api-pix/profiles/inter.ts';
 import { standard } from '../../../src/bank/api-pix/profiles/standard.ts';
 import { Sendings } from '../../../src/bank/api-pix/sendings.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
+import type { Fields } from '../../support/bank/requests.ts';
 import { chargeOrder, failsAs, Scene } from './scene.ts';
 
 const test = suite('transfers at a bank');
@@ -63,6 +64,24 @@ test('Efí takes an order, and tells of it under our id', async () => {
   const told = await sendingsOf('efi').ask({ id: sent.id, bankId: null });
   assert.equal([told?.state, told?.paidAt], ['settled', '2026-11-01T12:00:00.000Z']);
   assert.is(told?.endToEndId, kept.endToEndId);
+});
+
+test('an answer about another transfer is none, to an order as to a question', async () => {
+  const [sent, another] = [order(), order()];
+  const ofOthers = (body: Fields): Fields => ({ ...body, idEnvio: another.id.replaceAll('-', '') });
+  scenes.efi.bank.fault('PUT envio', { kind: 'changed', change: ofOthers });
+  await failsAs('unknown', sendingsOf('efi').order(sent));
+  scenes.efi.bank.fault('GET envio', { kind: 'changed', change: ofOthers });
+  await failsAs('unknown', sendingsOf('efi').ask({ id: sent.id, bankId: null }));
+  assert.is((await sendingsOf('efi').ask({ id: sent.id, bankId: null }))?.state, 'started');
+  const { bankId } = await sendingsOf('inter').order(another);
+  const elsewhere = (body: Fields): Fields => ({
+    ...body,
+    transacaoPix: { ...((body.transacaoPix ?? {}) as Fields), codigoSolicitacao: randomUUID() },
+  });
+  scenes.inter.bank.fault('GET envio', { kind: 'changed', change: elsewhere });
+  await failsAs('unknown', sendingsOf('inter').ask({ id: another.id, bankId }));
+  assert.is((await sendingsOf('inter').ask({ id: another.id, bankId }))?.told, 'CRIADO');
 });
 
 test('Inter takes an order with a number in it, and is asked by its own id', async () => {
