@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { Certificates, type Pair } from './certificates.ts';
 import { type Arrived, Front, type FrontOptions } from './front.ts';
@@ -53,6 +54,8 @@ export class FakeBank extends Front {
   readonly client: Pair;
   readonly #server: Server;
   readonly #faults: { call: string; fault: Fault; left: number }[] = [];
+  /** Of all connections, from before their handshake on. */
+  readonly #sockets = new Set<Socket>();
   #held: (() => void)[] = [];
   #port = 0;
 
@@ -67,6 +70,10 @@ export class FakeBank extends Front {
       (request, response) => void this.#receive(request, response),
     );
     this.#server.keepAliveTimeout = 60_000;
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   static async start(options: StartOptions = {}): Promise<FakeBank> {
@@ -112,8 +119,10 @@ export class FakeBank extends Front {
 
   /** The bank is away: nobody listens any more, until `listen`. */
   async away(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // The server's own `closeAllConnections` leaves out those that are still at their handshake, and waits for them.
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
   }
 
   async stop(): Promise<void> {
