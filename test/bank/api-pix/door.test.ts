@@ -1,6 +1,8 @@
 /** The door for callbacks, over real TLS: who may enter, what is taken, and what is answered. */
+import { once } from 'node:events';
 import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
+import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Door } from '../../../src/bank/api-pix/callbacks/door.ts';
@@ -10,6 +12,7 @@ import { efi } from '../../../src/bank/api-pix/profiles/efi.ts';
 import { inter } from '../../../src/bank/api-pix/profiles/inter.ts';
 import { standard } from '../../../src/bank/api-pix/profiles/standard.ts';
 import type { CallbackDoor } from '../../../src/bank/api-pix/settings.ts';
+import { within } from '../../../src/waiting.ts';
 import { Certificates, type Pair } from '../../support/bank/certificates.ts';
 
 const test = suite('the door for callbacks');
@@ -173,6 +176,22 @@ test('behind a proxy that checks certificates it is plain', async () => {
   const port = await open({ tls: null });
   assert.is(await post(port, { client: null, body: JSON.stringify({ pix: [PAID] }) }), 200);
   assert.is(taken.length, 1);
+});
+
+test('it ends though somebody has connected and says nothing', async () => {
+  for (const tls of [true, false]) {
+    const port = await open(tls ? {} : { tls: null });
+    const silent = connect(port, '127.0.0.1');
+    silent.on('error', () => undefined);
+    const gone = once(silent, 'close');
+    await once(silent, 'connect');
+    // The door has it once it has answered somebody who came later.
+    await post(port, tls ? {} : { client: null });
+    const [door] = doors.splice(0);
+    if (door === undefined) throw new Error('no door is open');
+    await within(20_000, door.close(), () => new Error(`the door doesn’t close, with TLS: ${tls}`));
+    await gone;
+  }
 });
 
 test('each profile knows its own hints, and the standard’s', () => {

@@ -13,6 +13,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { within } from '../../../waiting.ts';
 import type { Hint, Profile } from '../profile.ts';
@@ -56,6 +57,8 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
 export class Door {
   readonly #options: DoorOptions;
   readonly #server: Server;
+  /** Of all connections, from before their handshake on: the server's own list begins behind it. */
+  readonly #sockets = new Set<Socket>();
   /** Where callbacks come in: Efí's test of the URL comes to the URL itself, and all others to `/pix` behind it. */
   readonly #paths: readonly string[];
 
@@ -77,9 +80,20 @@ export class Door {
       tls === null
         ? createPlainServer(bounds, receive)
         : createTlsServer(
-            { ...bounds, ...tls, minVersion: 'TLSv1.2', requestCert: true, rejectUnauthorized: true },
+            {
+              ...bounds,
+              handshakeTimeout: REQUEST_MS,
+              ...tls,
+              minVersion: 'TLSv1.2',
+              requestCert: true,
+              rejectUnauthorized: true,
+            },
             receive,
           );
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   /** Resolves once it is open, with its port. */
@@ -100,8 +114,12 @@ export class Door {
       this.#server.close(() => resolve());
       this.#server.closeIdleConnections();
       // Connections without a request, or with a slow one, come again; the bank calls back once more.
-      setTimeout(() => this.#server.closeAllConnections(), LAST_MS).unref();
+      setTimeout(() => this.#destroyAll(), LAST_MS).unref();
     });
+  }
+
+  #destroyAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   async #receive(request: IncomingMessage): Promise<number> {
