@@ -59,7 +59,8 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i;
+/** No two parts of it take the same blanks: else a long row of them would take time by the square of its length. */
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?(?:;\s*)?$/i;
 
 /** A body may only come as plain JSON in UTF-8. @throws ApiError INVALID_REQUEST */
 export function checkContentType(ctx: Carrier): void {
