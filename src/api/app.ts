@@ -19,6 +19,7 @@ import { BURST, RATE_PER_SECOND } from './rate-limit.ts';
 import { cancelCharge, createRefund, listRefunds, readRefund } from './refunds.ts';
 import { pay, sendMessage } from './sandbox.ts';
 import { readStatement } from './statement/read.ts';
+import { checkTarget, targetOf } from './target.ts';
 import { createCharge, createTransfer, lookUp } from './transactions.ts';
 
 export const BASE_PATH = '/v1';
@@ -77,7 +78,7 @@ function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
     return;
   }
   const failure = toApiError(error);
-  if (failure.status >= 500) options.onFailure(error, ctx.state.requestId, ctx.path);
+  if (failure.status >= 500) options.onFailure(error, ctx.state.requestId, targetOf(ctx));
   ctx.status = failure.status;
   if (Object.keys(failure.headers).length > 0) ctx.set(failure.headers);
   ctx.body = failure.body;
@@ -193,6 +194,7 @@ export function createApp(options: ApiOptions): Koa {
   };
 
   const handle = async (ctx: Koa.Context): Promise<void> => {
+    checkTarget(ctx);
     const isBelowBase = ctx.path === BASE_PATH || ctx.path.startsWith(`${BASE_PATH}/`);
     if (!isBelowBase) return outside(ctx, options, document);
     if (options.state.draining) throw unavailable('The service is shutting down.');
@@ -229,7 +231,7 @@ export function createApp(options: ApiOptions): Koa {
   // The only error that still gets here is a socket's that broke while it was being answered.
   app.on('error', (error: Error & { code?: string }, ctx?: Koa.Context) => {
     if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET')
-      options.onFailure(error, ctx?.state.requestId ?? '', ctx?.path ?? '');
+      options.onFailure(error, ctx?.state.requestId ?? '', ctx === undefined ? '' : targetOf(ctx));
   });
   return app;
 }

@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { createServer as createSocketServer, type ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode } from '../api/errors.ts';
+import { Connections } from '../connections.ts';
 import { codeOf, OperatorError } from '../errors.ts';
 
 export interface RunningServer {
@@ -16,6 +17,8 @@ export interface RunningServer {
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_MS = 65_000;
+/** For which a connection is kept open once all is said on it. */
+const LAST_WORD_MS = 1_000;
 
 /** An id for a request that came without one. */
 export function newRequestId(): string {
@@ -39,10 +42,19 @@ function answerUnusual(server: Server): void {
     res.writeHead(400, headers).end(body);
   });
   server.on('connect', (_req, socket) => {
-    socket.end(
+    // Node has let go of it, and what is wrong with it is nobody's: unheard, it would end the thread.
+    socket.on('error', () => undefined);
+    endWith(
+      socket,
       errorAnswer('405 Method Not Allowed', 'METHOD_NOT_ALLOWED', 'The method is not allowed here.'),
     );
   });
+}
+
+/** The last that is said on a connection: who doesn't end it then is cut off. */
+function endWith(socket: Duplex, text: string): void {
+  socket.end(text);
+  setTimeout(() => socket.destroy(), LAST_WORD_MS).unref();
 }
 
 /** What node's parser turned down, as it is answered. */
@@ -67,11 +79,11 @@ function answerUnparsable(server: Server): void {
     const last = open.get(socket)?.at(-1);
     if (last?.writableEnded === true && !last.req.complete) {
       // A request that was answered before all of it had come has its answer: this one would be a second.
-      socket.end();
+      endWith(socket, '');
       return;
     }
     const answer = (): void => {
-      socket.end(errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code)));
+      endWith(socket, errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code)));
     };
     // What came whole before is answered first: this answer would be taken for its own.
     const whole = open
@@ -119,6 +131,9 @@ export function listen(
     },
     listener,
   );
+  // Node leaves out the lines after the 2,000th, and says nothing: a proxy's own would come last. Their bytes are bounded.
+  server.maxHeadersCount = 0;
+  const connections = new Connections(server);
   answerUnparsable(server);
   answerUnusual(server);
   return new Promise((resolve, reject) => {
@@ -129,18 +144,18 @@ export function listen(
       const address = server.address();
       resolve({
         port: typeof address === 'object' && address !== null ? address.port : port,
-        drain: (timeoutMs) => drain(server, timeoutMs),
+        drain: (timeoutMs) => drain(server, connections, timeoutMs),
       });
     });
   });
 }
 
-async function drain(server: Server, timeoutMs: number): Promise<void> {
+async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // A connection that was busy a moment ago is idle now.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  const timer = setTimeout(() => connections.destroyAll(), timeoutMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);

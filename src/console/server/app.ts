@@ -5,6 +5,7 @@
 import { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { objectOf, readBody } from '../../api/body.ts';
+import { checkTarget } from '../../api/target.ts';
 import type { StoreReads } from '../../engine/store.ts';
 import type { Follower } from '../../store/open.ts';
 import type { Tried } from '../api-shapes.ts';
@@ -269,6 +270,7 @@ export function createConsole(options: AppOptions): Koa {
   const routed = router.routes();
   const handle = async (ctx: Context): Promise<void> => {
     ctx.set(SECURITY_HEADERS);
+    checkTarget(ctx);
     if (ctx.path === '/metrics') return answerMetrics(ctx, options);
     const own = guardHost(ctx, options.hosts());
     options.proxy?.guard(ctx);

@@ -13,8 +13,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { Connections } from '../../../connections.ts';
 import { within } from '../../../waiting.ts';
 import type { Hint, Profile } from '../profile.ts';
 import type { CallbackDoor } from '../settings.ts';
@@ -57,8 +57,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
 export class Door {
   readonly #options: DoorOptions;
   readonly #server: Server;
-  /** Of all connections, from before their handshake on: the server's own list begins behind it. */
-  readonly #sockets = new Set<Socket>();
+  readonly #connections: Connections;
   /** Where callbacks come in: Efí's test of the URL comes to the URL itself, and all others to `/pix` behind it. */
   readonly #paths: readonly string[];
 
@@ -90,10 +89,7 @@ export class Door {
             },
             receive,
           );
-    this.#server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.#connections = new Connections(this.#server);
   }
 
   /** Resolves once it is open, with its port. */
@@ -114,12 +110,8 @@ export class Door {
       this.#server.close(() => resolve());
       this.#server.closeIdleConnections();
       // Connections without a request, or with a slow one, come again; the bank calls back once more.
-      setTimeout(() => this.#destroyAll(), LAST_MS).unref();
+      setTimeout(() => this.#connections.destroyAll(), LAST_MS).unref();
     });
-  }
-
-  #destroyAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
   }
 
   async #receive(request: IncomingMessage): Promise<number> {

@@ -1,0 +1,18 @@
+/** All connections of a server, from before any handshake or request on: its own list begins behind these. */
+import type { Server, Socket } from 'node:net';
+
+export class Connections {
+  readonly #sockets = new Set<Socket>();
+
+  constructor(server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** Ends them all at once, whatever is under way. */
+  destroyAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
