@@ -8,7 +8,9 @@
  */
 
 /** Places that numbers tell apart; more things never wait. */
-const PLACES = 2 ** 24;
+export const PLACES = 2 ** 24;
+/** How often a place is taken before its numbers come again: beyond it they would be no whole numbers any more. */
+export const TURNS = 2 ** 29 - 1;
 
 /** What is found by the number that it got here. */
 export class Numbered<Item> {
@@ -16,15 +18,20 @@ export class Numbered<Item> {
   /** How often each place was taken. */
   readonly #turns: number[] = [];
   readonly #free: number[] = [];
+  readonly #most: number;
+
+  constructor(most = TURNS) {
+    this.#most = most;
+  }
 
   get size(): number {
     return this.#items.length - this.#free.length;
   }
 
-  /** Puts it in; its number, which nothing had before. */
+  /** Puts it in; its number, which nothing has had for half a thousand million times that its place was taken. */
   put(item: Item): number {
     const place = this.#free.pop() ?? this.#items.length;
-    const turn = (this.#turns[place] ?? 0) + 1;
+    const turn = ((this.#turns[place] ?? 0) % this.#most) + 1;
     this.#items[place] = item;
     this.#turns[place] = turn;
     return turn * PLACES + place;

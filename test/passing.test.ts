@@ -1,7 +1,7 @@
 /** Holders of what comes and goes. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Lately, Named, Numbered } from '../src/passing.ts';
+import { Lately, Named, Numbered, PLACES, TURNS } from '../src/passing.ts';
 
 const test = suite('passing');
 
@@ -29,6 +29,23 @@ test('a number never stands for what came later', () => {
   assert.is(numbered.size, 0);
   assert.is(numbered.take(0), null);
   assert.is(numbered.take(-1), null);
+});
+
+test('numbers begin anew before they are too large to be told apart', () => {
+  const most = 3;
+  const numbered = new Numbered<number>(most);
+  const kept = numbered.put(-1);
+  const numbers = Array.from({ length: 2 * most }, (_, n) => {
+    const number = numbered.put(n);
+    assert.is(numbered.take(number), n);
+    assert.is(numbered.take(number), null);
+    return number;
+  });
+  assert.equal(numbers.slice(0, most), numbers.slice(most));
+  assert.is(new Set(numbers).size, most);
+  assert.is(numbered.take(kept), -1);
+  // As often as a place is taken at the most, with the last of all places.
+  assert.ok(TURNS * PLACES + PLACES - 1 <= Number.MAX_SAFE_INTEGER);
 });
 
 test('what is taken out while all are gone through is left out', () => {
