@@ -43,7 +43,14 @@ function room(path: string): string {
 }
 
 /** What all rooms may import, but the pure ones. */
-const FOR_ALL = ['connections.ts', 'errors.ts', 'passing.ts', 'spare-time.ts', 'waiting.ts', 'worker-entry.ts'];
+const FOR_ALL = [
+  'connections.ts',
+  'errors.ts',
+  'passing.ts',
+  'spare-time.ts',
+  'waiting.ts',
+  'worker-entry.ts',
+];
 /** Rooms that import nothing but what is named below; the client runs in merchants' applications. */
 const PURE = ['machines', 'domain', 'client'];
 

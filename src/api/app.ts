@@ -34,6 +34,8 @@ const RATE_POLICY = `"account";q=${RATE_PER_SECOND};w=1;burst=${BURST}`;
 export interface ServerState {
   /** Null: ready. Else why not. */
   notReady(): Promise<string | null>;
+  /** What must be known before anything is done is known. */
+  readonly opened: boolean;
   /** The end has begun: requests are still served, and connections end with their answers. */
   readonly closing: boolean;
   /** Nothing is begun any more. */
@@ -198,6 +200,7 @@ export function createApp(options: ApiOptions): Koa {
     const isBelowBase = ctx.path === BASE_PATH || ctx.path.startsWith(`${BASE_PATH}/`);
     if (!isBelowBase) return outside(ctx, options, document);
     if (options.state.draining) throw unavailable('The service is shutting down.');
+    if (!options.state.opened) throw unavailable('The service is starting.');
     // The bank has no Basic credentials: its signature is checked by the endpoint, and without one it isn't there.
     if (ctx.path !== CALLBACKS_PATH)
       ctx.state.account = await authenticate(ctx.req, options.directory, options.trustedProxyHops);

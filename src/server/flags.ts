@@ -1,14 +1,15 @@
-/** The steps of a server's end, in memory that its threads share: all see one at once, and without a message. */
+/** The steps of a server's start and end, in memory that its threads share: all see one at once, and without a message. */
 
 const CLOSING = 0;
 const DRAINING = 1;
+const OPENED = 2;
 
 /** The flags of a server; each thread has one of these on the same memory. */
 export class Flags {
   readonly memory: SharedArrayBuffer;
   readonly #flags: Int32Array;
 
-  constructor(memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)) {
+  constructor(memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)) {
     this.memory = memory;
     this.#flags = new Int32Array(memory);
   }
@@ -29,5 +30,14 @@ export class Flags {
 
   drain(): void {
     Atomics.store(this.#flags, DRAINING, 1);
+  }
+
+  /** What must be known before anything is done is: whose money the store holds, for one. */
+  get opened(): boolean {
+    return Atomics.load(this.#flags, OPENED) === 1;
+  }
+
+  open(): void {
+    Atomics.store(this.#flags, OPENED, 1);
   }
 }

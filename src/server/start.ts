@@ -153,7 +153,7 @@ export async function start(
   const steps = [
     () => core.ready,
     () => keepCharts(store.marks),
-    () => expectOwnBank(core.config, store),
+    () => expectOwnBank(core.config, store).then(() => state.open()),
     // Whoever is ready has put its clock down: should that be wrong, the next process knows what was made by it.
     () => atMost(CLOCK_MS, clock.look()),
     async () => void (await store.due.unpark(core.now())),

@@ -24,7 +24,7 @@ async function withApi(
     now += ms;
   });
   const options = {
-    state: { ready: true, draining: false, closing: false },
+    state: { opened: true, draining: false, closing: false },
     elapsed: () => now,
     patienceMs: 0,
     now: Date.now,

@@ -47,7 +47,7 @@ export async function withApp(
     trustedProxyHops: 0,
     sandbox: false,
     bankCallbackSecret,
-    state: { closing: false, draining: false, notReady: async () => null },
+    state: { opened: true, closing: false, draining: false, notReady: async () => null },
     onFailure: (error) => failures.push(error),
     onAnswer: (answer) => answered.push(answer),
   });

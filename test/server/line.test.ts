@@ -215,7 +215,7 @@ async function lateAnswer(engineSpeaks: boolean): Promise<{ status: number; ms: 
     trustedProxyHops: 0,
     sandbox: false,
     bankCallbackSecret: null,
-    state: { closing: false, draining: false, notReady: async () => null },
+    state: { opened: true, closing: false, draining: false, notReady: async () => null },
     onFailure: () => {},
   });
   const server = await listen(app.callback(), '127.0.0.1', 0);

@@ -55,8 +55,12 @@ export function hang({ process }: ThreadScene): { begun: Promise<void>; release(
   return { begun, release };
 }
 
-/** Serves while the body runs. */
-export async function withThreads(count: number, body: (scene: ThreadScene) => Promise<void>): Promise<void> {
+/** Serves while the body runs; with `isOpened` false it has yet to be known what must be. */
+export async function withThreads(
+  count: number,
+  body: (scene: ThreadScene) => Promise<void>,
+  isOpened = true,
+): Promise<void> {
   const clock = { ms: now() };
   const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank() });
   const { store, payments, engine } = process;
@@ -66,6 +70,7 @@ export async function withThreads(count: number, body: (scene: ThreadScene) => P
   await adjust(engine, account.accountId, opening);
   const places = new BucketPlaces(elapsed);
   const flags = new Flags();
+  if (isOpened) flags.open();
   const [failures, deaths, fatal]: [unknown[], Error[], Error[]] = [[], [], []];
   const observed: ThreadScene['observed'] = [];
   const ports: EnginePorts = {

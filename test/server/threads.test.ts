@@ -151,6 +151,25 @@ test('a command whose caller has left is dropped if it is not decided yet', asyn
   });
 });
 
+test('the start of the server: nothing is begun before it is known whose store it is, and probes are answered', async () => {
+  const body = async (scene: ThreadScene): Promise<void> => {
+    for (const request of [
+      BALANCE,
+      requestLine('POST', '/cashout', { ...TRANSFER, idempotencyKey: 'early' }),
+    ]) {
+      const early = await answer(scene, request);
+      assert.equal([early.status, text(early.body, 'error')], [503, 'SERVICE_UNAVAILABLE']);
+      assert.ok(early.headers['retry-after']);
+    }
+    assert.is(await available(scene), 1_000_000);
+    const probe = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
+    assert.is((await answer(scene, () => probe)).status, 200);
+    scene.flags.open();
+    assert.is((await answer(scene, BALANCE)).status, 200);
+  };
+  await withThreads(1, body, false);
+});
+
 test('the end of the server: connections end with their answers, then nothing is begun', async () => {
   await withThreads(1, async (scene) => {
     const { flags, threads } = scene;

@@ -44,6 +44,9 @@ const app = createApp({
   bankCallbackSecret: data.bankCallbackSecret,
   state: {
     notReady: () => line.ask('notReady'),
+    get opened() {
+      return flags.opened;
+    },
     get closing() {
       return flags.closing;
     },
