@@ -1,8 +1,11 @@
 /** What a start says where its database can't be used, or not safely: one clear line, and never a password. */
+import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { MongoClient } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
+import { call } from '../console/visitor.ts';
 import { cli } from '../support/cli.ts';
 import { merchant } from '../support/client.ts';
 import { charge } from '../support/flows.ts';
@@ -69,6 +72,7 @@ const MALFORMED: readonly string[] = [
   `mongodb://user:${SECRET}%zz@127.0.0.1/pixstate`,
   `mongodb+srv://user:${SECRET}@one.example.invalid:27017/pixstate`,
   `  mongodb://user:${SECRET}@127.0.0.1/pixstate`,
+  `mongodb://user:${SECRET}@127.0.0.1/pixstate?minPoolSize=9&maxPoolSize=8`,
 ];
 
 for (const uri of MALFORMED) {
@@ -195,6 +199,59 @@ test('a server that is too old ends the start', async () => {
         wire < 8 ? /can't be used/ : new RegExp(`6\\.0 or newer.*${version.replaceAll('.', '\\.')}`),
       );
     });
+  }
+});
+
+test('whatever a connection string says of pools, the server and its console are there', async () => {
+  for (const pool of ['minPoolSize=40', 'minPoolSize=10', 'maxPoolSize=4&waitQueueTimeoutMS=100']) {
+    const database = await freshDatabase();
+    try {
+      const uri = `${database.uri}${database.uri.includes('?') ? '&' : '?'}${pool}`;
+      const server = await startOn(uri, { CONSOLE: 'on' });
+      try {
+        await charge(await merchant(server), 1_000);
+        // The console has connections of its own.
+        const isThere = async (): Promise<boolean> => (await call(server, 'GET', '/me')).status === 401;
+        await until(isThere, ENDED_MS, `the console's store is there, with ${pool}`);
+      } finally {
+        await server.stop();
+      }
+    } finally {
+      await database.drop();
+    }
+  }
+});
+
+const PARKED = 2_500;
+
+test('a server starts whatever is parked, and nothing is parked then', async () => {
+  const database = await freshDatabase();
+  try {
+    await (await startOn(database.uri)).stop();
+    const client = await new MongoClient(database.uri).connect();
+    try {
+      const at = new Date(Date.now() + 3_600_000);
+      const element = (index: number): object => ({ at, id: `x.${index}`, due: at, parked: true });
+      const transactions = client.db(database.name).collection<{ _id: string }>('transactions');
+      await transactions.insertMany(
+        Array.from({ length: PARKED }, (_, index) => ({
+          ...{ _id: randomUUID(), account: 'acc_x', type: 'pix-in', order: index, seq: 1, seqs: [1] },
+          ...{ status: 'waiting_payment', timers: [{ name: 'later', ...element(index) }] },
+        })),
+      );
+      const parked = (): Promise<number> => transactions.countDocuments({ 'timers.parked': true });
+      assert.is(await parked(), PARKED);
+      const server = await startOn(database.uri);
+      try {
+        assert.is(await parked(), 0);
+      } finally {
+        await server.stop();
+      }
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await database.drop();
   }
 });
 

@@ -6,9 +6,11 @@ const DEFAULT_DATABASE = 'pixstate';
 const SELECTION_MS = 2_000;
 const SOCKET_MS = 5_000;
 
+const MOST_CONNECTIONS = 32;
+
 /** Bounds that the connection string doesn't set: the driver's own are half a minute, or none. */
 const BOUNDS: MongoClientOptions = {
-  maxPoolSize: 32,
+  maxPoolSize: MOST_CONNECTIONS,
   waitQueueTimeoutMS: SELECTION_MS,
   serverSelectionTimeoutMS: SELECTION_MS,
   socketTimeoutMS: SOCKET_MS,
@@ -16,8 +18,22 @@ const BOUNDS: MongoClientOptions = {
   heartbeatFrequencyMS: 1_000,
 };
 
-/** A client whose every wait is bounded. @throws Error where the connection string is none */
-export function clientFor(uri: string, own: MongoClientOptions = {}): MongoClient {
+/** What a connection string says of the pool's least. */
+const LEAST_CONNECTIONS = /[?&]minPoolSize=(\d+)/i;
+
+/** The bounds of the pool: with a number of its own a client heeds nothing that is said of all. */
+function poolOf(uri: string, mostConnections: number | undefined): MongoClientOptions {
+  if (mostConnections !== undefined)
+    return { minPoolSize: 0, maxPoolSize: mostConnections, waitQueueTimeoutMS: SELECTION_MS };
+  if (/[?&]maxPoolSize=/i.test(uri)) return {};
+  return { maxPoolSize: Math.max(MOST_CONNECTIONS, Number(LEAST_CONNECTIONS.exec(uri)?.[1] ?? 0)) };
+}
+
+/**
+ * A client whose every wait is bounded.
+ * @throws Error where the connection string is none, or what it says of the pool contradicts itself
+ */
+export function clientFor(uri: string, mostConnections?: number): MongoClient {
   const bounds = Object.entries(BOUNDS).filter(([name]) => !new RegExp(`[?&]${name}=`, 'i').test(uri));
   const client = new MongoClient(uri, {
     appName: 'pixstate',
@@ -26,10 +42,14 @@ export function clientFor(uri: string, own: MongoClientOptions = {}): MongoClien
     retryReads: true,
     readPreference: 'primary',
     ...Object.fromEntries(bounds),
-    ...own,
+    ...poolOf(uri, mostConnections),
   });
   // A poll that comes after the end emits an error; without a listener that would end the process.
   client.on('error', () => {});
+  const { minPoolSize, maxPoolSize } = client.options;
+  // The driver says so only when it makes a pool, as often as it tries.
+  if (maxPoolSize !== 0 && minPoolSize > maxPoolSize)
+    throw new Error(`minPoolSize ${minPoolSize} is above maxPoolSize ${maxPoolSize}`);
   return client;
 }
 
@@ -41,7 +61,7 @@ export function databaseName(uri: string): string {
 
 /** A client that waits for an answer as long as it takes. */
 export function patientClient(uri: string): MongoClient {
-  return new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: 0 });
+  return new MongoClient(uri, { minPoolSize: 0, serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: 0 });
 }
 
 /** A primary and its term; null: there is none, or a router doesn't tell. */

@@ -57,6 +57,9 @@ export const MAJORITY_READ = { readConcern: { level: 'majority' } } as const;
  */
 export const commandDeadline = deadlines(COMMAND_MS, COMMAND_SPREAD_MS);
 
+/** Heartbeats and leases of the three kinds of what is held. */
+const PULSES_AT_ONCE = 4;
+
 /** @throws StoreUnavailable where the work takes longer; it goes on, and its outcome is dropped. */
 export function inTime<Result>(ms: number, work: Promise<Result>): Promise<Result> {
   return within(ms, work, () => new StoreUnavailable('the database takes too long'));
@@ -94,9 +97,9 @@ export class MongoConnection {
     this.rights = new Rights(onNotice);
     this.#uri = uri;
     try {
-      this.client = clientFor(uri, mostConnections === undefined ? {} : { maxPoolSize: mostConnections });
+      this.client = clientFor(uri, mostConnections);
       this.db = this.client.db(databaseName(uri));
-      this.#pulseClient = clientFor(uri, { minPoolSize: 0, maxPoolSize: 2 });
+      this.#pulseClient = clientFor(uri, PULSES_AT_ONCE);
       this.#pulseDb = this.#pulseClient.db(this.db.databaseName);
       this.primary = new Primary(this.client, (term) => this.#confirm(term));
     } catch (error) {

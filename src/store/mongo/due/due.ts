@@ -40,6 +40,7 @@ import {
 } from './documents.ts';
 import { begunByOthers } from './failed-deliveries.ts';
 import type { Leases } from './leases.ts';
+import { unparkAll } from './parked.ts';
 import { rewindAll, unwindAll } from './rewind.ts';
 import {
   claimOf,
@@ -47,8 +48,6 @@ import {
   END_OF_DELIVERY,
   parkingOf,
   type Settling,
-  unparkedDeliveries,
-  unparkedElements,
   writesOf,
 } from './statements.ts';
 
@@ -274,26 +273,5 @@ export class MongoDue implements DueIndex {
 
   unwind = (forward: SetForward): Promise<number> => unwindAll(this.#parts, forward);
 
-  async unpark(now: number): Promise<number> {
-    const { connection, reads } = this.#parts;
-    connection.check();
-    const due = new Date(now);
-    let count = 0;
-    for (const kind of ['timer', 'bank'] as const) {
-      const array = ARRAYS[kind];
-      const filter = { [`${array}.due`]: { $exists: true }, [array]: { $elemMatch: { parked: true } } };
-      const projection = { [`${array}.parked`]: 1 };
-      const found = await reads.find<Pick<TransactionDocument, '_id' | 'timers' | 'orders'>>(
-        'transactions',
-        filter,
-        { projection },
-      );
-      for (const document of found)
-        count += (document[array] ?? []).filter(({ parked }) => parked === true).length;
-      const ids = found.map(({ _id }) => _id);
-      if (ids.length > 0)
-        allTaken(await updateAll(connection, 'transactions', [unparkedElements(kind, ids, due)]));
-    }
-    return count + allTaken(await updateAll(connection, 'deliveries', [unparkedDeliveries(due)])).found;
-  }
+  unpark = (now: number): Promise<number> => unparkAll(this.#parts, now);
 }

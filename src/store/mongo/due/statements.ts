@@ -253,10 +253,10 @@ export function unparkedElements(kind: ElementKind, documents: readonly string[]
   return { q: { _id: { $in: documents } }, u, arrayFilters: [{ 'e.parked': true }], multi: true };
 }
 
-/** What makes all parked deliveries due again. */
-export function unparkedDeliveries(due: Date): Document {
+/** What makes parked deliveries due again. */
+export function unparkedDeliveries(documents: readonly string[], due: Date): Document {
   return {
-    q: { parked: true, due: { $exists: true } },
+    q: { _id: { $in: documents }, parked: true, due: { $exists: true } },
     u: { $set: { due }, $unset: { parked: '', reckonedAt: '' } },
     multi: true,
   };
