@@ -1,10 +1,12 @@
 /** What tells of a person is masked wherever it stands: in names, in references, in a merchant's own members. */
 import * as assert from 'uvu/assert';
+import { mask } from '../../src/console/server/masking.ts';
 import { merchant } from '../support/client.ts';
 import { expectStatus } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { reaches } from '../support/flows.ts';
 import { list, text } from '../support/json.ts';
+import { until } from '../support/wait.ts';
 import { startConsole, type Visitor, visitor } from './visitor.ts';
 
 const CPF = '52998224725';
@@ -19,10 +21,11 @@ interface Scene {
 }
 
 const { test, run } = fixtureSuite<Scene>('masking', async (defer) => {
-  const server = await startConsole();
+  const server = await startConsole({ env: { ALLOW_PRIVATE_WEBHOOKS: 'true' } });
   defer(() => server.stop());
   // A sole trader's own name has the CPF in it; some shops refer to a sale by the buyer's address.
-  const shop = await merchant(server, ['--name', `MARIA DA SILVA ${CPF}`, '--balance', '100000']);
+  const url = ['--webhook-url', 'http://127.0.0.1:9/nobody'];
+  const shop = await merchant(server, ['--name', `MARIA DA SILVA ${CPF}`, '--balance', '100000', ...url]);
   const document = { type: 'CPF', number: CPF };
   const created = await shop.post('/pix-in', {
     ...{ amount: 5_000, externalRef: EMAIL, description: `for ${EMAIL}` },
@@ -53,6 +56,41 @@ test('in lists, in what is found, in a statement and on a page of its own', asyn
       assert.is(status, 200, path);
       for (const secret of [CPF, EMAIL, PHONE]) assert.not.ok(bytes.includes(secret), `${secret} in ${path}`);
     }
+});
+
+test('where URLs are told of', async ({ account, eva }) => {
+  const rows = await until(async () => {
+    const { body } = await eva.get('/urls');
+    return list(body, 'urls').length > 0 && list(body, 'urls');
+  }, 10_000);
+  assert.is(text(rows[0] ?? null, 'account'), account);
+  assert.match(text(rows[0] ?? null, 'accountName'), /^MARIA DA SILVA /);
+  assert.not.match(JSON.stringify(rows), CPF);
+});
+
+test('in what a bank said of a transaction that isn’t there, cut off or not', () => {
+  const payer = { name: 'Maria', email: EMAIL, phone: PHONE, chave: 'loja@example.com' };
+  for (const end of [undefined, -20]) {
+    const content = JSON.stringify({ amount: 1, payer }).slice(0, end);
+    const item = { what: `PAY of unknown: ${content}`, data: { content, messageId: 'm-1' } };
+    const shown = JSON.stringify(mask(item));
+    for (const secret of [EMAIL, PHONE, 'loja@example.com'].slice(0, end === undefined ? 3 : 2))
+      assert.not.match(shown, secret);
+    assert.match(shown, 'm-1');
+  }
+});
+
+test('documents in free texts, whatever stands beside them', () => {
+  const found = ['12ABC34501DE35', '12.ABC.345/01DE-35', '52998224725', '529.982.247-25', '11444777000161'];
+  for (const document of found)
+    for (const around of [`Cliente ${document}`, `(${document})`, `${document}, pago`]) {
+      assert.not.match(mask({ description: around }).description, document);
+    }
+  for (const joined of ['CPF52998224725', 'cpf:52998224725x', 'CNPJ11444777000161'])
+    assert.not.match(mask({ description: joined }).description, /\d{5}/);
+  // The check digits aren't theirs, or it is a part of something longer.
+  for (const other of ['52998224726', '5299822472512', 'E5299822472520261130', '12ABC34501DE36'])
+    assert.is(mask({ description: other }).description, other);
 });
 
 test('and what tells of nobody is there', async ({ account, id, eva }) => {

@@ -17,8 +17,13 @@ const MASKED = new Set([
 const PLAIN = new Set([
   ...['id', 'externalref', 'external_ref', 'idempotencykey', 'reference', 'endtoendid', 'end_to_end_id'],
 ]);
-const DOCUMENTS =
-  /(?<![\w.])(?:\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}|[\dA-Z]{2}\.[\dA-Z]{3}\.[\dA-Z]{3}\/[\dA-Z]{4}-\d{2}|\d{14})(?!\w)/g;
+/** What documents look like: of digits, also behind a word without a space, and of letters, too, by themselves. */
+const DOCUMENTS = [
+  /(?<![\d.])(?:\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}|\d{14})(?!\d)/g,
+  /(?<![\w.])(?:[\dA-Z]{2}\.[\dA-Z]{3}\.[\dA-Z]{3}\/[\dA-Z]{4}-\d{2}|[\dA-Z]{12}\d{2})(?!\w)/g,
+];
+/** A member with a text, in JSON that stands in a text, which may be cut off. */
+const MEMBERS = /"(\w+)"\s*:\s*"((?:[^"\\]|\\.)*)/g;
 
 function masked(text: string): string {
   return text.length <= SHOWN ? DOTS : `${DOTS}${text.slice(-SHOWN)}`;
@@ -30,7 +35,8 @@ function isDocument(text: string): boolean {
 }
 
 function withoutDocuments(text: string): string {
-  return text.replace(DOCUMENTS, (found) => (isDocument(found) ? masked(found) : found));
+  const hide = (found: string): string => (isDocument(found) ? masked(found) : found);
+  return DOCUMENTS.reduce((rest, form) => rest.replace(form, hide), text);
 }
 
 function without(secrets: readonly string[], text: string): string {
@@ -46,6 +52,7 @@ function bare(text: string, secrets: readonly string[]): string {
 function gather(value: unknown, name: string, secrets: Set<string>): void {
   if (typeof value === 'string') {
     if (MASKED.has(name.toLowerCase()) && value !== '') secrets.add(value);
+    for (const [, member = '', text = ''] of value.matchAll(MEMBERS)) gather(text, member, secrets);
   } else if (typeof value === 'object' && value !== null) {
     for (const [member, each] of Object.entries(value))
       gather(each, Array.isArray(value) ? name : member, secrets);

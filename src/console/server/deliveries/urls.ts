@@ -2,6 +2,7 @@
 import type { StoreReads } from '../../../engine/store.ts';
 import type { SeenUrls } from '../../protocol.ts';
 import type { UrlList } from '../../shapes/deliveries.ts';
+import { mask } from '../masking.ts';
 
 /** The URLs that accounts still have, the worst first. `shared`: other processes attempt deliveries of this store, too. */
 export async function urlList(
@@ -15,7 +16,7 @@ export async function urlList(
   const rows = urls.flatMap((health) => {
     const account = byId.get(health.account) ?? null;
     const isThere = account?.webhooks.some(({ url }) => url === health.url) ?? false;
-    return isThere ? [{ ...health, accountName: account?.name ?? '' }] : [];
+    return isThere ? [{ ...health, accountName: mask(account?.name ?? '') }] : [];
   });
   return { urls: rows, others, since, shared };
 }
