@@ -10,7 +10,7 @@ import { isTakenBackName } from '../domain/reversals/sums.ts';
 import { timeOfText } from '../domain/time.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
 import type { PayoutContract } from '../engine/bank.ts';
-import { type Charts, chartsOf, PRESENT, versionOf } from '../engine/chart.ts';
+import { type Charts, chartsOf, PRESENT, versionOf, WITHOUT_RETURNS } from '../engine/chart.ts';
 import type { Command, OpsAction, ReturnAgain, SentMessage } from '../engine/commands.ts';
 import { decide } from '../engine/decide.ts';
 import { type Circumstances, type Decision, signed } from '../engine/decision.ts';
@@ -103,15 +103,19 @@ function webhooksOf(entry: Entry): Account['webhooks'] {
   return order.map((url) => ({ url, events: wanted.get(url) ?? [], secrets: [] }));
 }
 
+/** The messages that may bear the bank's id of a return that a charge had before. */
+const GOES_BACK: ReadonlySet<string> = new Set(['REFUND', 'CHARGEBACK', 'REFUND_DONE', 'REFUND_FAILED']);
+
 /**
  * The charts that an entry may have been decided with, the likeliest first: those of the version that its snapshot
  * bears. One without a snapshot changed nothing: where its transaction was of a former version, either may have refused
- * it. None: they are gone with their code.
+ * it; and one about what goes back of a charge may be of a build that knew no refund by the bank's id of it. None: they
+ * are gone with their code.
  */
 function chartsFor(record: TransactionRecord | null, entry: Entry): Charts[] {
   const snapshot = entry.snapshot ?? record?.snapshot ?? null;
   if (entry.type === null || snapshot === null || snapshot.version === versionOf(entry.type))
-    return [PRESENT];
+    return GOES_BACK.has(entry.message.type) ? [PRESENT, WITHOUT_RETURNS] : [PRESENT];
   const former = chartsOf(snapshot.version);
   if (former === null) return [];
   return entry.snapshot === null ? [former, PRESENT] : [former];

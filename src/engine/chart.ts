@@ -55,15 +55,22 @@ export interface Charts {
   migrations: Readonly<Record<string, Migration>>;
   /** Version 1 took money back whole, or not at all. */
   takesParts: boolean;
+  /** Former builds didn't look among a charge's refunds for the bank's id of a return. */
+  findsReturns: boolean;
 }
 
 /** Those of today. */
-export const PRESENT: Charts = { machines, migrations, takesParts: true };
+export const PRESENT: Charts = { machines, migrations, takesParts: true, findsReturns: true };
+
+/** The same, as builds decided with them that booked a return once more where a refund was done by it. */
+export const WITHOUT_RETURNS: Charts = { ...PRESENT, findsReturns: false };
 
 /** Those that a released version had; null: it had the present ones, or nobody knows it. */
 export function chartsOf(version: string): Charts | null {
   const former = Object.hasOwn(released, version) ? released[version] : undefined;
-  return former === undefined ? null : { machines: former, migrations: {}, takesParts: false };
+  return former === undefined
+    ? null
+    : { machines: former, migrations: {}, takesParts: false, findsReturns: false };
 }
 
 interface Collector {

@@ -203,14 +203,19 @@ function untaken(record: TransactionRecord, sent: SoundMessage): Refusal {
 }
 
 /** What the account or the journal knows against a message, before the statechart is asked. */
-function judge(workspace: Workspace, record: TransactionRecord, sent: SoundMessage): Verdict {
+function judge(
+  workspace: Workspace,
+  record: TransactionRecord,
+  sent: SoundMessage,
+  { charts }: Circumstances,
+): Verdict {
   const { type, ofPayment } = sent;
   if (record.type === 'cashout') return type === 'RETURN' ? judgeReturn(workspace, sent) : null;
   // It takes back what was nobody's credit: the bank was asked before another payment was taken.
   if (ofPayment !== undefined && ofPayment !== creditedWith(record.snapshot.context)) return 'repeated';
   if (type === 'PAY' || type === 'HOLD') return judgePayment(workspace, record, sent);
-  if (type === 'REFUND' || type === 'CHARGEBACK') return judgeTakenBack(record, sent);
-  return type === 'REFUND_DONE' || type === 'REFUND_FAILED' ? judgeOutcome(record, sent) : null;
+  if (type === 'REFUND' || type === 'CHARGEBACK') return judgeTakenBack(record, sent, charts);
+  return type === 'REFUND_DONE' || type === 'REFUND_FAILED' ? judgeOutcome(record, sent, charts) : null;
 }
 
 /** The message as the statechart gets it. */
@@ -235,9 +240,9 @@ function decideSound(
   const isStart = record.type === 'cashout' && sent.type === 'START';
   if (stored.type === 'cashout' && isStart && record.snapshot.context.startImplied)
     return lateStart(workspace, stored, sent, c);
-  const verdict = judge(workspace, record, sent);
+  const verdict = judge(workspace, record, sent, c);
   if (verdict === 'repeated') {
-    const news = newsOfRepeat(record, sent);
+    const news = newsOfRepeat(record, sent, c.charts);
     if (news !== null) return repeatedWith(workspace, stored, sent, c, news);
     return answered({ kind: 'repeated', record });
   }

@@ -216,6 +216,24 @@ test('parts of a chargeback and of a refund of the bank are booked and listed', 
   ]);
 });
 
+test('a return that a refund is done by is debited once, whatever else it is told as', async ({ client }) => {
+  const id = await paid(client);
+  const before = await client.balance();
+  const refundId = text(await refunded(client, id, { amount: 3_006 }), 'id');
+  const returnId = 'D12345678202601021530abcdefghij2';
+  await told(client, id, 'REFUND_DONE', { refundId, returnId });
+  for (const type of ['REFUND', 'CHARGEBACK']) {
+    const again = await tell(client, id, type, { amount: 3_006, returnId });
+    assert.is(at(expectStatus(again, 200), 'applied'), false);
+  }
+  const other = text(await refunded(client, id, { amount: 1_006 }), 'id');
+  const counted = await tell(client, id, 'REFUND_DONE', { refundId: other, returnId });
+  assert.match(text(expectError(counted, 409, 'MESSAGE_NOT_ACCEPTED'), 'message'), `return ${returnId} is`);
+  await told(client, id, 'REFUND_FAILED', { refundId: other });
+  assert.equal(await amounts(client, id), [3_006, 0, 6_994]);
+  assert.is(await client.balance(), before - 3_006 + 30);
+});
+
 test('a completed cashout comes back in parts, each once', async ({ client }) => {
   const id = text(await transfer(client, 1_007), 'id');
   const early = await tell(client, id, 'RETURN', { amount: 1 });

@@ -25,6 +25,7 @@ const REFUSALS: { [Code in RefusalCode]: RefusalData[Code] } = {
   REFUND_ENDED: { refundId: 'r-1', status: 'completed' },
   REFUNDED_TWICE: { refundId: 'r-1' },
   RETURN_DIFFERS: { returnId: 'D1' },
+  RETURN_COUNTED: { refundId: 'r-1', returnId: 'D1', status: 'pending' },
   PAYMENT_ELSEWHERE: { transaction: 'tx-2' },
   PAYMENT_IN_ANALYSIS: {},
   ALREADY_RETURNED: {},
@@ -164,6 +165,23 @@ s('an item about a refusal tells why in its own language', () => {
     about: { ...ABOUT, url: "https://shop.example/a'b?c&d" },
   });
   assert.match(next, `--url 'https://shop.example/a'\\''b?c&d' --since 2026-11-23T00:00:00Z`);
+});
+
+s('the step of a return that counts already says how what was debited twice comes back', () => {
+  for (const [status, step] of [
+    ['pending', `npx pixstate send tx-1 REFUND_FAILED --data '{"refundId":"r-1"}'`],
+    ['completed', 'npx pixstate account adjust'],
+    ['failed', 'npx pixstate inspect tx-1'],
+  ] as const) {
+    const details = { ...REFUSALS.RETURN_COUNTED, status };
+    const data = { ...message, refusal: 'RETURN_COUNTED', details, reason: 'kept' };
+    const [en, pt] = [undefined, 'pt' as const].map((language) =>
+      itemSentences('MESSAGE_REFUSED', { ...facts('MESSAGE_REFUSED'), data }, language),
+    );
+    assert.match(en?.next ?? '', step);
+    for (const name of namesIn(en?.next ?? '')) assert.ok(pt?.next.includes(name), `${name} in ${pt?.next}`);
+    assert.ok(isTranslated(pt?.next ?? ''), pt?.next);
+  }
 });
 
 s('the step of a return that was not booked names the id by which it counts once', () => {

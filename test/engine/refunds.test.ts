@@ -300,6 +300,61 @@ s(
   },
 );
 
+s('a return that a refund is done by isn’t debited again, whatever the bank calls it', () => {
+  const done = message(A, 'REFUND_DONE', { refundId: R, returnId: 'D1' });
+  for (const type of ['REFUND', 'CHARGEBACK']) {
+    const back = (id: string, amount: number | null) =>
+      message(A, type, { returnId: 'D1', ...(amount === null ? {} : { amount }) }, { id });
+    const { ledger } = given(charge(A), pay(A, 1), refund(A, R, 3_000), done)
+      .when(back('a', 3_000), back('a', 3_000), back('b', null), back('c', 2_999))
+      .gives({
+        answers: ['repeated', 'repeated', 'repeated', 'refused'],
+        available: 9_900 - 2_970,
+        // The bank's own word is known from then on, so that nobody asks about it for ever.
+        entries: 2,
+        attention: ['refused'],
+        events: [],
+      });
+    assert.is(ledger.entries.at(-1)?.entry.code, 'RETURN_DIFFERS');
+    assert.ok(Object.hasOwn(ledger.record(A).messages, 'a'));
+    const ofFailed = message(A, 'REFUND_FAILED', { refundId: R, returnId: 'D1' });
+    given(charge(A), pay(A, 1), refund(A, R, 3_000), ofFailed)
+      .when(back('d', 3_000))
+      .gives({ answers: ['applied'], available: 9_900 - 2_970 });
+  }
+});
+
+s(
+  'a refund isn’t done by a return that counts already: ops are told, and its debit can be given back',
+  () => {
+    const done = (refundId: string, parts: Partial<SoundMessage> = {}) =>
+      message(A, 'REFUND_DONE', { refundId, returnId: 'D1' }, parts);
+    for (const [type, amount] of [
+      ['REFUND', 3_000],
+      ['CHARGEBACK', 3_000],
+      ['REFUND', 2_000],
+    ] as const) {
+      const { ledger, entries } = given(charge(A), pay(A, 1), refund(A, R, 3_000))
+        .and(message(A, type, { returnId: 'D1', amount }))
+        .when(done(R, { id: 'x' }), done(R, { id: 'x' }))
+        .gives({ answers: ['refused', 'refused'], entries: 1, attention: ['refused'], events: [] });
+      const [{ code = null, attention = null } = {}] = entries;
+      assert.is(code, 'RETURN_COUNTED');
+      assert.match(attention?.what ?? '', 'ALARM');
+      assert.match(attention?.next ?? '', `send ${A} REFUND_FAILED --data '{"refundId":"${R}"}'`);
+      ledger.commit(message(A, 'REFUND_FAILED', { refundId: R }, { door: 'ops' }));
+      assert.equal(ledger.commit(done(R, { id: 'x' }))[0]?.taken, null, 'it is known');
+      assert.is(ledger.balances.available, 9_900 - amount * 0.99);
+      assert.is(ledger.balances.clearing, 0);
+    }
+    // Of two refunds that the bank has done by one return nobody here knows which.
+    const { ledger } = given(charge(A), pay(A, 1), refund(A, R, 3_000), refund(A, uuid(8), 3_000), done(R))
+      .when(done(uuid(8)), message(A, 'REFUND_DONE', { refundId: uuid(8), returnId: 'D2' }))
+      .gives({ answers: ['refused', 'applied'], attention: ['refused'], available: 9_900 - 2 * 2_970 });
+    assert.is(ledger.balances.clearing, 0);
+  },
+);
+
 s('a return of a cashout that isn’t completed is refused and recorded', () => {
   for (const before of [[], ['START'], ['FAIL'], ['REJECT'], ['CANCEL']]) {
     given(adjustment(10_000), transfer(B), ...before.map((type) => message(B, type)))

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { decideAgain } from '../../src/audit/redecide.ts';
+import { WITHOUT_RETURNS } from '../../src/engine/chart.ts';
 import type { Command } from '../../src/engine/commands.ts';
 import { MOST_REFUSALS } from '../../src/engine/decide-message.ts';
 import { batchFrom, contentOf, type TransactionRecord } from '../../src/engine/journal.ts';
@@ -116,8 +117,11 @@ s('each refusal has a code', () => {
   assert.is(codeOf(message(C, 'SETTLE'), back(1), back(2)), 'RETURN_DIFFERS');
   const takenBack = (amount: number) => message(A, 'REFUND', { returnId: 'D1', amount });
   assert.is(codeOf(pay(A, 1), takenBack(1), takenBack(2)), 'RETURN_DIFFERS');
-  const outcome = (type: string) => message(A, type, { refundId: uuid(9) });
+  const outcome = (type: string, data: object = {}) => message(A, type, { refundId: uuid(9), ...data });
   const ordered = [pay(A, 1), refund(A, uuid(9))];
+  const done = outcome('REFUND_DONE', { returnId: 'D1' });
+  for (const before of [[], [outcome('REFUND_FAILED')], [outcome('REFUND_DONE')]])
+    assert.is(codeOf(...ordered, takenBack(1), ...before, done), 'RETURN_COUNTED');
   assert.is(codeOf(...ordered, outcome('REFUND_DONE'), outcome('REFUND_FAILED')), 'REFUND_ENDED');
   assert.is(codeOf(...ordered, outcome('REFUND_FAILED'), outcome('REFUND_DONE')), 'REFUNDED_TWICE');
   assert.is(codeOf(pay(A, 1), pay(B, 1)), 'PAYMENT_ELSEWHERE');
@@ -146,6 +150,8 @@ s('an entry without a code is stored as it ever was, and decided again as it was
 
 s('a return that a former build booked twice is decided again as it was', async () => {
   const ledger = new Ledger();
+  // The present one knows a refund of the bank's own by its id, too.
+  ledger.surroundings = { ...ledger.surroundings, charts: WITHOUT_RETURNS };
   ledger.commit(charge(A), pay(A, 1));
   let record = ledger.record(A);
   for (const [type, door] of [
@@ -163,6 +169,31 @@ s('a return that a former build booked twice is decided again as it was', async 
     const before = { account: ACCOUNT, seq, balances, record, lookup: async () => null };
     for (const each of [entry, former]) assert.is(await decideAgain(before, each, false), null, door);
     record = project(record, ACCOUNT, seq, former);
+  }
+});
+
+s('what former builds made of a return that counts already is decided again as it was', async () => {
+  const done = (n: number, data: object = { returnId: 'D1' }) =>
+    message(A, 'REFUND_DONE', { refundId: uuid(n), ...data });
+  const takenBack = () => message(A, 'REFUND', { returnId: 'D1', amount: 1_000 });
+  for (const [...commands] of [
+    [done(8), takenBack()],
+    [takenBack(), done(8)],
+    [done(8), done(9)],
+  ]) {
+    const ledger = new Ledger();
+    ledger.surroundings = { ...ledger.surroundings, charts: WITHOUT_RETURNS };
+    ledger.commit(charge(A), pay(A, 1), refund(A, uuid(8), 1_000), refund(A, uuid(9), 1_000));
+    for (const command of commands) {
+      const { balances } = ledger;
+      const record = ledger.record(A);
+      ledger.commit(command);
+      const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
+      if (entry === null) throw new Error('nothing was booked');
+      const before = { account: ACCOUNT, seq, balances, record, lookup: async () => null };
+      assert.is(entry.refusal, null);
+      assert.is(await decideAgain(before, entry, false), null);
+    }
   }
 });
 

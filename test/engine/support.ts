@@ -9,6 +9,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { composeEndToEndId } from '../../src/domain/end-to-end-id.ts';
 import { type Balances, sumOfPostings, ZERO_BALANCES } from '../../src/domain/money.ts';
+import type { Charts } from '../../src/engine/chart.ts';
 import type { Command, NewCharge, NewTransfer, SoundMessage } from '../../src/engine/commands.ts';
 import { decide } from '../../src/engine/decide.ts';
 import type { Circumstances, Decision } from '../../src/engine/decision.ts';
@@ -135,6 +136,8 @@ export function adjustment(
 export interface Surroundings {
   webhooks: Account['webhooks'];
   everyDoorSpeaks: boolean;
+  /** As in `Circumstances`. */
+  charts?: Charts;
 }
 
 /** An account in memory; `now` is its clock. */

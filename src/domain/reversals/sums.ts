@@ -39,6 +39,19 @@ export function takenBackOf(charge: Charge, returnId: string): TakenBack | undef
   return Object.hasOwn(charge, name) ? charge[name] : undefined;
 }
 
+/**
+ * What counts under the bank's id of a return: what it took back, else a refund that is completed by it. Undefined:
+ * nothing does yet.
+ */
+export function countedUnder(charge: Charge, returnId: string): TakenBack | undefined {
+  const isIt = ({ refund }: { refund: Refund }): boolean =>
+    refund.status === 'completed' && refund.returnId === returnId;
+  const takenBack = takenBackOf(charge, returnId);
+  if (takenBack !== undefined) return takenBack;
+  const done = refundsOf(charge).find(isIt);
+  return done === undefined ? undefined : { amount: done.refund.amount, toldAgain: false };
+}
+
 /** The end-to-end id of the payment that a charge was credited with, or that is in analysis; null: none. */
 export function creditedWith({ endToEndId, held }: Charge): string | null {
   return endToEndId ?? held?.endToEndId ?? null;

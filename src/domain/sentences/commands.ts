@@ -9,6 +9,11 @@ export function send(transaction: string | null, messages: string): string {
   return `npx pixstate send ${transaction} ${messages}`;
 }
 
+/** The message that ends a refund as one that isn't done. */
+export function refundFailed(refundId: string): string {
+  return `REFUND_FAILED --data '{"refundId":"${refundId}"}'`;
+}
+
 /** The messages that tell how a refund ended. */
 export function refundOutcome(refundId: string, or: string): string {
   return `REFUND_DONE ${or} REFUND_FAILED --data '{"refundId":"${refundId}"}'`;

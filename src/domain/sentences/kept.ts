@@ -1,5 +1,5 @@
 /** Refusals as they are kept, in the words of one language. */
-import type { RefusalWords } from './refusal-codes.ts';
+import type { RefusalData, RefusalWords } from './refusal-codes.ts';
 
 /** A refusal as it is kept. */
 export interface KeptRefusal {
@@ -9,6 +9,17 @@ export interface KeptRefusal {
   data: object | null;
   /** The sentence in English, as the journal has it. */
   text: string;
+}
+
+/** What a refusal says of a return that counts already, and was to end a refund besides; null: it is another one. */
+export function countedReturn({
+  refusal,
+  details,
+}: {
+  refusal: string;
+  details: object;
+}): RefusalData['RETURN_COUNTED'] | null {
+  return refusal === 'RETURN_COUNTED' ? (details as RefusalData['RETURN_COUNTED']) : null;
 }
 
 /** A refusal in a language's words; as it was written where its code, or what its sentence needs, isn't known. */

@@ -21,6 +21,8 @@ export interface RefusalData {
   REFUNDED_TWICE: { refundId: string };
   /** The return was booked with another amount. */
   RETURN_DIFFERS: { returnId: string };
+  /** The return counts already, as what the bank took back or by another refund: this one isn't done by it besides. */
+  RETURN_COUNTED: { refundId: string; returnId: string; status: string };
   /** The payment is another charge's. */
   PAYMENT_ELSEWHERE: { transaction: string };
   PAYMENT_IN_ANALYSIS: object;

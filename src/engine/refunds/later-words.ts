@@ -4,6 +4,7 @@
  */
 import { MESSAGE_TYPES } from '../../domain/messages.ts';
 import {
+  countedUnder,
   refundOf,
   reversalsOf,
   standingOf,
@@ -12,7 +13,7 @@ import {
 } from '../../domain/reversals/sums.ts';
 import type { RefusalCode, RefusalData } from '../../domain/sentences/refusal-codes.ts';
 import { refusalText } from '../../domain/sentences/refusals.ts';
-import { allowedTypes } from '../chart.ts';
+import { allowedTypes, type Charts, PRESENT } from '../chart.ts';
 import type { SoundMessage } from '../commands.ts';
 import type { ChargeRecord, TransactionRecord } from '../journal.ts';
 import { returnKey } from '../lookups.ts';
@@ -69,17 +70,29 @@ export function allowedToOps(record: TransactionRecord, everyDoorSpeaks: boolean
 
 const DONE_AS = { REFUND_DONE: 'completed', REFUND_FAILED: 'failed' } as const;
 
-/** A refund's outcome that comes once more, or another one. */
-export function judgeOutcome({ snapshot: { context } }: ChargeRecord, sent: SoundMessage): Verdict {
+/**
+ * A refund's outcome that comes once more, or another one; and a return that counts already ends no refund besides. Which
+ * of both it was, or whether the bank paid twice under one id, nobody here can know: to call the refund failed by ourselves
+ * would have a merchant order it again.
+ */
+export function judgeOutcome(
+  { snapshot: { context } }: ChargeRecord,
+  sent: SoundMessage,
+  charts: Charts = PRESENT,
+): Verdict {
   const { refundId = '', returnId = null } = sent.data;
   const refund = refundOf(context, refundId);
   if (refund === undefined) return refusalOf('MESSAGE_NOT_ACCEPTED', { refundId });
-  if (refund.status === 'pending') return null;
-  const isSame = DONE_AS[sent.type as keyof typeof DONE_AS] === refund.status;
+  const { status } = refund;
+  const isSame = DONE_AS[sent.type as keyof typeof DONE_AS] === status;
   if (isSame && (returnId === null || returnId === refund.returnId)) return 'repeated';
-  return refund.status === 'failed' && sent.type === 'REFUND_DONE'
+  const isDone = sent.type === 'REFUND_DONE';
+  if (charts.findsReturns && isDone && returnId !== null && countedUnder(context, returnId) !== undefined)
+    return refusalOf('RETURN_COUNTED', { refundId, returnId, status });
+  if (status === 'pending') return null;
+  return status === 'failed' && isDone
     ? refusalOf('REFUNDED_TWICE', { refundId })
-    : refusalOf('REFUND_ENDED', { refundId, status: refund.status });
+    : refusalOf('REFUND_ENDED', { refundId, status });
 }
 
 /** A return counts once in the account, whichever cashout it is told of. */
@@ -92,11 +105,16 @@ export function judgeReturn(workspace: Workspace, sent: SoundMessage): Verdict {
 
 /**
  * What the bank took back counts once in its charge, by the bank's id of it: ops may have booked it by hand, before the
- * bank's own word for it could be taken.
+ * bank's own word for it could be taken, or a refund is done by it.
  */
-export function judgeTakenBack({ snapshot: { context } }: ChargeRecord, { data }: SoundMessage): Verdict {
+export function judgeTakenBack(
+  { snapshot: { context } }: ChargeRecord,
+  { data }: SoundMessage,
+  { findsReturns }: Charts = PRESENT,
+): Verdict {
   const { returnId, amount } = data;
-  const booked = returnId === undefined ? undefined : takenBackOf(context, returnId);
+  const find = findsReturns ? countedUnder : takenBackOf;
+  const booked = returnId === undefined ? undefined : find(context, returnId);
   if (returnId === undefined || booked === undefined) return null;
   return amount === undefined || amount === booked.amount
     ? 'repeated'
@@ -107,12 +125,16 @@ export function judgeTakenBack({ snapshot: { context } }: ChargeRecord, { data }
  * What of the context is new where the bank says itself, under an id of its own, what was booked by another message: its
  * message is to be known as applied, so that nobody goes on asking about it. Once for each return, whoever makes up ids.
  */
-export function newsOfRepeat(record: TransactionRecord, sent: SoundMessage): object | null {
+export function newsOfRepeat(
+  record: TransactionRecord,
+  sent: SoundMessage,
+  charts: Charts = PRESENT,
+): object | null {
   const { returnId } = sent.data;
   const takesBack = sent.type === 'REFUND' || sent.type === 'CHARGEBACK';
   if (record.type !== 'pix-in' || sent.door !== 'bank' || !takesBack || returnId === undefined) return null;
-  if (judgeTakenBack(record, sent) !== 'repeated') return null;
-  const booked = takenBackOf(record.snapshot.context, returnId);
+  if (judgeTakenBack(record, sent, charts) !== 'repeated') return null;
+  const booked = countedUnder(record.snapshot.context, returnId);
   return booked === undefined || booked.toldAgain
     ? null
     : { [takenBackName(returnId)]: { ...booked, toldAgain: true } };

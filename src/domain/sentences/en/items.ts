@@ -1,16 +1,41 @@
 /** What needs a person, in English: these sentences stand in journals and on the list. */
-import { decimal, inspect, LONGEST_WHAT, refundOutcome, retrySince, send, takenBack } from '../commands.ts';
+import {
+  decimal,
+  inspect,
+  LONGEST_WHAT,
+  refundFailed,
+  refundOutcome,
+  retrySince,
+  send,
+  takenBack,
+} from '../commands.ts';
 import type { BatchFault, Facts, ItemWords, ListedKind, Sentences } from '../item-codes.ts';
+import { countedReturn } from '../kept.ts';
+import type { RefusalData } from '../refusal-codes.ts';
 
 /** That an order hasn't ended, in the bank's own word where somebody has heard one. */
 function unended(bank: string | null): string {
   return bank === null ? 'its outcome is not known' : `its outcome is not known; the bank says ${bank}`;
 }
 
+/** What helps where a return that counts already was to end a refund besides. */
+function counted(
+  transaction: string | null,
+  { refundId, returnId, status }: RefusalData['RETURN_COUNTED'],
+): string {
+  const shows = `${inspect(transaction)} shows both`;
+  if (status === 'pending')
+    return `ask the bank by which return it did the refund: by ${returnId}, then ${send(transaction, refundFailed(refundId))} gives back what the refund debits besides, and the merchant, who hears that it failed, must know that it was done; by another one, then REFUND_DONE with that returnId; ${shows}`;
+  if (status === 'completed')
+    return `ask the bank how often it has paid: if once, npx pixstate account adjust gives the merchant back what was debited twice; ${shows}`;
+  return `ask the bank how often it has paid; ${shows}`;
+}
+
 function refused({ about, data }: Facts<'MESSAGE_REFUSED' | 'MESSAGE_INVALID'>): Sentences {
   const { type, message, messageId, reason } = data;
   const what = `${message} (${messageId}) to ${type} ${about.transaction}: ${reason}`;
-  return { what, next: inspect(about.transaction) };
+  const known = countedReturn(data);
+  return { what, next: known === null ? inspect(about.transaction) : counted(about.transaction, known) };
 }
 
 function stuck(answers: string): (facts: Facts<'TRANSFER_STUCK' | 'ANALYSIS_STUCK'>) => Sentences {

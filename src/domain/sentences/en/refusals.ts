@@ -22,6 +22,8 @@ export const refusals: RefusalWords = {
   REFUNDED_TWICE: ({ refundId }) =>
     `ALARM: the bank has paid refund ${refundId}, which failed: its money was given back to the merchant, so it went out twice`,
   RETURN_DIFFERS: ({ returnId }) => `return ${returnId} was booked with another amount`,
+  RETURN_COUNTED: ({ refundId, returnId, status }) =>
+    `ALARM: return ${returnId} is booked already, and not as refund ${refundId}, which is ${status}: it counts once`,
   PAYMENT_ELSEWHERE: ({ transaction }) => `the payment belongs to ${transaction}`,
   PAYMENT_IN_ANALYSIS: () => 'the payment is in analysis',
   ALREADY_RETURNED: () => 'the payment was given back already',

@@ -1,6 +1,16 @@
 /** What needs a person, in Portuguese. Commands, states and messages keep their names. */
-import { inspect, LONGEST_WHAT, refundOutcome, retrySince, send, takenBack } from '../commands.ts';
+import {
+  inspect,
+  LONGEST_WHAT,
+  refundFailed,
+  refundOutcome,
+  retrySince,
+  send,
+  takenBack,
+} from '../commands.ts';
 import type { BatchFault, Facts, ItemData, ItemWords, ListedKind, Sentences } from '../item-codes.ts';
+import { countedReturn } from '../kept.ts';
+import type { RefusalData } from '../refusal-codes.ts';
 import { refusalIn } from '../refusals.ts';
 import { reais, THE, TO_THE } from './words.ts';
 
@@ -15,10 +25,24 @@ function why({ refusal, details, reason }: ItemData['MESSAGE_REFUSED' | 'PAYMENT
   return refusalIn('pt', { code: refusal, data: details, text: reason });
 }
 
+/** What helps where a return that counts already was to end a refund besides. */
+function counted(
+  transaction: string | null,
+  { refundId, returnId, status }: RefusalData['RETURN_COUNTED'],
+): string {
+  const shows = `${inspect(transaction)} mostra as duas`;
+  if (status === 'pending')
+    return `pergunte ao banco com qual id ele fez a devolução: se foi ${returnId}, ${send(transaction, refundFailed(refundId))} restitui o que ela debita a mais, e o lojista, que vê a falha, deve saber que ela foi feita; se foi outro, REFUND_DONE com esse returnId; ${shows}`;
+  if (status === 'completed')
+    return `pergunte ao banco quantas vezes ele pagou: se foi uma, npx pixstate account adjust restitui ao lojista o que foi debitado em dobro; ${shows}`;
+  return `pergunte ao banco quantas vezes ele pagou; ${shows}`;
+}
+
 function refused({ about, data }: Facts<'MESSAGE_REFUSED' | 'MESSAGE_INVALID'>): Sentences {
   const { type, message, messageId } = data;
   const what = `${message} (${messageId}) ${TO_THE[type]} ${about.transaction}: ${why(data)}`;
-  return { what, next: inspect(about.transaction) };
+  const known = countedReturn(data);
+  return { what, next: known === null ? inspect(about.transaction) : counted(about.transaction, known) };
 }
 
 function stuck(answers: string): (facts: Facts<'TRANSFER_STUCK' | 'ANALYSIS_STUCK'>) => Sentences {

@@ -23,6 +23,8 @@ export const refusals: RefusalWords = {
   REFUNDED_TWICE: ({ refundId }) =>
     `ALARME: o banco pagou a devolução ${refundId}, que tinha falhado: o dinheiro já tinha voltado para o lojista, portanto saiu duas vezes`,
   RETURN_DIFFERS: ({ returnId }) => `a devolução ${returnId} foi registrada com outro valor`,
+  RETURN_COUNTED: ({ refundId, returnId, status }) =>
+    `ALARME: a devolução ${returnId} do banco já está registrada, e não como a devolução ${refundId}, que está no estado ${status}: ela conta uma só vez`,
   PAYMENT_ELSEWHERE: ({ transaction }) => `o pagamento pertence a ${transaction}`,
   PAYMENT_IN_ANALYSIS: () => 'o pagamento está em análise',
   ALREADY_RETURNED: () => 'o pagamento já foi devolvido',
