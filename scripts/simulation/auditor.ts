@@ -231,6 +231,7 @@ export class Auditor {
 
   #isKnownPart(known: Known, { type, data }: Asked<'message'>): boolean {
     if (type === 'RETURN') return this.model.returns.get(String(data.returnId)) === data.amount;
+    if (type === 'REFUND' || type === 'CHARGEBACK') return known.parts.hasCounted(data.returnId);
     const isOutcome = type === 'REFUND_DONE' || type === 'REFUND_FAILED';
     return isOutcome && known.parts.hasEnded(String(data.refundId), type);
   }

@@ -240,7 +240,10 @@ export class Model {
     known.applied.set(message.id, message.digest);
   }
 
-  /** Something was said that changes no state: no money, no event; a late START may bring the reference. */
+  /**
+   * Something was said that changes no state: no money, no event; a late START may bring the reference, an outcome that
+   * is told again the bank's id.
+   */
   #unmoved(entry: Entry, known: Known): void {
     const isReturn = entry.message.type === 'RETURN_AGAIN';
     if (!isReturn) this.#remember(entry, known);
@@ -254,7 +257,10 @@ export class Model {
       return;
     }
     if (entry.refusal !== null || isReturn) must(entry.snapshot === null, `a refusal changed ${known.id}`);
-    else must(entry.message.type === 'START' && known.startImplied, `${entry.message.type} changed nothing`);
+    else {
+      const isLateStart = entry.message.type === 'START' && known.startImplied;
+      must(isLateStart || known.parts.learns(entry), `${entry.message.type} changed nothing`);
+    }
   }
 
   /** A refund, a booked part or a return: what it does is what its sums say. */

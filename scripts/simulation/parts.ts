@@ -3,6 +3,8 @@ import type { Entry } from '../../src/engine/journal.ts';
 
 interface Refund {
   amount: number;
+  /** The bank's id of the return; null: nobody has told it. */
+  returnId: string | null;
   returned: number;
   status: 'pending' | 'completed' | 'failed';
 }
@@ -20,6 +22,7 @@ interface PartData {
   refundId: string;
   amount?: number;
   returned?: number;
+  returnId?: string;
 }
 
 /** Before a refund's id, as a charge names it. */
@@ -29,15 +32,19 @@ const PART_MESSAGES = new Set([
   ...['REFUND', 'CHARGEBACK', 'RETURN'],
 ]);
 
-/** Whether an entry is about a part of its transaction. */
-export function isOfPart({ message, refusal }: Entry): boolean {
-  return refusal === null && PART_MESSAGES.has(message.type);
+/** Whether an entry is about a part of its transaction, and more than a word of what has ended: each has an event. */
+export function isOfPart({ message, refusal, events }: Entry): boolean {
+  return refusal === null && events.length > 0 && PART_MESSAGES.has(message.type);
 }
 
 export class Parts {
   readonly #amount: number;
   readonly #totalFee: number;
   readonly #refunds = new Map<string, Refund>();
+  /** The bank's ids of what it took back, or did a refund by. */
+  readonly #returnIds = new Set<string>();
+  /** Those that the bank told of once more. */
+  readonly #toldAgain = new Set<string>();
   #refunded = 0;
   #chargedback = 0;
   /** Fee that went back so far. */
@@ -59,6 +66,34 @@ export class Parts {
   /** Whether that refund has ended so. */
   hasEnded(id: string, type: string): boolean {
     return this.#refunds.get(id)?.status === (type === 'REFUND_DONE' ? 'completed' : 'failed');
+  }
+
+  /** Whether that return of the bank's counts already. */
+  hasCounted(returnId: unknown): boolean {
+    return typeof returnId === 'string' && this.#returnIds.has(returnId);
+  }
+
+  /** What the bank has done once counts once. */
+  #counts(returnId: string | undefined): void {
+    if (returnId === undefined) return;
+    if (this.#returnIds.has(returnId)) throw new Error(`the return ${returnId} counts twice`);
+    this.#returnIds.add(returnId);
+  }
+
+  /** Whether an entry brings nothing but a word of what counts already: once for each return, or a refund's missing id. */
+  learns({ message: { type, data } }: Entry): boolean {
+    const { refundId, returnId } = data as PartData;
+    if (returnId === undefined) return false;
+    if (type === 'REFUND' || type === 'CHARGEBACK') {
+      const isNews = this.hasCounted(returnId) && !this.#toldAgain.has(returnId);
+      this.#toldAgain.add(returnId);
+      return isNews;
+    }
+    const refund = this.#refunds.get(refundId);
+    if (refund?.returnId !== null || !this.hasEnded(refundId, type)) return false;
+    if (type === 'REFUND_DONE') this.#counts(returnId);
+    refund.returnId = returnId;
+    return true;
   }
 
   get #stands(): number {
@@ -92,21 +127,22 @@ export class Parts {
         return this.#ordered(data, status);
       case 'REFUND_DONE':
       case 'REFUND_FAILED':
-        return this.#ended(data.refundId, message.type === 'REFUND_DONE', status);
+        return this.#ended(data, message.type === 'REFUND_DONE', status);
       case 'RETURN':
         return this.#cameBack(data.amount ?? 0, status);
       default:
-        this.#noteOfBank(snapshot);
+        this.#noteOfBank(snapshot, data.returnId);
+        this.#counts(data.returnId);
         return this.#taken(message.type, data.amount ?? this.#stands, status);
     }
   }
 
   /** Refunds that the bank made by itself are done from their beginning. */
-  #noteOfBank(snapshot: Entry['snapshot']): void {
+  #noteOfBank(snapshot: Entry['snapshot'], returnId: string | undefined): void {
     for (const name of Object.keys(snapshot?.context ?? {})) {
       const id = name.slice(REFUND.length);
       if (name.startsWith(REFUND) && !this.#refunds.has(id))
-        this.#refunds.set(id, { amount: 0, returned: 0, status: 'completed' });
+        this.#refunds.set(id, { amount: 0, returnId: returnId ?? null, returned: 0, status: 'completed' });
     }
   }
 
@@ -118,15 +154,17 @@ export class Parts {
     if (returned !== this.#share(amount))
       throw new Error(`the refund ${refundId} brings ${returned} of the fee`);
     this.#fee += returned;
-    this.#refunds.set(refundId, { amount, returned, status: 'pending' });
+    this.#refunds.set(refundId, { amount, returnId: null, returned, status: 'pending' });
     return { moved: returned - amount, status, events: ['refund.pending'] };
   }
 
-  #ended(id: string, isDone: boolean, status: string): Expected {
+  #ended({ refundId: id, returnId }: PartData, isDone: boolean, status: string): Expected {
     const refund = this.#refunds.get(id);
     if (refund?.status !== 'pending') throw new Error(`the refund ${id} ended without being pending`);
     const { amount, returned } = refund;
     refund.status = isDone ? 'completed' : 'failed';
+    refund.returnId = returnId ?? null;
+    if (isDone) this.#counts(returnId);
     if (!isDone) {
       this.#fee -= returned;
       return { moved: amount - returned + this.#last(), status, events: ['refund.failed'] };

@@ -242,7 +242,7 @@ function decideSound(
     return lateStart(workspace, stored, sent, c);
   const verdict = judge(workspace, record, sent, c);
   if (verdict === 'repeated') {
-    const news = newsOfRepeat(record, sent, c.charts);
+    const news = newsOfRepeat(record, sent, c);
     if (news !== null) return repeatedWith(workspace, stored, sent, c, news);
     return answered({ kind: 'repeated', record });
   }

@@ -184,6 +184,13 @@ s('the step of a return that counts already says how what was debited twice come
   }
 });
 
+s('the step of a refund that is stuck asks for the bank’s id of it', () => {
+  for (const language of ['en', 'pt'] as const) {
+    const { next } = itemSentences('REFUND_STUCK', facts('REFUND_STUCK'), language);
+    assert.match(next, /send tx-1 REFUND_DONE .* REFUND_FAILED --data '\{"refundId":"r-1"\}'.* returnId/);
+  }
+});
+
 s('the step of a return that was not booked names the id by which it counts once', () => {
   const next = (booking?: ReturnBooking, language?: 'pt'): string => {
     const { data, ...given } = facts('RETURN_UNBOOKED');

@@ -1,11 +1,22 @@
 /** What is decided about refunds, parts that the bank takes back, and returns of cashouts (additions). */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bankRefundId, refundsOf } from '../../src/domain/reversals/sums.ts';
+import { bankRefundId, refundOf, refundsOf } from '../../src/domain/reversals/sums.ts';
 import type { Charge } from '../../src/domain/transactions.ts';
 import { webhookPayload } from '../../src/domain/webhook-payload.ts';
 import type { Answer, Command, SoundMessage } from '../../src/engine/commands.ts';
-import { adjustment, charge, Ledger, message, pay, payment, refund, transfer, uuid } from './support.ts';
+import {
+  adjustment,
+  charge,
+  Ledger,
+  message,
+  pay,
+  payment,
+  refund,
+  START,
+  transfer,
+  uuid,
+} from './support.ts';
 import { given } from './support-scenario.ts';
 
 const s = suite('decide: refunds');
@@ -127,6 +138,38 @@ s('of a refund that has ended the same outcome is known, another is refused and 
   ordered().and(outcome('REFUND_DONE', 'D1')).when(outcome('REFUND_FAILED')).gives(refused);
   const { entries } = ordered().and(outcome('REFUND_FAILED')).when(outcome('REFUND_DONE')).gives(refused);
   assert.match(entries[0]?.attention?.what ?? '', 'ALARM');
+});
+
+s('the bank’s id of a refund that ops ended without it is filled in when it is told, once', () => {
+  for (const [type, status] of [
+    ['REFUND_DONE', 'completed'],
+    ['REFUND_FAILED', 'failed'],
+  ] as const) {
+    const outcome = (returnId?: string, parts: Partial<SoundMessage> = {}) =>
+      message(A, type, { refundId: R, ...(returnId === undefined ? {} : { returnId }) }, parts);
+    const { ledger, entries } = given(charge(A), pay(A, 1), refund(A, R, 3_000))
+      .and(outcome(undefined, { door: 'ops' }))
+      .at(START + 60_000)
+      .when(outcome('D1', { id: 'dev' }), outcome('D1', { id: 'dev' }), outcome('D1'), outcome('D2'))
+      .gives({
+        answers: ['repeated', 'repeated', 'repeated', 'refused'],
+        entries: 2,
+        events: [],
+        attention: ['refused'],
+        available: 9_900 - (status === 'completed' ? 2_970 : 0),
+      });
+    assert.equal(entries[0]?.postings, []);
+    const { snapshot, messages } = ledger.record(A);
+    const ended = refundOf(snapshot.context as Charge, R);
+    const at = new Date(START + 60_000).toISOString();
+    assert.equal([ended?.status, ended?.returnId, ended?.updatedAt], [status, 'D1', at]);
+    assert.ok(Object.hasOwn(messages, 'dev'));
+  }
+  // From then on the return counts as that refund.
+  const done = (data: object) => message(A, 'REFUND_DONE', { refundId: R, ...data });
+  given(charge(A), pay(A, 1), refund(A, R, 3_000), done({}), done({ returnId: 'D1' }))
+    .when(message(A, 'REFUND', { amount: 3_000, returnId: 'D1' }))
+    .gives({ answers: ['repeated'], available: 9_900 - 2_970 });
 });
 
 s('whoever takes the last standing cent names the state, in the entry of the part', () => {

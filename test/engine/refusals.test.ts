@@ -172,26 +172,27 @@ s('a return that a former build booked twice is decided again as it was', async 
   }
 });
 
-s('what former builds made of a return that counts already is decided again as it was', async () => {
+s('what former builds made of the bank’s ids of returns is decided again as it was', async () => {
   const done = (n: number, data: object = { returnId: 'D1' }) =>
     message(A, 'REFUND_DONE', { refundId: uuid(n), ...data });
   const takenBack = () => message(A, 'REFUND', { returnId: 'D1', amount: 1_000 });
-  for (const [...commands] of [
-    [done(8), takenBack()],
-    [takenBack(), done(8)],
-    [done(8), done(9)],
-  ]) {
+  for (const [code, first, second] of [
+    [null, done(8), takenBack()],
+    [null, takenBack(), done(8)],
+    [null, done(8), done(9)],
+    ['REFUND_ENDED', done(8, {}), done(8)],
+  ] as const) {
     const ledger = new Ledger();
     ledger.surroundings = { ...ledger.surroundings, charts: WITHOUT_RETURNS };
     ledger.commit(charge(A), pay(A, 1), refund(A, uuid(8), 1_000), refund(A, uuid(9), 1_000));
-    for (const command of commands) {
+    for (const command of [first, second]) {
       const { balances } = ledger;
       const record = ledger.record(A);
       ledger.commit(command);
       const { seq, entry } = ledger.entries.at(-1) ?? { seq: 0, entry: null };
-      if (entry === null) throw new Error('nothing was booked');
+      if (entry === null) throw new Error('there is no entry');
       const before = { account: ACCOUNT, seq, balances, record, lookup: async () => null };
-      assert.is(entry.refusal, null);
+      assert.is(entry.code, command === second ? code : null);
       assert.is(await decideAgain(before, entry, false), null);
     }
   }

@@ -5,6 +5,7 @@
 import { MESSAGE_TYPES } from '../../domain/messages.ts';
 import {
   countedUnder,
+  refundName,
   refundOf,
   reversalsOf,
   standingOf,
@@ -15,6 +16,7 @@ import type { RefusalCode, RefusalData } from '../../domain/sentences/refusal-co
 import { refusalText } from '../../domain/sentences/refusals.ts';
 import { allowedTypes, type Charts, PRESENT } from '../chart.ts';
 import type { SoundMessage } from '../commands.ts';
+import type { Circumstances } from '../decision.ts';
 import type { ChargeRecord, TransactionRecord } from '../journal.ts';
 import { returnKey } from '../lookups.ts';
 import type { Workspace } from '../workspace.ts';
@@ -90,6 +92,7 @@ export function judgeOutcome(
   if (charts.findsReturns && isDone && returnId !== null && countedUnder(context, returnId) !== undefined)
     return refusalOf('RETURN_COUNTED', { refundId, returnId, status });
   if (status === 'pending') return null;
+  if (charts.findsReturns && isSame && refund.returnId === null) return 'repeated';
   return status === 'failed' && isDone
     ? refusalOf('REFUNDED_TWICE', { refundId })
     : refusalOf('REFUND_ENDED', { refundId, status });
@@ -121,6 +124,15 @@ export function judgeTakenBack(
     : refusalOf('RETURN_DIFFERS', { returnId });
 }
 
+/** Ops may have said how a refund ended before anybody knew the bank's id of it: that one is filled in, as it is told. */
+function newsOfOutcome({ snapshot: { context } }: ChargeRecord, { data }: SoundMessage, at: string) {
+  const { refundId = '', returnId } = data;
+  const refund = refundOf(context, refundId);
+  return refund === undefined || refund.returnId !== null || returnId === undefined
+    ? null
+    : { [refundName(refundId)]: { ...refund, returnId, updatedAt: at } };
+}
+
 /**
  * What of the context is new where the bank says itself, under an id of its own, what was booked by another message: its
  * message is to be known as applied, so that nobody goes on asking about it. Once for each return, whoever makes up ids.
@@ -128,11 +140,13 @@ export function judgeTakenBack(
 export function newsOfRepeat(
   record: TransactionRecord,
   sent: SoundMessage,
-  charts: Charts = PRESENT,
+  { at, charts }: Pick<Circumstances, 'at' | 'charts'>,
 ): object | null {
+  if (record.type !== 'pix-in') return null;
+  if (Object.hasOwn(DONE_AS, sent.type)) return newsOfOutcome(record, sent, at);
   const { returnId } = sent.data;
   const takesBack = sent.type === 'REFUND' || sent.type === 'CHARGEBACK';
-  if (record.type !== 'pix-in' || sent.door !== 'bank' || !takesBack || returnId === undefined) return null;
+  if (sent.door !== 'bank' || !takesBack || returnId === undefined) return null;
   if (judgeTakenBack(record, sent, charts) !== 'repeated') return null;
   const booked = countedUnder(record.snapshot.context, returnId);
   return booked === undefined || booked.toldAgain

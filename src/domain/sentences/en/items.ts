@@ -124,7 +124,7 @@ export const items: ItemWords = {
   }),
   REFUND_STUCK: ({ since, about: { transaction }, data: { refundId, bank } }) => ({
     what: `refund ${refundId} of pix-in ${transaction} has been pending since ${since}: ${unended(bank)}`,
-    next: `ask the bank, then ${send(transaction, refundOutcome(refundId, 'or'))}; ${inspect(transaction)} shows it`,
+    next: `ask the bank, then ${send(transaction, refundOutcome(refundId, 'or'))}, a REFUND_DONE with the bank's returnId (rtrId) in its data besides, so that it counts once; ${inspect(transaction)} shows it`,
   }),
   TRANSFER_STUCK: stuck('SETTLE or FAIL'),
   ANALYSIS_STUCK: stuck('APPROVE or REFUSE'),

@@ -136,7 +136,7 @@ export const items: ItemWords = {
   }),
   REFUND_STUCK: ({ since, about: { transaction }, data: { refundId, bank } }) => ({
     what: `a devolução ${refundId} da cobrança ${transaction} está pendente desde ${since}: ${unended(bank)}`,
-    next: `pergunte ao banco; depois, ${send(transaction, refundOutcome(refundId, 'ou'))}; ${inspect(transaction)} mostra o caso`,
+    next: `pergunte ao banco; depois, ${send(transaction, refundOutcome(refundId, 'ou'))}, um REFUND_DONE também com o returnId do banco (rtrId) nos dados, para que conte uma só vez; ${inspect(transaction)} mostra o caso`,
   }),
   TRANSFER_STUCK: stuck('SETTLE ou FAIL'),
   ANALYSIS_STUCK: stuck('APPROVE ou REFUSE'),
