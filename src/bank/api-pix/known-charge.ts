@@ -1,15 +1,35 @@
 /** A charge of ours, as the bank's words are held against it. */
-import { creditedWith, refundsOf } from '../../domain/reversals/sums.ts';
+import { countedUnder, creditedWith, refundsOf } from '../../domain/reversals/sums.ts';
+import type { Charge, Refund } from '../../domain/transactions.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
-import type { KnownCharge } from './messages.ts';
+import { DONE, FAILED, type KnownCharge } from './messages.ts';
+import type { PaymentReturn } from './payments.ts';
 import { bare } from './profile.ts';
 import { isGivenBack } from './returns.ts';
 
 /** The state of a charge that nobody has paid yet. */
 export const WAITING = 'waiting_payment';
 
+/**
+ * Whether a refund has ended as the bank tells of its return; or it failed here since ops had booked that return as
+ * something else, which counts once.
+ */
+function isEndedSo(
+  charge: Charge,
+  { amount, returnId: known, status }: Refund,
+  told: PaymentReturn,
+): boolean {
+  const isSame = told.returnId === null || told.returnId === known;
+  if (told.status === FAILED) return status === 'failed' && isSame;
+  if (told.status !== DONE) return false;
+  if (status === 'completed') return isSame;
+  return (
+    status === 'failed' && told.returnId !== null && countedUnder(charge, told.returnId)?.amount === amount
+  );
+}
+
 export function knownCharge({ id, messages, snapshot: { value, context } }: ChargeRecord): KnownCharge {
-  const byReturn = new Map(refundsOf(context).map((refund) => [bare(refund.id), refund.id]));
+  const byReturn = new Map(refundsOf(context).map((each) => [bare(each.id), each]));
   return {
     txid: bare(id),
     pixKey: context.pixKey ?? '',
@@ -18,8 +38,12 @@ export function knownCharge({ id, messages, snapshot: { value, context } }: Char
     credited: creditedWith(context),
     // Ops may have said under an id of their own what was paid.
     isApplied: (message) => Object.hasOwn(messages, message) || message === `pix:${context.endToEndId}`,
+    isBooked: (told) => {
+      const known = byReturn.get(told.id);
+      return known !== undefined && isEndedSo(context, known.refund, told);
+    },
     ownerOf: (returnId) => {
-      const refundId = byReturn.get(returnId);
+      const refundId = byReturn.get(returnId)?.id;
       if (refundId !== undefined) return { kind: 'refund', refundId };
       return isGivenBack(returnId) ? { kind: 'given-back' } : { kind: 'bank' };
     },

@@ -27,12 +27,14 @@ export interface KnownCharge {
   credited: string | null;
   /** Whose a return of one of its payments is, by the return's id. */
   ownerOf(returnId: string): ReturnOwner;
+  /** Whether the end of a refund of ours is booked as the bank tells it, by whichever message. */
+  isBooked(refund: PaymentReturn): boolean;
   /** Whether a message was applied, by its id. */
   isApplied(id: string): boolean;
 }
 
-const DONE = 'DEVOLVIDO';
-const FAILED = 'NAO_REALIZADO';
+export const DONE = 'DEVOLVIDO';
+export const FAILED = 'NAO_REALIZADO';
 const OF_MED = /^MED_/;
 /** What the receiver may order: at the bank's app, for one. */
 const OF_RECEIVER = ['ORIGINAL', 'RETIRADA'];
@@ -116,7 +118,9 @@ function isCredited({ endToEndId, amount }: Payment, charge: KnownCharge): boole
 export function paymentMessages(payment: Payment, charge: KnownCharge): BankMessage[] {
   if (!isPaymentOf(payment, charge)) return [];
   const returns = isCredited(payment, charge) ? payment.returns : [];
-  const later = returns.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
+  // Ops may have said under an id of their own how a refund ended.
+  const news = returns.filter((each) => !charge.isBooked(each));
+  const later = news.map((each) => returnMessage(payment, each, charge.ownerOf(each.id)));
   // Banks say more as time goes on, or it otherwise, a time for one: what was booked stays what was told first.
   return [payMessage(payment), ...later.filter((message) => message !== null)].filter(
     ({ id, sameAs }) => !charge.isApplied(id) && (sameAs === undefined || !charge.isApplied(sameAs)),

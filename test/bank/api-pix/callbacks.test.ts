@@ -48,6 +48,7 @@ async function asked(id: string): Promise<string[]> {
   const ours: KnownCharge = {
     ...{ txid: id.replaceAll('-', ''), pixKey: OUR_KEY, amount: 1234, waits: true, credited: null },
     ownerOf: () => ({ kind: 'bank' }),
+    isBooked: () => false,
     isApplied: () => false,
   };
   const messages = new Set<string>();
@@ -137,7 +138,12 @@ test('part of a payment that the bank takes back is told by the callback of its 
 test('one that is lost is found in the list, and one that is late says the same', async () => {
   const { id, payment } = await paidCharge();
   const own = { txid: id.replaceAll('-', ''), pixKey: OUR_KEY, amount: 1234, waits: true, credited: null };
-  const ours: KnownCharge = { ...own, ownerOf: () => ({ kind: 'bank' }), isApplied: () => false };
+  const ours: KnownCharge = {
+    ...own,
+    ownerOf: () => ({ kind: 'bank' }),
+    isApplied: () => false,
+    isBooked: () => false,
+  };
   const listed: string[] = [];
   for await (const page of scene.us.payments.list({ from: payment.at - 1, to: payment.at + 1 })) {
     for (const each of page)

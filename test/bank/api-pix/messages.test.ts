@@ -30,7 +30,15 @@ function known(over: Partial<KnownCharge> = {}): KnownCharge {
       ? { kind: 'refund', refundId: REFUND_ID }
       : { kind: id === 'back' ? 'given-back' : 'bank' };
   const own = { amount: 100, waits: true, credited: 'E'.repeat(32) };
-  return { txid: TXID, pixKey: OUR_KEY, ownerOf, isApplied: () => false, ...own, ...over };
+  return {
+    txid: TXID,
+    pixKey: OUR_KEY,
+    ownerOf,
+    isApplied: () => false,
+    isBooked: () => false,
+    ...own,
+    ...over,
+  };
 }
 
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'];

@@ -213,6 +213,58 @@ test('a return that ops booked by hand, as its item says, is not booked again on
   }
 });
 
+/** What an earlier turn noted of a return that the bank listed, and denied when it was asked. */
+async function noteListed(
+  world: World,
+  transaction: string,
+  listed: { endToEndId: string; message: string },
+): Promise<void> {
+  const since = new Date(world.clock.ms).toISOString();
+  const about = { account: world.account.id, transaction };
+  const data = { type: 'pix-in', listed: 'return', ...listed } as const;
+  await world.process.engine.note([itemFor('LISTING_UNBOOKED', { id: 'unbooked_1', since, about, data })]);
+}
+
+test('a refund that ops ended by hand as the bank lists it is booked, and one that the bank did by no other id', async () => {
+  const world = await World.make();
+  try {
+    const { id, payment } = await world.paid();
+    const order = { transaction: id, amount: 2_000, reason: null, idempotencyKey: null };
+    for (const takenBack of [false, true]) {
+      const { refundId, answer } = await world.process.payments.refund(world.account, order, {});
+      assert.is(answer.kind, 'applied');
+      await world.sweep();
+      const made = payment.returns.at(-1);
+      if (made === undefined) throw new Error('nothing was ordered at the bank');
+      const returnId = made.rtrId;
+      const { endToEndId } = payment;
+      if (!takenBack)
+        await noteListed(world, id, { endToEndId, message: `dev:${endToEndId}:${made.id}:REFUND_DONE` });
+      // Ops read of it in the bank's app, and take it for the bank's own, or for what it is.
+      if (takenBack) assert.is(await world.tell(id, 'REFUND', { amount: 2_000, returnId }), 'applied');
+      const end = takenBack ? 'REFUND_FAILED' : 'REFUND_DONE';
+      const said = takenBack ? { refundId } : { refundId, returnId };
+      assert.is(await world.tell(id, end, said), 'applied');
+      Object.assign(made, { status: 'DEVOLVIDO', settledAt: Date.now() });
+      const booked = await world.balances();
+      for (let day = 0; day < 3; day += 1) {
+        await world.sweep(DAY_MS);
+        await world.reconciler.run();
+        await world.sweep();
+      }
+      assert.equal(await world.balances(), booked);
+      assert.equal(await world.codes(), []);
+      const calls = world.scene.bank.calls('GET cob').length;
+      await world.sweep(7 * DAY_MS);
+      await world.reconciler.run();
+      await world.sweep();
+      assert.is(world.scene.bank.calls('GET cob').length, calls, 'nobody asks about it');
+    }
+  } finally {
+    await world.scene.end();
+  }
+});
+
 test('of questions about one payment that can’t be asked one waits, however often the list tells of it', async () => {
   const world = await World.make();
   const { bank } = world.scene;

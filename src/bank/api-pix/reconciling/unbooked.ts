@@ -1,11 +1,13 @@
 /** What the bank lists and the journal hasn't booked, though the bank was asked: items for ops. */
+import { refundsOf } from '../../../domain/reversals/sums.ts';
 import type { ItemData, ListedKind } from '../../../domain/sentences/item-codes.ts';
 import type { BankMessage } from '../../../engine/bank.ts';
-import { digestOf, sha256, type TransactionRecord } from '../../../engine/journal.ts';
+import { type ChargeRecord, digestOf, sha256, type TransactionRecord } from '../../../engine/journal.ts';
 import { lookUp, refusalKey } from '../../../engine/lookups.ts';
 import type { JournalReads } from '../../../engine/store.ts';
 import { knownCharge } from '../known-charge.ts';
 import type { Notes } from '../notes.ts';
+import { bare } from '../profile.ts';
 
 /** What the bank lists of a transaction of ours. */
 export interface Unbooked {
@@ -52,6 +54,16 @@ function otherName(message: string): string {
   return message.replace(/^(dev:.*:)(REFUND|CHARGEBACK)$/, (_, of, type) => `${of}${OF_RETURNS[type]}`);
 }
 
+const ENDED_AS: Record<string, string> = { REFUND_DONE: 'completed', REFUND_FAILED: 'failed' };
+
+/** Whether the message tells how a refund of ours ended, and so it has: ops may have said it. */
+function isEndedSo({ snapshot }: ChargeRecord, message: string): boolean {
+  const [, returnId, type = ''] = /^dev:[^:]+:([^:]+):(REFUND_DONE|REFUND_FAILED)$/.exec(message) ?? [];
+  return refundsOf(snapshot.context).some(
+    ({ id, refund }) => bare(id) === returnId && refund.status === ENDED_AS[type],
+  );
+}
+
 /** Whether what the bank lists was booked, by whatever message, given back, or refused: ops have heard of that. */
 export async function isHandled(
   journal: Pick<JournalReads, 'read'>,
@@ -63,6 +75,7 @@ export async function isHandled(
       ? knownCharge(record).isApplied
       : (id: string): boolean => Object.hasOwn(record.messages, id);
   if (isApplied(message) || isApplied(otherName(message))) return true;
+  if (record.type === 'pix-in' && isEndedSo(record, message)) return true;
   const { id: transaction, account } = record;
   const isFound = async (name: 'refusal' | 'returned', key: string): Promise<boolean> =>
     (await lookUp(journal, account, name, key)) !== null;
