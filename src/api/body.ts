@@ -23,22 +23,30 @@ function isCompressed({ req }: Carrier): boolean {
   return encoding !== undefined && encoding !== 'identity';
 }
 
+/** Why a body is refused that could not be read whole. */
+function unread(error: { type?: string }, limit: number): ApiError {
+  return error.type === 'entity.too.large'
+    ? new ApiError('PAYLOAD_TOO_LARGE', `The request body is larger than ${limit} bytes.`)
+    : invalidRequest('The request body could not be read.');
+}
+
+/** Looks once more at who sends a body, where it took long; else null. @throws ApiError */
+export type LookAgain = (ctx: Context) => Promise<void> | null;
+
 /**
  * Reads a route's bodies, for `bytesOf`, `objectOf` and `optionalObjectOf`. A body that is refused for its type or
- * encoding is read all the same: its size comes first (413), and a callback's signature is of its bytes.
- * @throws ApiError PAYLOAD_TOO_LARGE, or INVALID_REQUEST where the caller broke off
+ * encoding is read all the same: its size comes first (413), and a callback's signature is of its bytes. Before all of
+ * that comes who sends it, now as when its headers came: `lookAgain` is asked once the body is there, or refused.
+ * @throws ApiError PAYLOAD_TOO_LARGE, INVALID_REQUEST where the caller broke off, or what `lookAgain` throws
  */
-export function readBody(limit: number): Middleware {
-  return async ({ req, request }, next) => {
-    const length = req.headers['content-length'] ?? null;
-    try {
-      request.bytes = await getRawBody(req, { limit, length });
-    } catch (error) {
-      const { type } = error as { type?: string };
-      throw type === 'entity.too.large'
-        ? new ApiError('PAYLOAD_TOO_LARGE', `The request body is larger than ${limit} bytes.`)
-        : invalidRequest('The request body could not be read.');
-    }
+export function readBody(limit: number, lookAgain: LookAgain = () => null): Middleware {
+  return async (ctx, next) => {
+    const length = ctx.req.headers['content-length'] ?? null;
+    const read = await getRawBody(ctx.req, { limit, length }).catch((error) => unread(error, limit));
+    const looking = lookAgain(ctx);
+    if (looking !== null) await looking;
+    if (read instanceof ApiError) throw read;
+    ctx.request.bytes = read;
     return next();
   };
 }
