@@ -229,11 +229,12 @@ export class Desk {
   /** The bank has hinted at something, and may know of it itself only a moment later. */
   async #ask(due: DueOrder<'ask'>, record: TransactionRecord): Promise<Outcome> {
     const { bank, now } = this.#options;
-    const { turn = 0, payment } = due.order;
+    const { turn = 0, payment, state } = due.order;
+    if (state !== undefined && state !== record.snapshot.value) return DONE;
     const messages = (await bank.query(record, now(), payment)) ?? [];
     if ((await this.#told(record, messages)) === 'park') return 'park';
     const isNews = messages.some(({ id }) => record.messages[id] === undefined);
-    if (isNews || turn >= ASKED_AGAIN) return DONE;
+    if (isNews || state !== undefined || turn >= ASKED_AGAIN) return DONE;
     return this.#askLater(due, { turn: turn + 1 });
   }
 

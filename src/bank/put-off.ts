@@ -13,7 +13,7 @@ type Question = DueOrder<'ask'>;
 const REMEMBERED_MOST = 10_000;
 
 function keyOf({ transaction, order }: Question): string {
-  return `${transaction} ${order.payment ?? ''}`;
+  return `${transaction} ${order.payment ?? ''} ${order.state ?? ''}`;
 }
 
 export class PutOff {

@@ -43,8 +43,11 @@ export type BankOrder =
       number?: number;
       since?: number;
     } & Tried)
-  /** No entry's: the bank has hinted that it has news of the transaction, of a payment (its end-to-end id) for one. */
-  | ({ kind: 'ask'; payment?: string } & Tried)
+  /**
+   * No entry's: the bank has hinted that it has news of the transaction, of a payment (its end-to-end id) for one; or it
+   * was told something of which nobody may have heard the outcome. `state`: asked once, and only in this state.
+   */
+  | ({ kind: 'ask'; payment?: string; state?: string } & Tried)
   | { kind: 'wake'; step: number; at: string };
 
 /** What became of an order so far; no entry holds it. */

@@ -20,6 +20,7 @@ import {
   type SubmittedPayout,
 } from '../../engine/bank.ts';
 import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../engine/journal.ts';
+import { questionWhereStill } from '../../engine/store/due.ts';
 import type { DueIndex } from '../../engine/store.ts';
 import type { Soon } from '../../waiting.ts';
 import { askedInTurn } from './asked-charge.ts';
@@ -32,7 +33,7 @@ import { chargeMessages, sendingNews } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { bare, type Sending } from './profile.ts';
 import { noteDiffering, settledOtherwise } from './reconciling/differing.ts';
-import { outcomeOf, Returns } from './returns.ts';
+import { outcomeOf, Returns, refusalOf } from './returns.ts';
 import type { BankSettings } from './settings.ts';
 import { CallFailed } from './wire/outcome.ts';
 
@@ -60,11 +61,6 @@ export interface ApiPixOptions {
     Notes,
     'unread' | 'unknownThere' | 'heard' | 'keyTaken' | 'keyRefused' | 'difference' | 'agreed'
   >;
-}
-
-/** Nothing is created after any failure. */
-function refusalOf(error: unknown): unknown {
-  return error instanceof CallFailed ? new BankRefused(error.message) : error;
 }
 
 export class ApiPixBank implements Bank {
@@ -228,6 +224,7 @@ export class ApiPixBank implements Bank {
   /** Whatever happened to the request, what the bank shows afterwards counts. */
   async cancel({ id }: Pick<ChargeRecord, 'id'>): Promise<BankMessage[]> {
     const { charges } = this.#options.connection;
+    await this.#askWhereStill(id);
     try {
       const { status } = await charges.remove(id);
       if (status?.startsWith('REMOVIDA_') === true) return [];
@@ -270,6 +267,14 @@ export class ApiPixBank implements Bank {
   async #askLater(id: string): Promise<void> {
     const record = await this.#options.transaction(id);
     if (record !== null) await askAbout(this.#options, [{ record, payment: null }]);
+  }
+
+  /** Leaves a question that finds out what a cancel came to, where nobody can book it: the process dies, the store is away. */
+  async #askWhereStill(id: string): Promise<void> {
+    const { transaction, due, now } = this.#options;
+    const record = await transaction(id);
+    if (record?.snapshot.value !== WAITING) return;
+    await due.settle([{ claim: null, next: questionWhereStill(record, now() + this.pace.refusalMs) }]);
   }
 
   refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {

@@ -41,6 +41,11 @@ export function outcomeOf(error: unknown): unknown {
   return error.kind === 'not-done' ? new BankNotDone(error.message) : new BankOutcomeUnknown(error.message);
 }
 
+/** The same of charges: nothing is created, or changed, after any failure. */
+export function refusalOf(error: unknown): unknown {
+  return error instanceof CallFailed ? new BankRefused(error.message) : error;
+}
+
 /**
  * A refusal counts where the order surely wasn't sent before, nor meanwhile by who took it over, or where a later
  * question found nothing.

@@ -6,6 +6,7 @@ import type { Account } from '../../domain/account.ts';
 import type { By } from '../../domain/messages.ts';
 import { refundsOf } from '../../domain/reversals/sums.ts';
 import { textOfTime } from '../../domain/time.ts';
+import { Abandoned } from '../actors/host.ts';
 import { type Bank, type BankMessage, BankRefused } from '../bank.ts';
 import { UnreadableSnapshot } from '../chart.ts';
 import type { Answer } from '../commands.ts';
@@ -92,28 +93,32 @@ export class ChargeOrders {
   }
 
   /**
-   * Cancels a charge that waits; the bank is asked first, and what it says instead is booked before the answer.
+   * Cancels a charge that waits; the bank is asked first, and what it says instead is booked before the answer. Once it
+   * is asked nothing drops the command any more: whoever has left, the bank may have taken the charge off its list.
    * @throws BankRefused: nothing is changed, or nobody knows
    */
   async cancel(account: Account, request: CancelRequest, options: SendOptions): Promise<Answer> {
     const { bank, engine, tell, cancelAsOps } = this.#options;
     const { ops, ...order } = request;
-    const send = (): Promise<Answer> => engine.send(account.id, { kind: 'cancel', ...order }, options);
+    const { abandoned, ...unheard } = options;
+    const send = (how: SendOptions): Promise<Answer> =>
+      engine.send(account.id, { kind: 'cancel', ...order }, how);
     const stored = await this.#charge(account, request.transaction);
     if (stored === null) return { kind: 'unknown' };
     if (ops !== undefined && Object.hasOwn(stored.messages, ops.id)) return cancelAsOps(stored, ops, options);
     const record = readable(stored);
     // Inside, ops are told of a snapshot that can't be read.
-    if (record === null) return send();
+    if (record === null) return send(options);
     const done = cancelProblem(record);
     if (done !== null) return done;
     if (!bank.reachable()) throw new BankRefused('the bank can not be reached');
     await ops?.record();
-    for (const message of await bank.cancel(stored)) await tell(stored, message, options);
-    if (ops === undefined) return send();
+    if (abandoned?.() === true) throw new Abandoned();
+    for (const message of await bank.cancel(stored)) await tell(stored, message, unheard);
+    if (ops === undefined) return send(unheard);
     // A message that isn't taken has an entry: what the bank has just told is looked at before.
     const after = (await this.#charge(account, stored.id)) ?? stored;
-    return cancelProblem(after) ?? cancelAsOps(after, ops, options);
+    return cancelProblem(after) ?? cancelAsOps(after, ops, unheard);
   }
 
   async #charge(account: Account, id: string): Promise<ChargeRecord | null> {

@@ -1,6 +1,6 @@
 /** What is due, and claims on it: the part of the store's port that its roles share. */
 import { textOfTime } from '../../domain/time.ts';
-import type { BankOrder } from '../journal.ts';
+import type { BankOrder, TransactionRecord } from '../journal.ts';
 
 interface DueParts {
   at: number;
@@ -115,6 +115,12 @@ export function question(
 ): Due {
   const about = payment === null ? {} : { payment };
   return { kind: 'bank', at, account, transaction, tries: 0, order: { kind: 'ask', ...about } };
+}
+
+/** A question for the case that nobody could book what the bank said: asked once, where the state is still the present one. */
+export function questionWhereStill({ account, id, snapshot }: TransactionRecord, at: number): Due {
+  const order = { kind: 'ask', state: snapshot.value } as const;
+  return { kind: 'bank', at, account, transaction: id, tries: 0, order };
 }
 
 /** Whether a claim is on a due thing of a kind. */
