@@ -1,5 +1,6 @@
 /** GET /statement over HTTP (additions): rows, balances, pages under writes, CSV, errors. */
 import * as assert from 'uvu/assert';
+import { cursorText } from '../../src/api/statement/cursor.ts';
 import { cliJson } from '../support/cli.ts';
 import { type Client, merchant } from '../support/client.ts';
 import { expectError, expectInvalidFields, expectStatus, timestamp } from '../support/expect.ts';
@@ -207,6 +208,15 @@ test('what is asked for wrongly is an error that names it', async ({ client, oth
   ];
   for (const [query, fields] of wrong) expectInvalidFields(await client.get(`/statement?${query}`), fields);
   expectInvalidFields(await other.get(`/statement?cursor=${cursor}`), ['cursor']);
+  const { accountId } = client;
+  const [ended, place] = [Date.now(), { seq: 1, index: 0 }];
+  for (const made of [
+    cursorText(accountId, { from: 0, to: ended, place: { seq: 0, index: 0 } }),
+    cursorText(accountId, { from: 8_640_000_000_000_001, to: 8_640_000_000_000_002, place }),
+    cursorText(accountId, { from: -8_999_999_999_999_999, to: ended, place }),
+    cursorText(accountId, { from: ended, to: 0, place }),
+  ])
+    expectInvalidFields(await client.get(`/statement?cursor=${made}`), ['cursor']);
   for (const query of ['limit=', 'from=2026-01-01&from=2026-01-01', 'cursor='])
     expectError(await client.get(`/statement?${query}`), 400, 'INVALID_REQUEST');
   expectError(await client.post('/statement', {}), 405, 'METHOD_NOT_ALLOWED');

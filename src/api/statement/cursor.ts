@@ -1,6 +1,7 @@
 /** Cursors of GET /statement: a window and a place in the account's journal, as text that callers hand back as it is. */
 import { sha256 } from '../../engine/journal.ts';
 import type { Place, Window } from '../../engine/statement/collector.ts';
+import { FIRST, LAST } from './moments.ts';
 
 export interface Cursor extends Window {
   place: Place;
@@ -15,11 +16,16 @@ export function cursorText(account: string, { from, to, place: { seq, index } }:
   return Buffer.from(`${content} ${seal}`).toString('base64url');
 }
 
+/** Whether it may have been given out: a made-up one with a sound seal may tell of times and batches that nothing has. */
+function isSound({ from, to, place }: Cursor): boolean {
+  return from >= FIRST && from <= to && to <= LAST && place.seq >= 1;
+}
+
 /** The cursor of a text; null where that is none of this account's. */
 export function parseCursor(account: string, text: string): Cursor | null {
   const found = CONTENT.exec(Buffer.from(text, 'base64url').toString('latin1'));
   if (found === null) return null;
   const [from = 0, to = 0, seq = 0, index = 0] = found.slice(1).map(Number);
   const cursor = { from, to, place: { seq, index } };
-  return cursorText(account, cursor) === text ? cursor : null;
+  return isSound(cursor) && cursorText(account, cursor) === text ? cursor : null;
 }

@@ -3,7 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { csvOf } from '../../../src/api/statement/csv.ts';
 import { cursorText, parseCursor } from '../../../src/api/statement/cursor.ts';
-import { parseMoment, parseQuery } from '../../../src/api/statement/query.ts';
+import { FIRST, LAST, parseMoment } from '../../../src/api/statement/moments.ts';
+import { parseQuery } from '../../../src/api/statement/query.ts';
 
 const test = suite('statement/parts');
 
@@ -97,6 +98,19 @@ test("a strange cursor, or another account's, is none", () => {
     const changed = `${text.slice(0, n)}${text[n] === 'A' ? 'B' : 'A'}${text.slice(n + 1)}`;
     assert.is(parseCursor('one', changed), null, `character ${n}`);
   }
+});
+
+test('a cursor that nothing has given out is none, however well it is sealed', () => {
+  const widest = { from: FIRST, to: LAST, place: { seq: 1, index: 0 } };
+  assert.equal(parseCursor('one', cursorText('one', widest)), widest);
+  const wrong = [
+    { ...CURSOR, place: { seq: 0, index: 0 } },
+    { ...CURSOR, from: 3 },
+    ...[FIRST - 1, -8_999_999_999_999_999].map((from) => ({ ...CURSOR, from })),
+    ...[LAST + 1, 8_640_000_000_000_001].map((to) => ({ ...CURSOR, to })),
+  ];
+  for (const each of wrong)
+    assert.is(parseCursor('one', cursorText('one', each)), null, JSON.stringify(each));
 });
 
 test('CSV has a header, CRLF, nothing for null, and quotes where they must be', () => {
