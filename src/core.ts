@@ -169,6 +169,7 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   const together = opened.database === null ? IN_A_ROUND : IN_A_ROUND_FOR_DATABASE;
   const engine = new Engine({
     store,
+    isShared: opened.database !== null,
     everyDoorSpeaks: bank.everyDoorSpeaks,
     firstWakeInMs: bank.firstWakeInMs?.bind(bank) ?? null,
     now: storeNow,

@@ -10,6 +10,7 @@ import type { Door, TransactionRecord } from '../engine/journal.ts';
 import type { ChargeRequest } from '../engine/new-charge.ts';
 import type { IncomingMessage, MessageAnswer, Payments, TransferRequest } from '../engine/payments.ts';
 import type { CancelRequest, RefundAnswer, RefundRequest } from '../engine/refunds/orders.ts';
+import type { StatementEnd } from '../engine/statement/end.ts';
 import type { ReadStatement } from '../engine/statement/page.ts';
 import type { JournalReads } from '../engine/store.ts';
 import { invalidRequest } from './errors.ts';
@@ -84,6 +85,7 @@ export interface ApiServices {
   journal: ApiReads;
   showing: Showing;
   statement: ReadStatement;
+  statementEnd: StatementEnd;
   payments: Acts;
   directory: Pick<Directory, 'client'>;
   rateLimit: RateLimit;

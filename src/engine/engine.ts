@@ -22,6 +22,8 @@ import type { AttentionItem, AttentionKey, Store } from './store.ts';
 
 export interface EngineOptions {
   store: Pick<Store, 'journal' | 'attention'>;
+  /** Other processes append to the same journals. */
+  isShared?: boolean;
   /** Whether a message through any door counts as the bank's own. */
   everyDoorSpeaks: boolean;
   /** The bank's; null where nothing is said. */
@@ -84,6 +86,7 @@ export class Engine {
       stalls: new Stalls(),
       ready: (actor) => rounds.add(actor),
       journal: options.store.journal,
+      isShared: options.isShared ?? false,
       everyDoorSpeaks: options.everyDoorSpeaks,
       firstWakeInMs: options.firstWakeInMs ?? null,
       now: options.now,
@@ -175,6 +178,12 @@ export class Engine {
   /** A provisional look: the balance in cents, not older than it needs to be to cover `atLeast`. */
   provisionalBalance(account: string, atLeast: number): Promise<number> {
     return this.#actor(account).available(atLeast);
+  }
+
+  /** What this process has of the account, or comes to decide, and isn't durable, has this time or a later one, ms. */
+  undurableFrom(account: string): number {
+    const now = this.#options.now();
+    return Math.min(now, this.#actors.get(account)?.undurableAt ?? now);
   }
 
   #actor(account: string): AccountActor {

@@ -13,6 +13,7 @@ import type { JournalEvent } from '../domain/events.ts';
 import type { By } from '../domain/messages.ts';
 import { type Balances, type Posting, ZERO_BALANCES } from '../domain/money.ts';
 import type { RefusalCode } from '../domain/sentences/refusal-codes.ts';
+import { timeOfText } from '../domain/time.ts';
 import type { Charge, TransactionType, Transfer } from '../domain/transactions.ts';
 
 /** Which door a message came through. */
@@ -184,6 +185,15 @@ export const EMPTY_HEAD: Head = { seq: 0, at: '', balances: ZERO_BALANCES, hash:
 
 export function headOf({ seq, at, balances, hash }: Batch): Head {
   return { seq, at, balances, hash };
+}
+
+/**
+ * The earliest time of the batch behind a head, ms since 1970: an account's times never go back, whichever clock wrote the
+ * one before. Where other processes write as well they go on with each batch, and no two batches have the same one.
+ */
+export function earliestAfter({ seq, at }: Head, isShared: boolean): number {
+  if (seq === 0) return 0;
+  return isShared ? timeOfText(at) + 1 : timeOfText(at);
 }
 
 /** An entry as it is stored: what is as usual is left out. */

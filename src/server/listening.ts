@@ -13,6 +13,7 @@ import type { Core } from '../core.ts';
 import { Overloaded } from '../engine/actors/host.ts';
 import { BankRefused } from '../engine/bank.ts';
 import type { AttentionNote } from '../engine/journal.ts';
+import { endOf, type StatementEnd } from '../engine/statement/end.ts';
 import { statementsOf } from '../engine/statement/page.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import type { UrlMemory } from '../webhooks/url-memory.ts';
@@ -95,6 +96,10 @@ export interface DoorOptions {
   onFatal(error: Error): void;
 }
 
+function statementEndOf({ store, engine, now, database }: Core): StatementEnd {
+  return endOf({ journal: store.journal, engine, now, isShared: database !== null });
+}
+
 /** The API's ports where Koa runs in the engine's thread. */
 function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlaces): ApiOptions {
   const { config, payments, directory, store, spareTime } = core;
@@ -102,6 +107,7 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
     journal: store.journal,
     showing: showingOf(store.journal, now),
     statement: statementsOf(store.journal),
+    statementEnd: statementEndOf(core),
     payments: actsOf(payments, now),
     directory,
     rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), elapsed),
@@ -149,6 +155,7 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
     ports: {
       journal: store.journal,
       showing: showingOf(store.journal, now),
+      statementEnd: statementEndOf(core),
       payments: actsOf(payments, now),
       accounts: directory.stored,
       directory,

@@ -8,9 +8,12 @@ export function engineOn(
   {
     incarnation = 'a',
     settings = async () => null,
-  }: Partial<Pick<EngineOptions, 'settings'>> & { incarnation?: string } = {},
+    isShared = false,
+  }: Partial<Pick<EngineOptions, 'settings' | 'isShared'>> & { incarnation?: string } = {},
 ): Engine {
   let batches = 0;
   const newBatchId = (): string => `${incarnation}.${++batches}`;
-  return new Engine({ store, everyDoorSpeaks: true, now, newBatchId, stuckAfterMs: 300_000, settings });
+  return new Engine({
+    ...{ store, isShared, everyDoorSpeaks: true, now, newBatchId, stuckAfterMs: 300_000, settings },
+  });
 }

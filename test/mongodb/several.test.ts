@@ -11,6 +11,7 @@ import { at, type Json, text } from '../support/json.ts';
 import { freshDatabase } from '../support/mongodb.ts';
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
+import { expectTiles } from '../support/statement.ts';
 import { eachOf, sleep, until } from '../support/wait.ts';
 import { percentile, type Sample, sampled, tally } from './crowd.ts';
 import { elsewhere, flawsOf, held, journalOf, withDb, withServers } from './stage.ts';
@@ -99,6 +100,15 @@ async function heat(all: readonly Merchant[]): Promise<Sample[][]> {
   );
   return samples;
 }
+
+test('windows of a statement follow one another whoever writes and whoever answers', async ({
+  servers,
+  doors,
+}) => {
+  const [first, ...others] = doors(await merchant(servers[0], ['--balance', '1000000']));
+  if (first === undefined) throw new Error('there is no server');
+  await expectTiles([first, ...others]);
+});
 
 test('a hot account on all of them at once: correct, moving, and nobody starves', async ({
   uri,

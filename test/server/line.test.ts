@@ -12,6 +12,7 @@ import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
 import { Abandoned } from '../../src/engine/actors/host.ts';
 import { IN_A_ROUND } from '../../src/engine/actors/rounds.ts';
+import { endOf } from '../../src/engine/statement/end.ts';
 import { listen } from '../../src/server/http.ts';
 import { Answering, type EnginePorts } from '../../src/server/threads/answering.ts';
 import { IN_A_MESSAGE, Line } from '../../src/server/threads/line.ts';
@@ -21,6 +22,7 @@ import {
   remoteDirectory,
   remoteReads,
   remoteShowing,
+  remoteStatementEnd,
   remoteStatements,
 } from '../../src/server/threads/ports.ts';
 import type { FromThread } from '../../src/server/threads/protocol.ts';
@@ -50,6 +52,7 @@ async function scene() {
   const ports: EnginePorts = {
     journal: store.journal,
     showing: showingOf(store.journal, now),
+    statementEnd: endOf({ journal: store.journal, engine: process.engine, now, isShared: false }),
     payments: {
       ...acts,
       createCharge(of, request, options) {
@@ -205,6 +208,7 @@ async function lateAnswer(engineSpeaks: boolean): Promise<{ status: number; ms: 
     journal: remoteReads(line),
     showing: remoteShowing(line),
     statement: remoteStatements(line),
+    statementEnd: remoteStatementEnd(line),
     payments: remoteActs(line),
     directory: remoteDirectory(accounts, now),
     rateLimit: new RateLimit(ports.places.memory, (account) => accounts.placeOf(account), elapsed),

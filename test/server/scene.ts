@@ -8,6 +8,7 @@ import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
 import { IN_A_ROUND } from '../../src/engine/actors/rounds.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
+import { endOf } from '../../src/engine/statement/end.ts';
 import { Flags } from '../../src/server/flags.ts';
 import type { EnginePorts } from '../../src/server/threads/answering.ts';
 import { HttpThreads } from '../../src/server/threads/pool.ts';
@@ -76,6 +77,7 @@ export async function withThreads(
   const ports: EnginePorts = {
     journal: store.journal,
     showing: showingOf(store.journal, now),
+    statementEnd: endOf({ journal: store.journal, engine: process.engine, now, isShared: false }),
     payments: actsOf(payments, now),
     accounts: store.accounts,
     directory: new Directory(store.accounts, seal(), now),

@@ -191,7 +191,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     summary: 'Read what changed the balance, oldest first.',
     query: z.object({
       from: moment('Inclusive; without it 24 hours before `to`.'),
-      to: moment('Exclusive; without it now.'),
+      to: moment('Exclusive; without it now, or a little before: see the answer.'),
       limit: z.coerce.number().int().min(1).max(MOST_ROWS).default(DEFAULT_ROWS),
       cursor: z.string().optional().openapi({ description: 'The `nextCursor` of the page before.' }),
     }),

@@ -49,8 +49,10 @@ function carried(
   return cursor;
 }
 
-/** What is asked for, or every parameter that breaks its rule. `now`: ms since 1970. */
-export function parseQuery(account: string, query: StatementQuery, now: number): Parsed {
+/**
+ * What is asked for, or every parameter that breaks its rule. `openEnd`: where a window without an end ends, ms since 1970.
+ */
+export function parseQuery(account: string, query: StatementQuery, openEnd: number): Parsed {
   const details: FieldError[] = [];
   const from = moment(query, 'from', details);
   const to = moment(query, 'to', details);
@@ -62,7 +64,7 @@ export function parseQuery(account: string, query: StatementQuery, now: number):
       ? { ok: false, details }
       : { ok: true, wish: { ...cursor, limit } };
   }
-  const end = to ?? now;
+  const end = to ?? openEnd;
   const start = from ?? Math.max(FIRST, end - DAY_MS);
   if (start > end && details.length === 0) details.push({ field: 'from', message: 'must not be after to' });
   if (details.length > 0) return { ok: false, details };

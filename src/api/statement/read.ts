@@ -5,6 +5,7 @@ import { type ApiServices, type Context, queryValue } from '../context.ts';
 import { validationError } from '../errors.ts';
 import { COLUMNS, csvOf } from './csv.ts';
 import { cursorText } from './cursor.ts';
+import { parseMoment } from './moments.ts';
 import { parseQuery } from './query.ts';
 
 /** What is offered, with each parameter that it may be asked for by (RFC 4180: with a header row). */
@@ -39,7 +40,7 @@ function answerCsv(ctx: Context, { limit }: StatementWish, page: StatementPage, 
   ctx.body = csvOf(page.rows);
 }
 
-export function readStatement({ statement, now }: ApiServices) {
+export function readStatement({ statement, statementEnd }: ApiServices) {
   return async (ctx: Context): Promise<void> => {
     ctx.vary('Accept');
     const { id: account } = ctx.state.account;
@@ -49,7 +50,12 @@ export function readStatement({ statement, now }: ApiServices) {
       limit: queryValue(ctx, 'limit'),
       cursor: queryValue(ctx, 'cursor'),
     };
-    const parsed = parseQuery(account, query, now());
+    // What is in the query otherwise says where the window ends, or that it is none.
+    const isOpen = query.to === null && query.cursor === null;
+    const end = isOpen
+      ? await statementEnd(account, query.from === null ? null : parseMoment(query.from))
+      : 0;
+    const parsed = parseQuery(account, query, end);
     if (!parsed.ok) throw validationError(parsed.details);
     const { wish } = parsed;
     const page = await statement(account, wish);

@@ -15,7 +15,7 @@ import { asError } from '../../errors.ts';
 import { pause, type Soon } from '../../waiting.ts';
 import type { Answer } from '../commands.ts';
 import { decide } from '../decide.ts';
-import { type Head, headOf, type TransactionRecord } from '../journal.ts';
+import { earliestAfter, type Head, headOf, type TransactionRecord } from '../journal.ts';
 import { allDue, isClaimed } from '../store/due.ts';
 import type { Lookup } from '../store/lookups.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
@@ -59,6 +59,8 @@ interface Decided {
 
 export class AccountActor implements InTurn {
   lastUsed = 0;
+  /** The time of what was decided and may not be durable yet, ms since 1970. */
+  undurableAt: number | null = null;
   readonly #account: string;
   readonly #host: ActorHost;
   #mailbox: Ticket[] = [];
@@ -126,6 +128,7 @@ export class AccountActor implements InTurn {
 
   #end(): void {
     this.#inHand = [];
+    this.undurableAt = null;
     if (this.#mailbox.length > 0) this.#host.ready(this);
     else this.#running = false;
   }
@@ -219,9 +222,8 @@ export class AccountActor implements InTurn {
 
   #decide({ head, reads, settings }: Ground, wants: Wants, tickets: readonly Ticket[]): Soon<Decided> {
     const { everyDoorSpeaks } = this.#host;
-    // Times of an account's entries never go back, whichever clock wrote the one before.
     const clock = this.#host.now();
-    const now = Math.max(clock, head.seq === 0 ? 0 : timeOfText(head.at));
+    const now = Math.max(clock, earliestAfter(head, this.#host.isShared));
     if (now - clock > FAR_AHEAD_MS) this.#host.ahead(this.#account, head.at);
     const at = textOfTime(now);
     const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
@@ -246,7 +248,8 @@ export class AccountActor implements InTurn {
     // Commands behind one that lacks a lookup were decided on less than there is: all are decided again.
     if (unread.length > 0)
       return this.#decidedOn(head, tickets, { ...wants, lookups: [...wants.lookups, ...unread] });
-    if (decided.taken.length > 0)
+    if (decided.taken.length > 0) {
+      this.undurableAt = now;
       decided.append = workspace.append(decided.taken, {
         head,
         id: this.#host.newBatchId(),
@@ -256,6 +259,7 @@ export class AccountActor implements InTurn {
         stuckAfterMs: this.#host.stuckAfterMs,
         firstWakeInMs: this.#host.firstWakeInMs,
       });
+    }
     return decided;
   }
 

@@ -51,6 +51,8 @@ export interface Committed {
 /** The engine, as far as an actor needs it. */
 export interface ActorHost {
   readonly journal: Journal;
+  /** Other processes append to the same journals. */
+  readonly isShared: boolean;
   readonly everyDoorSpeaks: boolean;
   readonly firstWakeInMs: Bank['firstWakeInMs'];
   now(): number;

@@ -11,6 +11,7 @@ import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
 import type { BucketPlaces } from '../../api/rate-limit.ts';
 import type { Showing } from '../../api/showing.ts';
 import { Abandoned } from '../../engine/actors/host.ts';
+import type { StatementEnd } from '../../engine/statement/end.ts';
 import { type StatementReads, statementsOf } from '../../engine/statement/page.ts';
 import type { SpareTime } from '../../spare-time.ts';
 import { onceATurn } from '../../waiting.ts';
@@ -35,6 +36,7 @@ import type {
 export interface EnginePorts {
   journal: ApiReads & StatementReads;
   showing: Showing;
+  statementEnd: StatementEnd;
   payments: Acts;
   /** The store's settings, and not what is known of them here. */
   accounts: AccountReads;
@@ -65,7 +67,8 @@ type CommandHandlers = {
   ) => Promise<Commands[Name]['result']>;
 };
 
-function questionsTo({ journal, showing, payments, accounts, places, state }: EnginePorts): QuestionHandlers {
+function questionsTo(ports: EnginePorts): QuestionHandlers {
+  const { journal, showing, payments, accounts, places, state } = ports;
   const known = (account: Account | null): Known | null =>
     account === null ? null : { account, place: places.of(account.id) };
   return {
@@ -77,6 +80,7 @@ function questionsTo({ journal, showing, payments, accounts, places, state }: En
     shownById: (account, type, id) => showing.byId(account, type, id),
     shownByName: (account, name, key) => showing.byName(account, name, key),
     statement: statementsOf(journal),
+    statementEnd: (account, from) => ports.statementEnd(account, from),
     account: async (id) => known(await accounts.get(id)),
     client: async (clientId) => known(await accounts.byClientId(clientId)),
     noteUnknown: (message) => payments.noteUnknown(message),

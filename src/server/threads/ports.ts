@@ -3,6 +3,7 @@ import { type AccountReads, Directory } from '../../accounts/directory.ts';
 import { Sealer } from '../../accounts/sealing.ts';
 import type { Acts, ApiReads } from '../../api/context.ts';
 import type { Showing } from '../../api/showing.ts';
+import type { StatementEnd } from '../../engine/statement/end.ts';
 import type { ReadStatement } from '../../engine/statement/page.ts';
 import type { Line } from './line.ts';
 import type { Account, Known } from './protocol.ts';
@@ -29,6 +30,11 @@ export function remoteShowing(line: Line): Showing {
 /** Statements: a page is put together by the engine's thread, since its rows are far less than the batches they are of. */
 export function remoteStatements(line: Line): ReadStatement {
   return (account, wish) => line.ask('statement', account, wish);
+}
+
+/** Where statements end: the engine's thread knows what isn't durable yet. */
+export function remoteStatementEnd(line: Line): StatementEnd {
+  return (account, from) => line.ask('statementEnd', account, from);
 }
 
 /** What merchants and the bank can have done. */

@@ -7,6 +7,7 @@ import type { AccountReads } from '../../accounts/directory.ts';
 import type { Answered } from '../../api/app.ts';
 import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
 import type { Showing } from '../../api/showing.ts';
+import type { StatementEnd } from '../../engine/statement/end.ts';
 import type { ReadStatement } from '../../engine/statement/page.ts';
 import type { PackedError } from './errors.ts';
 
@@ -38,6 +39,7 @@ export interface Questions {
   shownById: Same<Showing['byId']>;
   shownByName: Same<Showing['byName']>;
   statement: Same<ReadStatement>;
+  statementEnd: Same<StatementEnd>;
   account: Signature<[id: string], Known | null>;
   client: Signature<[clientId: string], Known | null>;
   noteUnknown: Same<Acts['noteUnknown']>;

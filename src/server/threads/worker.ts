@@ -13,6 +13,7 @@ import {
   remoteDirectory,
   remoteReads,
   remoteShowing,
+  remoteStatementEnd,
   remoteStatements,
 } from './ports.ts';
 import type { FromThread, ThreadData, ToThread } from './protocol.ts';
@@ -32,6 +33,7 @@ const app = createApp({
   journal: remoteReads(line),
   showing: remoteShowing(line),
   statement: remoteStatements(line),
+  statementEnd: remoteStatementEnd(line),
   payments: remoteActs(line),
   directory: remoteDirectory(accounts, now),
   rateLimit: new RateLimit(data.buckets, (account) => accounts.placeOf(account), elapsed),
