@@ -11,7 +11,7 @@ import type { ChargeRequest } from '../engine/new-charge.ts';
 import type { IncomingMessage, MessageAnswer, Payments, TransferRequest } from '../engine/payments.ts';
 import type { CancelRequest, RefundAnswer, RefundRequest } from '../engine/refunds/orders.ts';
 import type { StatementEnd } from '../engine/statement/end.ts';
-import type { ReadStatement } from '../engine/statement/page.ts';
+import type { StatementPage, StatementWish } from '../engine/statement/page.ts';
 import type { JournalReads } from '../engine/store.ts';
 import { invalidRequest } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -42,6 +42,13 @@ export interface CommandOptions extends SendOptions {
   /** Called where the engine, in another thread, has dropped the command at its deadline: no answer comes then. */
   onDropped(): void;
 }
+
+/** A page of a statement, once it has its turn; null where the place is none of the account's journal. */
+export type ReadPage = (
+  account: string,
+  wish: StatementWish,
+  options: CommandOptions,
+) => Promise<StatementPage | null>;
 
 /** The reads that the endpoints need. */
 export type ApiReads = Pick<JournalReads, 'head' | 'read' | 'transaction' | 'entries' | 'deliveries'>;
@@ -84,7 +91,7 @@ export type InvalidIncoming = Parameters<Payments['recordInvalid']>[1];
 export interface ApiServices {
   journal: ApiReads;
   showing: Showing;
-  statement: ReadStatement;
+  statement: ReadPage;
   statementEnd: StatementEnd;
   payments: Acts;
   directory: Pick<Directory, 'client'>;

@@ -13,6 +13,7 @@ import type { Core } from '../core.ts';
 import { Overloaded } from '../engine/actors/host.ts';
 import { BankRefused } from '../engine/bank.ts';
 import type { AttentionNote } from '../engine/journal.ts';
+import { bounded } from '../engine/statement/bounded.ts';
 import { endOf, type StatementEnd } from '../engine/statement/end.ts';
 import { statementsOf } from '../engine/statement/page.ts';
 import { StoreUnavailable } from '../engine/store.ts';
@@ -106,7 +107,7 @@ function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlac
   return {
     journal: store.journal,
     showing: showingOf(store.journal, now),
-    statement: statementsOf(store.journal),
+    statement: bounded(statementsOf(store.journal)),
     statementEnd: statementEndOf(core),
     payments: actsOf(payments, now),
     directory,
@@ -155,6 +156,7 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
     ports: {
       journal: store.journal,
       showing: showingOf(store.journal, now),
+      statement: bounded(statementsOf(store.journal)),
       statementEnd: statementEndOf(core),
       payments: actsOf(payments, now),
       accounts: directory.stored,

@@ -5,6 +5,7 @@ import { actsOf } from '../../src/api/acts.ts';
 import { type Answered, createApp } from '../../src/api/app.ts';
 import { BucketPlaces, RateLimit } from '../../src/api/rate-limit.ts';
 import { showingOf } from '../../src/api/showing.ts';
+import { bounded } from '../../src/engine/statement/bounded.ts';
 import { endOf } from '../../src/engine/statement/end.ts';
 import { statementsOf } from '../../src/engine/statement/page.ts';
 import { listen } from '../../src/server/http.ts';
@@ -36,7 +37,7 @@ export async function withApp(
   const places = new BucketPlaces(now);
   const app = createApp({
     journal: process.store.journal,
-    statement: statementsOf(process.store.journal),
+    statement: bounded(statementsOf(process.store.journal)),
     statementEnd: endOf({ journal: process.store.journal, engine: process.engine, now, isShared: false }),
     showing: showingOf(process.store.journal, now),
     payments: actsOf(process.payments, now),

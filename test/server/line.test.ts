@@ -12,7 +12,9 @@ import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
 import { Abandoned } from '../../src/engine/actors/host.ts';
 import { IN_A_ROUND } from '../../src/engine/actors/rounds.ts';
+import { bounded } from '../../src/engine/statement/bounded.ts';
 import { endOf } from '../../src/engine/statement/end.ts';
+import { statementsOf } from '../../src/engine/statement/page.ts';
 import { listen } from '../../src/server/http.ts';
 import { Answering, type EnginePorts } from '../../src/server/threads/answering.ts';
 import { IN_A_MESSAGE, Line } from '../../src/server/threads/line.ts';
@@ -52,6 +54,7 @@ async function scene() {
   const ports: EnginePorts = {
     journal: store.journal,
     showing: showingOf(store.journal, now),
+    statement: bounded(statementsOf(store.journal)),
     statementEnd: endOf({ journal: store.journal, engine: process.engine, now, isShared: false }),
     payments: {
       ...acts,

@@ -8,7 +8,9 @@ import { showingOf } from '../../src/api/showing.ts';
 import { elapsed, now } from '../../src/clock.ts';
 import { IN_A_ROUND } from '../../src/engine/actors/rounds.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
+import { bounded } from '../../src/engine/statement/bounded.ts';
 import { endOf } from '../../src/engine/statement/end.ts';
+import { statementsOf } from '../../src/engine/statement/page.ts';
 import { Flags } from '../../src/server/flags.ts';
 import type { EnginePorts } from '../../src/server/threads/answering.ts';
 import { HttpThreads } from '../../src/server/threads/pool.ts';
@@ -77,6 +79,7 @@ export async function withThreads(
   const ports: EnginePorts = {
     journal: store.journal,
     showing: showingOf(store.journal, now),
+    statement: bounded(statementsOf(store.journal)),
     statementEnd: endOf({ journal: store.journal, engine: process.engine, now, isShared: false }),
     payments: actsOf(payments, now),
     accounts: store.accounts,

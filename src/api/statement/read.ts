@@ -1,7 +1,7 @@
 /** GET /statement (additions): JSON or CSV, as the caller prefers. */
 import { textOfTime } from '../../domain/time.ts';
 import type { StatementPage, StatementRow, StatementWish } from '../../engine/statement/page.ts';
-import { type ApiServices, type Context, queryValue } from '../context.ts';
+import { type ApiServices, type Context, queryValue, sendOptions } from '../context.ts';
 import { validationError } from '../errors.ts';
 import { COLUMNS, csvOf } from './csv.ts';
 import { cursorText } from './cursor.ts';
@@ -58,7 +58,7 @@ export function readStatement({ statement, statementEnd }: ApiServices) {
     const parsed = parseQuery(account, query, end);
     if (!parsed.ok) throw validationError(parsed.details);
     const { wish } = parsed;
-    const page = await statement(account, wish);
+    const page = await statement(account, wish, sendOptions(ctx));
     if (page === null) throw validationError([{ field: 'cursor', message: 'is beyond the journal' }]);
     const { from, to } = wish;
     const next = page.next === null ? null : cursorText(account, { from, to, place: page.next });

@@ -7,12 +7,11 @@
  */
 import type { AccountReads, Directory } from '../../accounts/directory.ts';
 import type { Answered, ServerState } from '../../api/app.ts';
-import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
+import type { Acts, ApiReads, CommandOptions, ReadPage } from '../../api/context.ts';
 import type { BucketPlaces } from '../../api/rate-limit.ts';
 import type { Showing } from '../../api/showing.ts';
 import { Abandoned } from '../../engine/actors/host.ts';
 import type { StatementEnd } from '../../engine/statement/end.ts';
-import { type StatementReads, statementsOf } from '../../engine/statement/page.ts';
 import type { SpareTime } from '../../spare-time.ts';
 import { onceATurn } from '../../waiting.ts';
 import { pack, unpack } from './errors.ts';
@@ -34,8 +33,9 @@ import type {
 
 /** What an HTTP thread reaches by its line. */
 export interface EnginePorts {
-  journal: ApiReads & StatementReads;
+  journal: ApiReads;
   showing: Showing;
+  statement: ReadPage;
   statementEnd: StatementEnd;
   payments: Acts;
   /** The store's settings, and not what is known of them here. */
@@ -79,7 +79,6 @@ function questionsTo(ports: EnginePorts): QuestionHandlers {
     deliveries: (transaction) => journal.deliveries(transaction),
     shownById: (account, type, id) => showing.byId(account, type, id),
     shownByName: (account, name, key) => showing.byName(account, name, key),
-    statement: statementsOf(journal),
     statementEnd: (account, from) => ports.statementEnd(account, from),
     account: async (id) => known(await accounts.get(id)),
     client: async (clientId) => known(await accounts.byClientId(clientId)),
@@ -89,13 +88,14 @@ function questionsTo(ports: EnginePorts): QuestionHandlers {
   };
 }
 
-function commandsTo({ payments, directory }: EnginePorts): CommandHandlers {
+function commandsTo({ payments, directory, statement }: EnginePorts): CommandHandlers {
   const settings = async (id: string): Promise<Account> => {
     const account = await directory.account(id);
     if (account === null) throw new Error(`there is no account ${id}`);
     return account;
   };
   return {
+    statement: (options, account, wish) => statement(account, wish, options),
     createCharge: async (options, id, request) => payments.createCharge(await settings(id), request, options),
     createTransfer: async (options, id, request) =>
       payments.createTransfer(await settings(id), request, options),

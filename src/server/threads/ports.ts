@@ -1,10 +1,9 @@
 /** The ports of the API in an HTTP thread: all that they are asked goes over its line to the engine's. */
 import { type AccountReads, Directory } from '../../accounts/directory.ts';
 import { Sealer } from '../../accounts/sealing.ts';
-import type { Acts, ApiReads } from '../../api/context.ts';
+import type { Acts, ApiReads, ReadPage } from '../../api/context.ts';
 import type { Showing } from '../../api/showing.ts';
 import type { StatementEnd } from '../../engine/statement/end.ts';
-import type { ReadStatement } from '../../engine/statement/page.ts';
 import type { Line } from './line.ts';
 import type { Account, Known } from './protocol.ts';
 
@@ -28,8 +27,8 @@ export function remoteShowing(line: Line): Showing {
 }
 
 /** Statements: a page is put together by the engine's thread, since its rows are far less than the batches they are of. */
-export function remoteStatements(line: Line): ReadStatement {
-  return (account, wish) => line.ask('statement', account, wish);
+export function remoteStatements(line: Line): ReadPage {
+  return (account, wish, options) => line.send('statement', [account, wish], options);
 }
 
 /** Where statements end: the engine's thread knows what isn't durable yet. */

@@ -5,10 +5,9 @@
  */
 import type { AccountReads } from '../../accounts/directory.ts';
 import type { Answered } from '../../api/app.ts';
-import type { Acts, ApiReads, CommandOptions } from '../../api/context.ts';
+import type { Acts, ApiReads, CommandOptions, ReadPage } from '../../api/context.ts';
 import type { Showing } from '../../api/showing.ts';
 import type { StatementEnd } from '../../engine/statement/end.ts';
-import type { ReadStatement } from '../../engine/statement/page.ts';
 import type { PackedError } from './errors.ts';
 
 interface Signature<Args extends readonly unknown[], Result> {
@@ -38,7 +37,6 @@ export interface Questions {
   deliveries: Same<ApiReads['deliveries']>;
   shownById: Same<Showing['byId']>;
   shownByName: Same<Showing['byName']>;
-  statement: Same<ReadStatement>;
   statementEnd: Same<StatementEnd>;
   account: Signature<[id: string], Known | null>;
   client: Signature<[clientId: string], Known | null>;
@@ -58,8 +56,9 @@ type MerchantAct<Name extends 'createCharge' | 'createTransfer' | 'refund' | 'ca
   Awaited<ReturnType<Acts[Name]>>
 >;
 
-/** What the engine is to do. */
+/** What the engine is to do, unless its caller has left or waits no more when its turn comes. */
 export interface Commands {
+  statement: Signature<[account: string, wish: Parameters<ReadPage>[1]], Awaited<ReturnType<ReadPage>>>;
   createCharge: MerchantAct<'createCharge'>;
   createTransfer: MerchantAct<'createTransfer'>;
   refund: MerchantAct<'refund'>;
