@@ -136,12 +136,17 @@ function hasLeft(req: Request): boolean {
   return req.socket.destroyed;
 }
 
+/** Whether the caller was told 504, or has left. */
+export function isAbandoned(ctx: Context): boolean {
+  return ctx.state.timedOut || hasLeft(ctx.req);
+}
+
 /** A command of this request: dropped if it isn't decided when the caller was told 504 or has left. */
 export function sendOptions(ctx: Context): CommandOptions {
   ctx.state.isSent = true;
   return {
     weight: 1_500 + Number(ctx.req.headers['content-length'] ?? 1_000) * 2,
-    abandoned: () => ctx.state.timedOut || hasLeft(ctx.req),
+    abandoned: () => isAbandoned(ctx),
     deadline: ctx.state.deadline,
     onDropped: ctx.state.timeOut,
   };

@@ -5,8 +5,7 @@
  * - Of one account one page is under way, and only its next one waits for a place: accounts have them in turns.
  * - Where nobody waits for a page any more when its turn has come, it isn't read.
  */
-import { inTurn, Semaphore } from '../../waiting.ts';
-import { Abandoned } from '../actors/host.ts';
+import { turnsOf } from '../actors/turns.ts';
 import type { SendOptions } from '../engine.ts';
 import type { ReadStatement, StatementPage, StatementWish } from './page.ts';
 
@@ -22,20 +21,6 @@ export type ReadInTurn = (
 
 /** A few at a time of what `read` reads. */
 export function bounded(read: ReadStatement): ReadInTurn {
-  const places = new Semaphore(MOST_PAGES);
-  return (account, wish, { abandoned }) => {
-    const expectWanted = (): void => {
-      if (abandoned?.() === true) throw new Abandoned();
-    };
-    return inTurn(`statement of ${account}`, async () => {
-      expectWanted();
-      await places.acquire();
-      try {
-        expectWanted();
-        return await read(account, wish);
-      } finally {
-        places.release();
-      }
-    });
-  };
+  const atItsTurn = turnsOf('statement', MOST_PAGES);
+  return (account, wish, options) => atItsTurn(account, options, () => read(account, wish));
 }
