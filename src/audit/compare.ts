@@ -3,7 +3,7 @@
  * have gone on writing: what is newer than the replay is judged by its own history.
  */
 import { isSameJson } from '../domain/canonical-json.ts';
-import { deliveriesOf, type HistoryReads, historyOf, refusalsOf } from '../engine/history.ts';
+import { type HistoryReads, historyOf, recordFrom, refusalsOf } from '../engine/history.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
@@ -73,7 +73,7 @@ export async function differenceOf(
   const goesOn = newest > seq && record.seqs.every((own) => known.has(own));
   if (!goesOn || stored.account !== record.account)
     return `its record differs in ${differing(stored, record)}`;
-  const projected = (await historyOf(journal, stored)).at(-1)?.record ?? null;
+  const projected = await recordFrom(journal, stored);
   const isOwn = projected !== null && (await saysTheSame(journal, stored, projected));
   return isOwn ? null : 'its record differs from its history';
 }
@@ -110,7 +110,8 @@ export async function compareDeliveries(
   if (progress.some(({ id }) => !known.has(id))) {
     // The server may have created it since.
     const stored = await journal.transaction(record.id);
-    known = new Set(deliveriesOf(await historyOf(journal, stored ?? record)).map(({ id }) => id));
+    const events = (await historyOf(journal, stored ?? record)).flatMap(({ entry }) => entry.events);
+    known = new Set(events.flatMap((event) => event.deliveries.map(({ id }) => id)));
   }
   for (const delivery of progress) {
     if (!known.has(delivery.id)) report(seq, `no entry names the delivery ${delivery.id} of ${record.id}`);

@@ -6,9 +6,10 @@ import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
 import { MESSAGE_TYPES } from '../domain/messages.ts';
 import { type Language, refusalIn } from '../domain/sentences/refusals.ts';
-import { deliveryList, type HistoryEntry, historyOf, refusalOf } from '../engine/history.ts';
+import { deliveryList, historyOf, refusalOf } from '../engine/history.ts';
 import type { Entry, TransactionRecord } from '../engine/journal.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
+import type { NumberedEntry } from '../engine/store.ts';
 import { addByAndReason, type ByOptions, byOf } from './by.ts';
 import { Failure, invalidValues, transactionNotFound } from './failure.ts';
 import { findById, findTransaction } from './find.ts';
@@ -24,7 +25,7 @@ interface SendOptions extends ByOptions {
   data?: string;
 }
 
-function shownEntry({ seq, entry }: HistoryEntry): object {
+function shownEntry({ seq, entry }: NumberedEntry): object {
   const { at, from, to, postings, code } = entry;
   const { id, type, data, door } = entry.message;
   const refusal = entry.refusal === null ? null : { code, text: entry.refusal };
@@ -40,7 +41,7 @@ function changeText(entry: Entry, language: Language): string {
   return `${language === 'pt' ? 'recusada' : 'refused'}: ${refusalIn(language, refusal)}`;
 }
 
-function entryLines({ seq, entry }: HistoryEntry, language: Language): string[] {
+function entryLines({ seq, entry }: NumberedEntry, language: Language): string[] {
   const { message } = entry;
   const change = changeText(entry, language);
   const lines = [`  ${entry.at}  #${seq}  ${message.type.padEnd(10)}  ${change}`];
@@ -65,7 +66,7 @@ interface ListedDelivery {
 
 function timeline(
   record: TransactionRecord,
-  history: readonly HistoryEntry[],
+  history: readonly NumberedEntry[],
   deliveries: readonly ListedDelivery[],
   language: Language,
 ): string {

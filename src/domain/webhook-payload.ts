@@ -75,7 +75,7 @@ function refundData(transaction: string, id: string, charge: Charge): object {
 }
 
 /** A transaction as of an event. */
-type TransactionThen =
+export type TransactionThen =
   | { id: string; type: 'pix-in'; snapshot: { context: Charge } }
   | { id: string; type: 'cashout'; snapshot: { context: Transfer } };
 

@@ -1,19 +1,20 @@
-/** A transaction's entries, read from the journal, each with the record as of it. */
+/** A transaction's entries, read from the journal, and the deliveries that they name. */
 import type { KeptRefusal } from '../domain/sentences/kept.ts';
-import { webhookPayload } from '../domain/webhook-payload.ts';
+import { type TransactionThen, webhookPayload } from '../domain/webhook-payload.ts';
+import { turn } from '../waiting.ts';
 import type { Entry, TransactionRecord } from './journal.ts';
 import { project } from './project.ts';
 import type { DeliveryRecord } from './store/deliveries.ts';
 import type { JournalReads, NumberedEntry } from './store.ts';
 
-export interface HistoryEntry extends NumberedEntry {
-  record: TransactionRecord;
-}
-
 /** What histories are read from. */
 export type HistoryReads = Pick<JournalReads, 'entries' | 'refusals'>;
 
 const PAGE = 1_000;
+/** About so many entries are read in one turn of the event loop: nothing bounds how many a transaction has. */
+const A_TURN = 200;
+/** Batches that are read first: most transactions have no more. */
+const FIRST = 8;
 
 /** Batches that hold refused messages to a transaction, but for those of former builds. */
 export async function refusalsOf(
@@ -28,25 +29,40 @@ export async function refusalsOf(
   }
 }
 
-async function historyIn(
+/** A transaction's entries in batches by sequence number, in order; others have their turn between pages. */
+async function* pagesIn(
   journal: Pick<JournalReads, 'entries'>,
   { id, account }: TransactionRecord,
   seqs: readonly number[],
-): Promise<HistoryEntry[]> {
-  let record: TransactionRecord | null = null;
-  return (await journal.entries(account, id, seqs)).map(({ seq, entry }) => {
-    const after: TransactionRecord = project(record, account, seq, entry);
-    record = after;
-    return { seq, entry, record: after };
-  });
+): AsyncGenerator<NumberedEntry[]> {
+  let size = FIRST;
+  for (let from = 0; from < seqs.length; ) {
+    // An embedded store answers at once.
+    if (from > 0) await turn();
+    const page = await journal.entries(account, id, seqs.slice(from, from + size));
+    from += size;
+    yield page;
+    // A batch may hold hundreds of its entries, or one.
+    size = Math.min(A_TURN, Math.ceil((A_TURN * size) / Math.max(1, page.length)));
+  }
+}
+
+async function entriesIn(
+  journal: Pick<JournalReads, 'entries'>,
+  transaction: TransactionRecord,
+  seqs: readonly number[],
+): Promise<NumberedEntry[]> {
+  const all: NumberedEntry[] = [];
+  for await (const page of pagesIn(journal, transaction, seqs)) all.push(...page);
+  return all;
 }
 
 /** What a transaction took, in order: a refused message is among it only where its batch holds something else. */
 export function takenBy(
   journal: Pick<JournalReads, 'entries'>,
   transaction: TransactionRecord,
-): Promise<HistoryEntry[]> {
-  return historyIn(journal, transaction, transaction.seqs);
+): Promise<NumberedEntry[]> {
+  return entriesIn(journal, transaction, transaction.seqs);
 }
 
 /** Why an entry's message wasn't taken; null where it was. What its sentence needs is kept with what ops are told. */
@@ -61,10 +77,21 @@ export async function historyOf(
   journal: HistoryReads,
   transaction: TransactionRecord,
   before = Number.POSITIVE_INFINITY,
-): Promise<HistoryEntry[]> {
+): Promise<NumberedEntry[]> {
   const seqs = new Set([...transaction.seqs, ...(await refusalsOf(journal, transaction.id))]);
   const wanted = [...seqs].filter((seq) => seq < before).sort((a, b) => a - b);
-  return historyIn(journal, transaction, wanted);
+  return entriesIn(journal, transaction, wanted);
+}
+
+/** A transaction's record as all of its entries make it; null where it has none. */
+export async function recordFrom(
+  journal: HistoryReads,
+  transaction: TransactionRecord,
+): Promise<TransactionRecord | null> {
+  let record: TransactionRecord | null = null;
+  for (const { seq, entry } of await historyOf(journal, transaction))
+    record = project(record, transaction.account, seq, entry);
+  return record;
 }
 
 /** One event's delivery as the journal names it. */
@@ -78,23 +105,49 @@ export interface NamedDelivery {
   payload: object;
 }
 
+/**
+ * A transaction as of one entry after the other. Payloads need no more of its record than this; what else that holds
+ * grows with each entry, and to copy it for each makes a long history take the square of its length.
+ */
+class Then {
+  readonly #transaction: TransactionThen;
+  #hasBegun = false;
+
+  constructor({ id, type }: TransactionRecord) {
+    // The record's type says whose context it is: no type of ours can.
+    this.#transaction = { id, type, snapshot: { context: {} } } as unknown as TransactionThen;
+  }
+
+  /** The transaction after its next entry, until the one after that. @throws Error where its first one has no snapshot */
+  after({ snapshot }: Entry): TransactionThen {
+    const { id, snapshot: then } = this.#transaction;
+    if (snapshot === null && !this.#hasBegun) throw new Error(`the first entry of ${id} has no snapshot`);
+    this.#hasBegun = true;
+    // An entry's parts stay as they are: they take the places of those before them.
+    Object.assign(then.context, snapshot?.context);
+    return this.#transaction;
+  }
+}
+
+function namedIn({ events, at }: Entry, then: TransactionThen): NamedDelivery[] {
+  return events.flatMap((event) => {
+    if (event.deliveries.length === 0) return [];
+    const named = { id: event.id, name: event.name };
+    const payload = webhookPayload(event, at, then);
+    return event.deliveries.map(({ id, url, after }) => ({ id, url, after, event: named, at, payload }));
+  });
+}
+
 /** The deliveries that a transaction's entries name, oldest first. */
-export function deliveriesOf(history: readonly HistoryEntry[]): NamedDelivery[] {
-  return history.flatMap(({ entry, record }) =>
-    entry.events.flatMap((event) => {
-      if (event.deliveries.length === 0) return [];
-      const named = { id: event.id, name: event.name };
-      const payload = webhookPayload(event, entry.at, record);
-      return event.deliveries.map(({ id, url, after }) => ({
-        id,
-        url,
-        after,
-        event: named,
-        at: entry.at,
-        payload,
-      }));
-    }),
-  );
+export async function deliveriesOf(
+  journal: Pick<JournalReads, 'entries'>,
+  transaction: TransactionRecord,
+): Promise<NamedDelivery[]> {
+  const named: NamedDelivery[] = [];
+  const then = new Then(transaction);
+  for await (const page of pagesIn(journal, transaction, transaction.seqs))
+    for (const { entry } of page) named.push(...namedIn(entry, then.after(entry)));
+  return named;
 }
 
 function listed(named: NamedDelivery, record: DeliveryRecord | undefined): object {
@@ -117,9 +170,7 @@ export async function deliveryList(
   journal: Pick<JournalReads, 'entries' | 'deliveries'>,
   record: TransactionRecord,
 ): Promise<object[]> {
-  const [history, progress] = await Promise.all([takenBy(journal, record), journal.deliveries(record.id)]);
+  const [all, progress] = await Promise.all([deliveriesOf(journal, record), journal.deliveries(record.id)]);
   const byId = new Map(progress.map((delivery) => [delivery.id, delivery]));
-  return deliveriesOf(history)
-    .map((named) => listed(named, byId.get(named.id)))
-    .reverse();
+  return all.map((named) => listed(named, byId.get(named.id))).reverse();
 }

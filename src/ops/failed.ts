@@ -1,5 +1,5 @@
 /** Dead and rejected deliveries, page by page, each with where it was to go. */
-import { deliveriesOf, takenBy } from '../engine/history.ts';
+import { deliveriesOf } from '../engine/history.ts';
 import {
   type DeliveryRecord,
   type FailedDelivery,
@@ -24,7 +24,7 @@ const PAGE = 200;
 /** The URLs of a transaction's deliveries, by their ids. */
 async function urlsOf({ journal }: FailedSources, transaction: string): Promise<Map<string, string>> {
   const record = await journal.transaction(transaction);
-  const named = record === null ? [] : deliveriesOf(await takenBy(journal, record));
+  const named = record === null ? [] : await deliveriesOf(journal, record);
   return new Map(named.map(({ id, url }) => [id, url]));
 }
 

@@ -2,6 +2,7 @@
 import { parseEventOrDeliveryId } from '../domain/events.ts';
 import { transactionId } from '../engine/finding/find.ts';
 import { deliveriesOf, takenBy } from '../engine/history.ts';
+import type { TransactionRecord } from '../engine/journal.ts';
 import {
   type DeliveryRecord,
   type DeliveryStatus,
@@ -88,23 +89,28 @@ function rejectedIn(failed: readonly Failed[]): { key: AttentionKey; count: numb
   return [...counts.values()];
 }
 
+async function hasEvent({ journal }: Sources, record: TransactionRecord, id: string): Promise<boolean> {
+  return (await takenBy(journal, record)).some(({ entry }) => entry.events.some((event) => event.id === id));
+}
+
 /** The failed deliveries that an id names, or why there are none. */
 async function failedOf(
-  { journal }: Sources,
+  sources: Sources,
   id: string,
 ): Promise<{ kind: 'failed'; failed: Failed[] } | Exclude<Retried, { kind: 'retried' }>> {
+  const { journal } = sources;
   const parsed = parseEventOrDeliveryId(id);
   const transaction = parsed === null ? transactionId(id) : parsed.transaction;
   const record = transaction === null ? null : await journal.transaction(transaction);
   if (record === null) return { kind: 'noTransaction', id };
-  const history = await takenBy(journal, record);
-  const named = deliveriesOf(history).filter(
+  const named = (await deliveriesOf(journal, record)).filter(
     (delivery) => parsed === null || delivery.id === id || delivery.event.id === id,
   );
   const isDelivery = id.startsWith('dlv_');
   if (isDelivery && named.length === 0) return { kind: 'noDelivery', id };
-  const hasEvent = history.some(({ entry }) => entry.events.some((event) => event.id === id));
-  if (parsed !== null && !isDelivery && !hasEvent) return { kind: 'noEvent', id };
+  // One that went nowhere is an event, too.
+  if (parsed !== null && named.length === 0 && !(await hasEvent(sources, record, id)))
+    return { kind: 'noEvent', id };
   const urls = new Map(named.map((delivery) => [delivery.id, delivery.url]));
   const progress = (await journal.deliveries(record.id)).filter((delivery) => urls.has(delivery.id));
   const failed = progress

@@ -1,5 +1,5 @@
 /** What claimed deliveries are about, read from the journal, and where they stand. */
-import { deliveriesOf, type NamedDelivery, takenBy } from '../engine/history.ts';
+import { deliveriesOf, type NamedDelivery } from '../engine/history.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import type { ClaimOf } from '../engine/store/due.ts';
 import type { JournalReads } from '../engine/store.ts';
@@ -104,7 +104,7 @@ async function look(
   claims: readonly ClaimOf<'delivery'>[],
 ): Promise<Claimed[]> {
   const record = await journal.transaction(transaction);
-  const named = record === null ? [] : deliveriesOf(await takenBy(journal, record));
+  const named = record === null ? [] : await deliveriesOf(journal, record);
   const progress = await journal.deliveries(transaction);
   return claims.map((claim) => {
     const { delivery: id, account } = claim.due;

@@ -3,7 +3,7 @@ import { represent } from '../../api/representation.ts';
 import { partsOf } from '../../domain/message-data.ts';
 import { remainingOf } from '../../domain/reversals/sums.ts';
 import { allowedTypes } from '../../engine/chart.ts';
-import { deliveriesOf, refusalOf, refusalsOf, takenBy } from '../../engine/history.ts';
+import { deliveriesOf, refusalOf, refusalsOf } from '../../engine/history.ts';
 import type { Batch, Entry as JournalEntry, TransactionRecord } from '../../engine/journal.ts';
 import { allowedToOps } from '../../engine/refunds/later-words.ts';
 import { balanceBefore, changeOf } from '../../engine/statement/rows.ts';
@@ -179,7 +179,7 @@ export async function sentPayload(
   reveal: boolean,
 ): Promise<SentPayload> {
   const record = await recordOf(reads, id);
-  const sent = deliveriesOf(await takenBy(reads.journal, record)).find(({ event }) => event.id === eventId);
+  const sent = (await deliveriesOf(reads.journal, record)).find(({ event }) => event.id === eventId);
   if (sent === undefined) throw new ConsoleError('EVENT_NOT_FOUND', 'Nothing was sent of such an event.');
   const payload = sent.payload as Record<string, unknown>;
   return { eventId, payload: reveal ? payload : mask(payload, record.snapshot.context) };

@@ -1,13 +1,13 @@
 /** Refused messages: each is found, and none of them makes the record longer. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { historyOf, takenBy } from '../../../../src/engine/history.ts';
+import { historyOf, recordFrom, takenBy } from '../../../../src/engine/history.ts';
 import type { Entry, TransactionRecord } from '../../../../src/engine/journal.ts';
 import { refusalKey } from '../../../../src/engine/lookups.ts';
 import type { Lookup } from '../../../../src/engine/store/lookups.ts';
 import type { Store } from '../../../../src/engine/store.ts';
 import { chargeCreated, chargePaid, grow, refused } from '../builders.ts';
-import { type ContractContext, contractPart, first, same } from '../harness.ts';
+import { type ContractContext, contractPart, same } from '../harness.ts';
 
 /** A refused payment that is given back. */
 function givenBack(at: number, id: string, messageId: string): Entry {
@@ -72,7 +72,7 @@ export function refusalsContract(context: ContractContext): void {
           (await historyOf(reader.journal, record)).map(({ entry }) => entry),
           mine,
         );
-        same(first((await historyOf(reader.journal, record)).slice(-1)).record, record);
+        same(await recordFrom(reader.journal, record), record);
         same(
           (await takenBy(reader.journal, record)).map(({ seq }) => seq),
           [1, 1, 4, 4],
