@@ -4,7 +4,7 @@
  */
 import { applyPostings, type Balances } from '../domain/money.ts';
 import { timeOfText } from '../domain/time.ts';
-import { stuckAfter, stuckKeys, waitOf } from './attention/stuck.ts';
+import { stuckAfter, stuckKeys, waitOf, waitsSince } from './attention/stuck.ts';
 import type { Bank } from './bank.ts';
 import type { Command } from './commands.ts';
 import { contentOf, type Entry, type Head, sha256, type TransactionRecord } from './journal.ts';
@@ -207,9 +207,9 @@ export class Workspace {
     const wait = waitOf(record);
     const after = this.changed.get(record.id);
     if (wait === null || after === undefined || after.seqs.at(-1) === record.seqs.at(-1)) return [];
-    const since = timeOfText(record.updatedAt);
+    const longest = stuckAfter(wait, stuckAfterMs);
     // A time that is still to come was a wrong clock's: how long it has lasted isn't known.
-    const mayBeStuck = since <= clock - stuckAfter(wait, stuckAfterMs) || since > clock;
-    return mayBeStuck ? stuckKeys(record) : [];
+    const mayBeStuck = (since: number): boolean => since <= clock - longest || since > clock;
+    return waitsSince(record).map(timeOfText).some(mayBeStuck) ? stuckKeys(record, after) : [];
   }
 }

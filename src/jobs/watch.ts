@@ -6,15 +6,17 @@
 import { holds } from '../engine/attention/list.ts';
 import {
   BANK_WAITS,
+  changedBefore,
   END_OF_TIME,
   type Says,
   type StuckRule,
   stuckAfter,
+  stuckAmong,
   stuckItems,
   stuckMark,
 } from '../engine/attention/stuck.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { AttentionPlace, BankWait, ChangePlace, Store } from '../engine/store.ts';
+import type { AttentionItem, AttentionPlace, BankWait, ChangePlace, Store } from '../engine/store.ts';
 import type { RecurringJob } from './recurring-job.ts';
 
 export interface WatchOptions {
@@ -38,6 +40,8 @@ export class Watch {
   readonly #options: WatchOptions;
   /** Up to where each wait was looked through: what changes comes behind it. */
   readonly #seen = new Map<BankWait, ChangePlace | null>();
+  /** What of refunds is noted, by its mark: they are looked through again and again. In this pass, and the one before. */
+  #noted = { now: new Set<string>(), before: new Set<string>() };
   /** When each change that lies ahead was seen first, by `performance.now`. */
   readonly #ahead = new Map<BankWait, Map<string, number>>();
   readonly #reviewed = new Map<(typeof REVIEWED)[number], AttentionPlace | null>();
@@ -54,20 +58,33 @@ export class Watch {
   /** Notes what has become stuck since the last look; a page at a time. */
   async look(): Promise<void> {
     const { store, engine } = this.#options;
-    const { now, stuckAfterMs, says } = this.#rule();
+    const rule = this.#rule();
     for (const wait of BANK_WAITS) {
-      const before = new Date(now - stuckAfter(wait, stuckAfterMs)).toISOString();
       // A clock that was set back may have what changes come before what was seen.
       const seen = this.#seen.get(wait) ?? null;
-      const after = seen !== null && seen.updatedAt < before ? seen : null;
-      const records = await store.journal.waiting(wait, after, before, PAGE);
-      const items = records.flatMap((record) => stuckItems(record, says));
-      const done = await store.attention.dismissed(items.map(stuckMark));
-      const stuck = items.filter((_, index) => done[index] !== true);
+      const until = changedBefore(wait, rule);
+      const after = seen !== null && seen.updatedAt < until ? seen : null;
+      const records = await store.journal.waiting(wait, after, until, PAGE);
+      const items = stuckAmong(records, wait, rule);
+      const fresh = wait === 'refund' ? items.filter((item) => !this.#isNoted(item)) : items;
+      const done = await store.attention.dismissed(fresh.map(stuckMark));
+      const stuck = fresh.filter((_, index) => done[index] !== true);
       if (stuck.length > 0) await engine.note(stuck);
-      this.#seen.set(wait, records.at(-1) ?? after);
-      await this.#lookAhead(wait, now, stuckAfter(wait, stuckAfterMs));
+      if (wait === 'refund') this.#endPage(items, records.length < PAGE);
+      this.#seen.set(wait, wait === 'refund' && records.length < PAGE ? null : (records.at(-1) ?? after));
+      await this.#lookAhead(wait, rule.now, stuckAfter(wait, rule.stuckAfterMs));
     }
+  }
+
+  #isNoted(item: AttentionItem): boolean {
+    const mark = stuckMark(item);
+    return this.#noted.now.has(mark) || this.#noted.before.has(mark);
+  }
+
+  /** These are noted, or ops are done with them. */
+  #endPage(refunds: readonly AttentionItem[], isLast: boolean): void {
+    for (const item of refunds) this.#noted.now.add(stuckMark(item));
+    if (isLast) this.#noted = { now: new Set(), before: this.#noted.now };
   }
 
   /** What changed at a time that is still to come, by a clock that was wrong, counts from when it was seen first. */
@@ -76,7 +93,8 @@ export class Watch {
     const from = { updatedAt: new Date(now + AHEAD_MS).toISOString(), id: '' };
     const records = await store.journal.waiting(wait, from, END_OF_TIME, PAGE);
     const ahead = new Map<string, number>();
-    for (const item of records.flatMap((record) => stuckItems(record, this.#options.says))) {
+    const items = records.flatMap((record) => stuckItems(record, this.#options.says));
+    for (const item of items.filter(({ since }) => since >= from.updatedAt)) {
       const mark = stuckMark(item);
       const firstSeen = this.#ahead.get(wait)?.get(mark) ?? performance.now();
       ahead.set(mark, firstSeen);

@@ -4,7 +4,7 @@
  */
 import { parseEventOrDeliveryId } from '../../domain/events.ts';
 import { isUuidV4 } from '../../domain/text.ts';
-import { textOfTime, timeOfText } from '../../domain/time.ts';
+import { timeOfText } from '../../domain/time.ts';
 import { turn } from '../../waiting.ts';
 import { upToDate } from '../chart.ts';
 import type { TransactionRecord } from '../journal.ts';
@@ -20,11 +20,12 @@ import type {
 import { compareItems, fitsAll } from './listing.ts';
 import {
   BANK_WAITS,
+  changedBefore,
   isExpiring,
   isMadeAnew,
+  isPending,
   type StuckRule,
-  stuckAfter,
-  stuckItems,
+  stuckAmong,
   stuckMark,
   waitOf,
 } from './stuck.ts';
@@ -45,22 +46,25 @@ export interface AttentionPage {
 /** A page, and the place behind which the next one begins; null: there was nothing. */
 export type ListedPage = AttentionPage & { last: AttentionPlace | null };
 
-/** What has waited too long at the bank, behind a place, oldest change first, without what ops are done with. */
+/** What has waited too long at the bank, behind a place, the oldest first, without what ops are done with. */
 async function* allStuck(
   { journal, attention }: Sources,
   wait: BankWait,
   rule: StuckRule,
   after: ChangePlace | null = null,
 ): AsyncGenerator<AttentionItem> {
-  const before = textOfTime(rule.now - stuckAfter(wait, rule.stuckAfterMs));
+  // Their charges come by their last change, which may be long after they were ordered.
+  const refunds: AttentionItem[] = [];
   let place = after;
   for (;;) {
-    const records = await journal.waiting(wait, place, before, PAGE);
-    const items = records.flatMap((record) => stuckItems(record, rule.says));
+    const records = await journal.waiting(wait, place, changedBefore(wait, rule), PAGE);
+    const items = stuckAmong(records, wait, rule);
     const done = await attention.dismissed(items.map(stuckMark));
-    for (const [index, item] of items.entries()) if (done[index] !== true) yield item;
+    const stuck = items.filter((_, index) => done[index] !== true);
+    if (wait === 'refund') refunds.push(...stuck);
+    else yield* stuck;
     place = records.at(-1) ?? null;
-    if (records.length < PAGE) return;
+    if (records.length < PAGE) return yield* refunds.sort(compareItems);
     // An embedded store answers at once: without a turn nobody else would be heard for all of them.
     await turn();
   }
@@ -166,6 +170,7 @@ async function isStuck({ journal }: Sources, item: AttentionItem): Promise<boole
   const { id, since, about } = item;
   const record = await journal.transaction(about.transaction ?? id);
   if (isExpiring(item)) return record !== null && record.timers.length > 0;
+  if (record !== null && record.id !== id) return isPending(record, id);
   // Where an account's time stands still, since it is ahead of the clock, a change bears the time of the one before.
   return record !== null && waitOf(record) !== null && record.updatedAt === since;
 }
@@ -261,8 +266,7 @@ async function stuckNow(
 ): Promise<AttentionItem[]> {
   const wait = waitOf(record);
   if (wait === null || wait === 'refund') return [];
-  if (timeOfText(record.updatedAt) >= rule.now - stuckAfter(wait, rule.stuckAfterMs)) return [];
-  const items = stuckItems(record, rule.says);
+  const items = stuckAmong([record], wait, rule);
   const done = await store.attention.dismissed(items.map(stuckMark));
   return items.filter((_, index) => done[index] !== true);
 }

@@ -37,7 +37,7 @@ export function stuckAfter(wait: BankWait, stuckAfterMs: number): number {
   return wait === 'analysis' ? Math.max(stuckAfterMs, ANALYSIS_MS) : stuckAfterMs;
 }
 
-/** The id under which ops are done with what is stuck: once its transaction has changed, it is another case. */
+/** The id under which ops are done with what is stuck. A transaction that has changed is another case; a refund stays one. */
 export function stuckMark({ id, since }: Pick<AttentionItem, 'id' | 'since'>): string {
   return `${id}@${since}`;
 }
@@ -68,9 +68,12 @@ export function isMadeAnew(key: AttentionKey): boolean {
   return key.kind === 'stuck' && !key.id.startsWith(RETURNING) && !isExpiring(key);
 }
 
-/** The items about a stuck transaction that go with its next change. */
-export function stuckKeys(record: TransactionRecord): AttentionKey[] {
+/** The items about a stuck transaction that go with its change to `after`: not those of refunds that are pending still. */
+export function stuckKeys(record: TransactionRecord, after: TransactionRecord): AttentionKey[] {
+  const isOfRefunds = waitOf(record) === 'refund' && waitOf(after) === 'refund';
+  const left = new Set(isOfRefunds ? stuckItems(after).map(({ id }) => id) : []);
   return stuckItems(record)
+    .filter(({ id }) => !left.has(id))
     .flatMap((item) => [item.id, stuckMark(item)])
     .map((id) => ({ kind: 'stuck', id }));
 }
@@ -78,19 +81,33 @@ export function stuckKeys(record: TransactionRecord): AttentionKey[] {
 /** The bank's own word for where an order stands, by its id; null where nobody has heard one. */
 export type Says = (id: string) => string | null;
 
-function stuckRefund(record: ChargeRecord, id: string, amount: number, says: Says): AttentionItem {
-  const { account, updatedAt } = record;
-  const about = { account, transaction: record.id };
-  const data = { refundId: id, bank: says(id) };
-  return itemFor('REFUND_STUCK', { id, since: updatedAt, about, data }, amount);
+type NamedRefund = ReturnType<typeof refundsOf>[number];
+
+function pendingOf({ snapshot }: ChargeRecord): NamedRefund[] {
+  return refundsOf(snapshot.context).filter(({ refund }) => refund.status === 'pending');
 }
 
-/** The items about a transaction whose wait has lasted too long: one, or one for each pending refund. */
+/** Whether a refund of that id waits for the bank. */
+export function isPending(record: TransactionRecord, id: string): boolean {
+  return record.type === 'pix-in' && pendingOf(record).some((each) => each.id === id);
+}
+
+/** Since when it waits: each pending refund since it was ordered, whatever its charge goes through meanwhile. */
+export function waitsSince(record: TransactionRecord): string[] {
+  const isOfRefunds = record.type === 'pix-in' && waitOf(record) === 'refund';
+  return isOfRefunds ? pendingOf(record).map(({ refund }) => refund.createdAt) : [record.updatedAt];
+}
+
+function stuckRefund(record: ChargeRecord, { id, refund }: NamedRefund, says: Says): AttentionItem {
+  const about = { account: record.account, transaction: record.id };
+  const data = { refundId: id, bank: says(id) };
+  return itemFor('REFUND_STUCK', { id, since: refund.createdAt, about, data }, refund.amount);
+}
+
+/** The items about a transaction that waits, had it done so for too long: one, or one for each pending refund. */
 export function stuckItems(record: TransactionRecord, says: Says = () => null): AttentionItem[] {
   if (record.type === 'pix-in' && waitOf(record) === 'refund') {
-    return refundsOf(record.snapshot.context)
-      .filter(({ refund }) => refund.status === 'pending')
-      .map(({ id, refund }) => stuckRefund(record, id, refund.amount, says));
+    return pendingOf(record).map((refund) => stuckRefund(record, refund, says));
   }
   const { id, account, type, snapshot, updatedAt } = record;
   const code = type === 'cashout' ? 'TRANSFER_STUCK' : 'ANALYSIS_STUCK';
@@ -99,10 +116,30 @@ export function stuckItems(record: TransactionRecord, says: Says = () => null): 
   return [itemFor(code, { id, since: updatedAt, about, data }, snapshot.context.amount)];
 }
 
-/** When a transaction is stuck: it waits for the bank and has not changed for so many ms. */
+/** When a transaction is stuck: it waits for the bank, and has not changed for so many ms, or a refund of it is as old. */
 export interface StuckRule {
   now: number;
   stuckAfterMs: number;
   /** What the bank says of an order, as far as whoever asks has heard. */
   says: Says;
+}
+
+/** What has waited since before this is stuck (ISO). */
+function stuckBefore(wait: BankWait, { now, stuckAfterMs }: StuckRule): string {
+  return textOfTime(now - stuckAfter(wait, stuckAfterMs));
+}
+
+/** What waits is listed by its last change: before when that of what is stuck was. A refund's charge may go on changing. */
+export function changedBefore(wait: BankWait, rule: StuckRule): string {
+  return wait === 'refund' ? END_OF_TIME : stuckBefore(wait, rule);
+}
+
+/** The items about those of some transactions that wait for that and are stuck. */
+export function stuckAmong(
+  records: readonly TransactionRecord[],
+  wait: BankWait,
+  rule: StuckRule,
+): AttentionItem[] {
+  const before = stuckBefore(wait, rule);
+  return records.flatMap((record) => stuckItems(record, rule.says)).filter(({ since }) => since < before);
 }

@@ -151,7 +151,7 @@ export function projected(projections: Projections, number: number, batch: Batch
   const made = timeOfText(batch.at) - ahead;
   // A refused message leaves a transaction where it was, and as stuck as it was.
   const moved = waited.filter(({ id, seqs }) => changed.get(id)?.seqs.at(-1) !== seqs.at(-1));
-  const withdrawn = moved.flatMap(stuckKeys);
+  const withdrawn = moved.flatMap((record) => stuckKeys(record, changed.get(record.id) ?? record));
   const derived = { records: [...changed.values()], lookups, due, attention, withdrawn };
   return { number, account, seq, entries, made, ...derived };
 }
