@@ -13,6 +13,7 @@ export type AuditReads = Pick<
   | 'read'
   | 'transaction'
   | 'batches'
+  | 'storedOtherwise'
   | 'entries'
   | 'refusals'
   | 'batchesFrom'
@@ -45,6 +46,8 @@ export function patientReads(journal: AuditReads, patienceMs = PATIENCE_MS): Aud
     read: (account, wants) => wait(() => journal.read(account, wants)),
     transaction: (id) => wait(() => journal.transaction(id)),
     batches: (account, seqs) => wait(() => journal.batches(account, seqs)),
+    storedOtherwise: (account, seqs) =>
+      wait(async () => (await journal.storedOtherwise?.(account, seqs)) ?? []),
     entries: (account, transaction, seqs) => wait(() => journal.entries(account, transaction, seqs)),
     refusals: (transaction, after, limit) => wait(() => journal.refusals(transaction, after, limit)),
     batchesFrom: (account, from, limit) => wait(() => journal.batchesFrom(account, from, limit)),

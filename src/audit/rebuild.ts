@@ -116,7 +116,9 @@ class Rebuild {
       const { value: batches } = await this.#readable(account, reprojection, () => pages.next());
       if (batches === undefined) return;
       const before = reprojection.entries;
-      reprojection.page(batches);
+      const first = reprojection.standing.seq + 1;
+      const seqs = Array.from({ length: batches.length }, (_, index) => first + index);
+      reprojection.page(batches, (await this.#journal.storedOtherwise?.(account, seqs)) ?? []);
       this.report.entries += reprojection.entries - before;
       this.#options.onPage?.({ accounts: this.report.accounts, entries: this.report.entries });
     }

@@ -49,6 +49,8 @@ export class Replay {
   readonly #lookups: GivenLookups;
   /** What the present page's entries are decided on again once all of them were read. */
   readonly #again: (() => Promise<void>)[] = [];
+  /** The present page's batches that are stored otherwise than their hashes say. */
+  #otherwise: ReadonlySet<number> = new Set();
   #balances: Balances = { ...ZERO_BALANCES };
   #at = '';
   /** How many batches before the present one, in a row, can't be read. */
@@ -79,6 +81,7 @@ export class Replay {
       const found = await this.#read(from, to);
       if (found === null || (head === null && this.#unreadable >= MOST_UNREADABLE)) break;
       length.learn(found);
+      this.#otherwise = await this.#otherwiseIn(from, to);
       await this.#page(from, found);
       from = to + 1;
     }
@@ -124,6 +127,12 @@ export class Replay {
       }
       return readable;
     }
+  }
+
+  async #otherwiseIn(from: number, to: number): Promise<ReadonlySet<number>> {
+    const { journal, account } = this.#options;
+    const seqs = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    return new Set(await journal.storedOtherwise?.(account, seqs));
   }
 
   async #page(from: number, batches: readonly Batch[]): Promise<void> {
@@ -180,6 +189,8 @@ export class Replay {
     if (this.#chained && batch.previous !== this.hash)
       this.#report(seq, 'it is not chained to the batch before');
     if (sha256(contentOf(batch)) !== hash) this.#report(seq, 'the content is not what its hash says');
+    // Of a member that stands twice this has the last, and people may be shown the first.
+    else if (this.#otherwise.has(seq)) this.#report(seq, 'it is not stored as its hash says');
     if (Object.keys(batch).length !== BATCH_PARTS)
       this.#report(seq, 'the batch holds what its hash does not cover');
     if (batch.at < this.#at) this.#report(seq, `its time is before that of the batch before`);

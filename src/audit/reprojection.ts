@@ -12,6 +12,7 @@ import { BrokenJournal } from './broken-journal.ts';
 import type { Scratch, ScratchKey } from './scratch.ts';
 
 const MOST_RECORDS = 5_000;
+const NOT_AS_HASHED = 'is not what its hash says';
 
 /** Where a reading of a journal stands. */
 export interface Standing {
@@ -46,14 +47,15 @@ export class Reprojection {
   }
 
   /**
-   * Projects batches that follow those before.
+   * Projects batches that follow those before. `others`: those that are stored otherwise than their hashes say.
    * @throws BrokenJournal
    */
-  page(batches: readonly Batch[]): void {
+  page(batches: readonly Batch[], others: readonly number[]): void {
     const touched = new Set<string>();
     const lookups = new Map<string, LookupRow>();
     for (const batch of batches) {
       this.#follow(batch);
+      if (others.includes(batch.seq)) throw this.broken(batch.seq, NOT_AS_HASHED);
       for (const row of this.#project(batch, touched)) lookups.set(nameOf(row), row);
     }
     const transactions = [...touched].flatMap((id) => this.#records.get(id) ?? []);
@@ -81,8 +83,7 @@ export class Reprojection {
     const { account, seq, hash } = batch;
     const before = this.#standing;
     if (seq !== before.seq + 1) throw this.broken(before.seq + 1, 'is missing');
-    if (account !== this.#account || !follows(batch, before))
-      throw this.broken(seq, 'is not what its hash says');
+    if (account !== this.#account || !follows(batch, before)) throw this.broken(seq, NOT_AS_HASHED);
     this.#standing = { seq, hash };
   }
 

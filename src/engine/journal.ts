@@ -275,9 +275,9 @@ export function contentOf(batch: Omit<Batch, 'hash'>): string {
   return canonicalJson(batchContent(batch));
 }
 
-/** SHA-256 in hex. */
-export function sha256(text: string): string {
-  return hash('sha256', text, 'hex');
+/** SHA-256 in hex; of a text: of its UTF-8. */
+export function sha256(content: string | Uint8Array): string {
+  return hash('sha256', content, 'hex');
 }
 
 /** Whether a batch follows that one, and is what its hash says (I3). */

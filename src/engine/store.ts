@@ -20,7 +20,7 @@ import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecor
 import type { Backlog } from './store/backlog.ts';
 import type { DeliveryRecord, FailedFilter, FailedPage } from './store/deliveries.ts';
 import type { Claim, ClaimOf, Due, DueKind, SetForward } from './store/due.ts';
-import type { LogReads, NewestPage } from './store/log.ts';
+import type { LogReads, NewestPage, StoredReads } from './store/log.ts';
 import type { Lookup, LookupPage, LookupRow, QuotedPage } from './store/lookups.ts';
 import type { Marks } from './store/marks.ts';
 import type { Restoration } from './store/restoration.ts';
@@ -131,7 +131,7 @@ export interface NumberedEntry {
 }
 
 /** Journals and their projections, to read. Doors get this and no more. */
-export interface JournalReads {
+export interface JournalReads extends StoredReads {
   /** Where all batches lie in one log: to read that in its order. */
   readonly log?: LogReads;
   /** Sequence number 0 for an account without a batch. */

@@ -73,6 +73,8 @@ function readsOf(follower: Follower): AuditReads {
     read: (...asked) => look(async ({ journal }) => journal.read(...asked)),
     transaction: (...asked) => look(({ journal }) => journal.transaction(...asked)),
     batches: (...asked) => look(({ journal }) => journal.batches(...asked)),
+    storedOtherwise: (...asked) =>
+      look(async ({ journal }) => (await journal.storedOtherwise?.(...asked)) ?? []),
     entries: (...asked) => look(({ journal }) => journal.entries(...asked)),
     refusals: (...asked) => look(({ journal }) => journal.refusals(...asked)),
     batchesFrom: (...asked) => look(({ journal }) => journal.batchesFrom(...asked)),

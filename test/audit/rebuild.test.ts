@@ -222,6 +222,23 @@ test('a journal that was changed is followed nowhere', async () => {
   });
 });
 
+test('nor one whose text comes to the same, and is another one than was hashed', async () => {
+  const damage = ({ journal, records }: StoredTables): void => {
+    const value = journal.get([life.account, 3]) ?? '';
+    journal.put([life.account, 3], value.replace('"balances":{', '"balances":{"available":1},"balances":{'));
+    void records.remove(life.charge);
+  };
+  await withDamage(damage, async (core) => {
+    for (const by of [rebuilt, rebuiltApart])
+      for (const account of [undefined, life.account]) {
+        const error = await by(core, account).catch((thrown: unknown) => thrown);
+        assert.instance(error, BrokenJournal);
+        assert.match(String(error), new RegExp(`batch 3 of ${life.account} is not what its hash says`));
+      }
+    assert.is(await core.store.journal.transaction(life.charge), null, 'nothing was put in place');
+  });
+});
+
 test('a record of another account that can not be read is no matter of this one', async () => {
   const rotten = (owner: string) => (tables: StoredTables) =>
     tables.records.put([STRANGER], `{"id":"${STRANGER}","account":"${owner}","rotten`);

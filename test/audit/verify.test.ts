@@ -9,7 +9,7 @@ import type { Core } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { sha256 } from '../../src/engine/journal.ts';
 import { changeRecord, type StoredTables, withStoredTables } from '../support/stored-tables.ts';
-import { close, createCharge, live, openOn, tell } from './scene.ts';
+import { close, createCharge, live, openOn, tell, withCopyOf } from './scene.ts';
 
 const test = suite('verify');
 const HASH_LENGTH = 64;
@@ -83,6 +83,26 @@ function forge(tables: StoredTables, seq: number, change: (content: Content) => 
   }
 }
 
+/** Changes a batch's text, not what is parsed of it. */
+function retell(tables: StoredTables, seq: number, change: (text: string) => string): void {
+  const value = tables.journal.get([account, seq]) ?? '';
+  const text = value.slice(HASH_LENGTH);
+  const told = change(text);
+  assert.is.not(told, text);
+  assert.equal(JSON.parse(told), JSON.parse(text));
+  tables.journal.put([account, seq], value.slice(0, HASH_LENGTH) + told);
+}
+
+/** False entries stand before the right ones, in a text that is long enough to have its entries looked for. */
+function withFalseEntries(text: string): string {
+  const entries = canonicalJson((JSON.parse(text) as Content).entries);
+  const [before, after] = text.split(entries);
+  const told = entries.replace('Quem pagou', 'Outra pessoa'.padEnd(5_000, '!'));
+  assert.is.not(told, entries);
+  // What finds entries takes them to be in the first of the two.
+  return `${before}${told},"entries":${entries.replaceAll('"transaction":"', '"transaction": "')}${after}`;
+}
+
 /** The first batch that holds a message of the type to the transaction. */
 function batchOf(tables: StoredTables, type: string, transaction: string | null = null): number {
   for (let seq = 1; ; seq++) {
@@ -128,6 +148,79 @@ test('a changed batch, with and without a new hash', async () => {
       false,
     ),
   );
+});
+
+/** Texts that parse to what was hashed. */
+const RETOLD: Record<string, (tables: StoredTables) => unknown> = {
+  'false entries before the right ones': (tables) =>
+    retell(tables, batchOf(tables, 'PAY', charge), withFalseEntries),
+  'a member that stands twice': (tables) =>
+    retell(tables, 3, (text) => text.replace('"balances":{', '"balances":{"available":1},"balances":{')),
+  'a member that stands twice within another one': (tables) =>
+    retell(tables, 3, (text) => text.replace('"balances":{', '"balances":{"available":1,')),
+  'a space': (tables) => retell(tables, 3, (text) => text.replace('"account":', '"account": ')),
+  'a space at the end': (tables) => retell(tables, 3, (text) => `${text} `),
+  'an escape in the place of a letter': (tables) =>
+    retell(tables, 3, (text) => text.replace('"entries":', '"\\u0065ntries":')),
+};
+
+for (const [what, rot] of Object.entries(RETOLD))
+  test(`a text that comes to the same, and isn't what was hashed: ${what}`, async () => {
+    await withCopyOf(folder, rot, async ({ store: { journal } }) => {
+      const options = { everyDoorSpeaks: true };
+      for (const decide of [false, true])
+        for (const heads of [false, true])
+          for (const only of [{}, { account }]) {
+            const { ok, differences } = await verifyStore(journal, { ...options, decide, heads, ...only });
+            assert.is(ok, false);
+            const [told, ...others] = differences.filter(({ what: each }) =>
+              /stored as its hash says/.test(each),
+            );
+            assert.equal([told?.account, others], [account, []]);
+            assert.ok((told?.seq ?? 0) >= 3);
+          }
+    });
+  });
+
+test('bytes that are read as the same text', async () => {
+  const copy = await mkdtemp(join(tmpdir(), 'pixstate-bytes-'));
+  try {
+    const core = await open(copy);
+    const own = await live(core);
+    await tell(core, own.charge, 'PROTEST', { reason: 'what is no text is read as \ufffd' });
+    await close(core);
+    let seq = 0;
+    await withStoredTables(copy, ({ journal }) => {
+      while (journal.get([own.account, seq + 1]) !== undefined) seq += 1;
+      journal.changeBytes([own.account, seq], (bytes) => {
+        const [before, after] = [bytes.indexOf('\ufffd'), bytes.indexOf('\ufffd') + 3];
+        return Buffer.concat([bytes.subarray(0, before), Buffer.of(0xff), bytes.subarray(after)]);
+      });
+    });
+    const again = await open(copy);
+    for (const only of [{}, { account: own.account }]) {
+      const options = { heads: false, decide: false, everyDoorSpeaks: true, ...only };
+      const { differences } = await verifyStore(again.store.journal, options);
+      assert.equal(
+        differences.map(({ account: of, seq: at }) => [of, at]),
+        [[own.account, seq]],
+      );
+    }
+    await close(again);
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+});
+
+test('a member that stands twice, and was hashed so, is found by deciding again', async () => {
+  const rot = (tables: StoredTables): void => {
+    let last = 0;
+    while (tables.journal.get([account, last + 1]) !== undefined) last += 1;
+    const text = (tables.journal.get([account, last]) ?? '').slice(HASH_LENGTH);
+    const told = text.replace('"balances":{', '"balances":{"available":1},"balances":{');
+    tables.journal.put([account, last], sha256(told) + told);
+  };
+  await finds(/hash says/, rot, true);
 });
 
 test('a missing batch, one of another account, one with another number, one that is no JSON', async () => {

@@ -2,7 +2,7 @@
  * The tables of an embedded store that nobody has open, to look into and to damage: as lmdb has them, past the store's
  * own code. Keys are given in their parts.
  */
-import { type Database, open, type RootDatabase } from 'lmdb';
+import { asBinary, type Database, open, type RootDatabase } from 'lmdb';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
 
 const DIGITS = 16;
@@ -85,6 +85,14 @@ class StoredJournal {
       void this.#places.put(keyOf([account, seq]), JSON.stringify([number]));
     }
     void this.#rows.put(number, value);
+  }
+
+  /** Replaces a batch by the bytes that are made of its own. */
+  changeBytes([account, seq]: [string, number], change: (bytes: Buffer) => Buffer): void {
+    const number = this.#number(account, seq);
+    const bytes = number === null ? undefined : this.#rows.getBinary(number);
+    if (number !== null && bytes !== undefined)
+      void this.#rows.put(number, asBinary(change(bytes)) as unknown as string);
   }
 
   remove([account, seq]: [string, number]): void {

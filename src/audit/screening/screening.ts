@@ -12,7 +12,7 @@
  */
 import { isSameJson } from '../../domain/canonical-json.ts';
 import { applyPostings, sumOfPostings } from '../../domain/money.ts';
-import type { Batch, Entry } from '../../engine/journal.ts';
+import { type Batch, contentOf, type Entry, sha256 } from '../../engine/journal.ts';
 import { lookupsOf } from '../../engine/lookups.ts';
 import type { LoggedBatch, LogReads } from '../../engine/store/log.ts';
 import type { LookupName, LookupRow } from '../../engine/store/lookups.ts';
@@ -172,6 +172,8 @@ export class Screening {
       this.#standings.set(account, standing);
     }
     follow(standing, logged);
+    // Of a member that stands twice, and is hashed so, this decides on the last, and people may be shown the first.
+    if (this.#options.decide) expect(sha256(contentOf(batch)) === batch.hash);
     const given = entries.map(lookupsOf);
     const ground = await this.#ground(standing, logged, given.flat());
     for (const [index, entry] of entries.entries()) {

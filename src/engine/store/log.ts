@@ -34,6 +34,15 @@ export interface LogPage {
   upTo: number;
 }
 
+/** How batches are stored, beside what is read of them: the part of the port of a store where that may differ. */
+export interface StoredReads {
+  /**
+   * Which of an account's batches are there, and are stored otherwise than their hashes say, to the byte. What is read of
+   * them may be the same: JSON lets a member stand twice, and not all who read it take the last.
+   */
+  storedOtherwise?(account: string, seqs: readonly number[]): Promise<number[]>;
+}
+
 export interface LogReads {
   /**
    * The batches of all accounts, or of those that are wanted, in the order in which they were written, behind a row (0:

@@ -188,6 +188,10 @@ export class LmdbJournal implements Journal {
     return seqs.map((seq) => this.#batch(account, seq)).filter((batch) => batch !== null);
   }
 
+  async storedOtherwise(account: string, seqs: readonly number[]): Promise<number[]> {
+    return this.log.storedOtherwise(account, seqs);
+  }
+
   async entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]> {
     this.#environment.expectOpen();
     return [...seqs]

@@ -3,14 +3,21 @@ import { type Batch, sha256, type TransactionRecord } from '../../engine/journal
 import type { LoggedBatch, LogPage, LogReads, NewestPage } from '../../engine/store/log.ts';
 import { textOf } from '../../errors.ts';
 import type { Environment } from './environment.ts';
-import { accountIn, contentIn, parseBatch } from './log/batch-value.ts';
-import { batchText } from './log/rows.ts';
+import { accountIn, contentIn, isAsHashed, parseBatch } from './log/batch-value.ts';
+import { batchIn, batchText } from './log/rows.ts';
 import { waitKeys } from './projections/apply.ts';
 
 /** A page has no more rows than these, whatever they hold. */
 const MOST_ROWS = 1_000;
 
-type PlaceOf = (account: string, seq: number) => number | null;
+/** As what bytes are read that are no UTF-8. */
+const NO_TEXT = '\ufffd';
+
+/** What a row's batch is judged by. */
+interface Ground {
+  placeOf(account: string, seq: number): number | null;
+  isAsHashed(number: number): boolean;
+}
 
 interface Row {
   number: number;
@@ -19,13 +26,14 @@ interface Row {
   account: string | null;
 }
 
-function logged({ number, value, account: told }: Row, placeOf: PlaceOf): LoggedBatch {
+function logged({ number, value, account: told }: Row, ground: Ground): LoggedBatch {
   const batch = parseBatch(value);
   const { account, seq, hash } = batch;
   // JSON lets a member stand twice.
   if (account !== (told ?? account)) throw new Error('it names two accounts');
-  const isFound = placeOf(account, seq) === number;
-  return { number, batch, isAsHashed: sha256(contentIn(value)) === hash, isFound };
+  const isFound = ground.placeOf(account, seq) === number;
+  const isText = !value.includes(NO_TEXT) || ground.isAsHashed(number);
+  return { number, batch, isAsHashed: isText && sha256(contentIn(value)) === hash, isFound };
 }
 
 /** Adds a batch to a page, if it is wanted; how many entries it has. */
@@ -33,12 +41,12 @@ function add(
   { batches, unreadable }: LogPage,
   row: Row,
   isWanted: (account: string) => boolean,
-  placeOf: PlaceOf,
+  ground: Ground,
 ): number {
   const { number, account } = row;
   if (account !== null && !isWanted(account)) return 0;
   try {
-    const found = logged(row, placeOf);
+    const found = logged(row, ground);
     if (!isWanted(found.batch.account)) return 0;
     batches.push(found);
     return found.batch.entries.length;
@@ -67,7 +75,7 @@ export class LmdbLogReads implements LogReads {
   *pages(wanted: number, after = 0, isWanted: (account: string) => boolean = () => true): Generator<LogPage> {
     // Behind the mark there may be rows whose projections aren't there yet.
     const { mark, places } = this.#environment.opened.projections;
-    const placeOf = places.inOrder();
+    const ground: Ground = { placeOf: places.inOrder(), isAsHashed: (number) => this.#isAsHashed(number) };
     let page: LogPage = { batches: [], unreadable: [], upTo: after };
     let entries = 0;
     let rows = 0;
@@ -77,7 +85,7 @@ export class LmdbLogReads implements LogReads {
       rows += 1;
       page.upTo = number;
       if (value !== null)
-        entries += add(page, { number, value, account: accountIn(value) }, isWanted, placeOf);
+        entries += add(page, { number, value, account: accountIn(value) }, isWanted, ground);
       if (entries < wanted && rows < MOST_ROWS) continue;
       yield page;
       this.#environment.expectOpen();
@@ -86,6 +94,27 @@ export class LmdbLogReads implements LogReads {
       rows = 0;
     }
     yield page;
+  }
+
+  /** Which of an account's batches are there, and are other texts than were hashed. */
+  storedOtherwise(account: string, seqs: readonly number[]): number[] {
+    const { places } = this.#environment.opened.projections;
+    return seqs.filter((seq) => {
+      try {
+        const number = places.of(account, seq);
+        return number !== null && !this.#isAsHashed(number);
+      } catch {
+        // Nothing leads to it: whoever reads it is told why.
+        return false;
+      }
+    });
+  }
+
+  /** Whether the batch in a row is what its hash says, to the byte; true where there is none. */
+  #isAsHashed(number: number): boolean {
+    const row = this.#environment.opened.log.bytes(number);
+    const value = row === undefined ? null : batchIn(row);
+    return value === null || isAsHashed(value);
   }
 
   lastRow(): number {

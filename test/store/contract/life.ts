@@ -19,7 +19,7 @@ type BacklogMethod = Exclude<keyof Backlog, 'put'> | 'put behind';
 
 /** What a store can be asked, in all of its roles. */
 type PortMethod =
-  | Exclude<keyof Journal, 'log' | 'mendPlaces' | 'waitingCharges'>
+  | Exclude<keyof Journal, 'log' | 'mendPlaces' | 'storedOtherwise' | 'waitingCharges'>
   | keyof DueIndex
   | keyof Attention
   | BacklogMethod

@@ -10,6 +10,7 @@ import {
   entryFrom,
   type Head,
   type StoredEntry,
+  sha256,
 } from '../../../engine/journal.ts';
 import type { Append } from '../../../engine/store.ts';
 
@@ -29,6 +30,11 @@ export function batchValue({ batch, content }: Append): string {
 /** The canonical text that the hash covers. */
 export function contentIn(value: string): string {
   return value.slice(HASH_LENGTH);
+}
+
+/** Whether its text is what its hash says, to the byte. */
+export function isAsHashed(value: Buffer): boolean {
+  return sha256(value.subarray(HASH_LENGTH)) === value.toString('latin1', 0, HASH_LENGTH);
 }
 
 /** What stands before the account, the first member in the canonical order. */
