@@ -255,8 +255,8 @@ export interface Attention {
   note(items: AttentionItem[]): Promise<void>;
   /** Takes items off the list. They stay known, with who was done with them: noted again they stay off. */
   dismiss(items: readonly AttentionKey[], by?: DoneBy): Promise<void>;
-  /** Who was done with an item of this id; null where none was, or nobody said so. */
-  doneBy(id: string): Promise<DoneBy | null>;
+  /** Who was done with an item of this id, of that kind or of any; null where none was, or nobody said so. */
+  doneBy(id: string, kind?: AttentionKind): Promise<DoneBy | null>;
   /** Takes so many off the count of an item; one that comes to none is forgotten. */
   discount(key: AttentionKey, by: number): Promise<void>;
   /** Forgets items, on the list or not, since their cause is gone. */

@@ -92,9 +92,9 @@ export interface TouchedOf {
   ids: readonly string[] | null;
 }
 
-/** All of an account's, by their ids. */
-export function touchedOf(ids: readonly string[]): TouchedOf {
-  return { count: ids.length, ids: ids.length <= MOST_NAMED ? ids : null };
+/** So many of an account's, by their ids. */
+export function touchedOf(ids: ReadonlySet<string>, count: number): TouchedOf {
+  return { count, ids: ids.size <= MOST_NAMED ? [...ids] : null };
 }
 
 /**

@@ -9,7 +9,15 @@ import {
 } from '../engine/attention/list.ts';
 import { fitsAll } from '../engine/attention/listing.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
-import type { AttentionFilter, AttentionItem, AttentionPlace, DoneBy, Store } from '../engine/store.ts';
+import { ATTENTION_KINDS } from '../engine/journal.ts';
+import type {
+  AttentionFilter,
+  AttentionItem,
+  AttentionKey,
+  AttentionPlace,
+  DoneBy,
+  Store,
+} from '../engine/store.ts';
 import { inTurn, turn } from '../waiting.ts';
 import {
   type Acting,
@@ -21,25 +29,44 @@ import {
   touchedOf,
 } from './acting.ts';
 
-/** Who was done with what the store keeps no more, as far as this process has done it: the last ones. */
+/** Items that are named: one by its kind and id, or all that have an id. */
+export type Named = AttentionKey | string;
+
+/** Who was done with what the store keeps no more, by kind and id, as far as this process has done it: the last ones. */
 const lastDone = new WeakMap<Store, Map<string, DoneBy>>();
 const MOST_KEPT = 1_000;
 
-function keepDone(store: Store, ids: Iterable<string>, by: DoneBy): void {
+function keepDone(store: Store, keys: Iterable<string>, by: DoneBy): void {
   const kept = lastDone.get(store) ?? new Map<string, DoneBy>();
   lastDone.set(store, kept);
-  for (const id of ids) {
-    kept.delete(id);
-    kept.set(id, by);
+  for (const key of keys) {
+    kept.delete(key);
+    kept.set(key, by);
   }
-  for (const id of kept.keys()) {
+  for (const key of kept.keys()) {
     if (kept.size <= MOST_KEPT) return;
-    kept.delete(id);
+    kept.delete(key);
   }
 }
 
-async function doneBy(store: Store, id: string): Promise<DoneBy | null> {
-  return (await store.attention.doneBy(id)) ?? lastDone.get(store)?.get(id) ?? null;
+async function doneBy(store: Store, named: Named): Promise<DoneBy | null> {
+  const id = idOf(named);
+  const kind = typeof named === 'string' ? undefined : named.kind;
+  const said = await store.attention.doneBy(id, kind);
+  if (said !== null) return said;
+  for (const each of kind === undefined ? ATTENTION_KINDS : [kind]) {
+    const by = lastDone.get(store)?.get(keyOf({ kind: each, id }));
+    if (by !== undefined) return by;
+  }
+  return null;
+}
+
+function keyOf({ kind, id }: AttentionKey): string {
+  return `${kind}:${id}`;
+}
+
+function idOf(named: Named): string {
+  return typeof named === 'string' ? named : named.id;
 }
 
 /** No item has a longer id, and the store's keys are bounded. */
@@ -64,6 +91,11 @@ export async function itemsWith(
   return Promise.all(items.map((item) => completed(store, item)));
 }
 
+async function itemsNamed(parts: OpsParts, rule: StuckRule, named: Named): Promise<AttentionItem[]> {
+  if (typeof named === 'string') return itemsWith(parts, rule, named);
+  return (await itemsWith(parts, rule, named.id)).filter(({ kind }) => kind === named.kind);
+}
+
 /** All on the list that fits, page by page. */
 async function* fitting(
   { store }: OpsParts,
@@ -84,58 +116,67 @@ async function* inOnePage(items: readonly AttentionItem[]): AsyncGenerator<reado
   yield items;
 }
 
-function keyOf({ kind, id }: AttentionItem): string {
-  return `${kind}:${id}`;
-}
-
 /** Whether the entry of an action that comes again still has the item to take off: what was noted since is news. */
 function isOwed({ about, since }: AttentionItem, recorded: ReadonlyMap<string, Recorded>): boolean {
   const entry = about.account === null ? undefined : recorded.get(about.account);
   return entry === undefined || entry.applied || since <= entry.at;
 }
 
+interface Own {
+  /** How many items: those of several kinds may have one id. */
+  count: number;
+  ids: Set<string>;
+}
+
 /** What an action is to take off the list: all of it by kind and id, and the ids of each account's and of nobody's. */
 class Touched {
   readonly keys = new Set<string>();
-  readonly accounts = new Map<string, string[]>();
-  readonly nobodys: string[] = [];
+  readonly accounts = new Map<string, Own>();
+  readonly nobodys = new Set<string>();
 
   add(item: AttentionItem): void {
-    const { account } = item.about;
-    this.keys.add(keyOf(item));
-    const known = account === null ? this.nobodys : this.accounts.get(account);
-    if (known !== undefined) known.push(item.id);
-    else if (account !== null) this.accounts.set(account, [item.id]);
+    const key = keyOf(item);
+    if (this.keys.has(key)) return;
+    this.keys.add(key);
+    const { id, about } = item;
+    if (about.account === null) {
+      this.nobodys.add(id);
+      return;
+    }
+    const own = this.accounts.get(about.account) ?? { count: 0, ids: new Set() };
+    own.count += 1;
+    own.ids.add(id);
+    this.accounts.set(about.account, own);
   }
 
   byAccount(): Map<string, TouchedOf> {
-    return new Map([...this.accounts].map(([account, ids]) => [account, touchedOf(ids)]));
+    return new Map([...this.accounts].map(([account, { ids, count }]) => [account, touchedOf(ids, count)]));
   }
 }
 
 /**
- * Takes items off the list: those that ids name, as far as they fit, or without ids all that fit. What belongs to an
- * account has an entry there before; what stays known says itself who was done with it. One comes after the other: of
- * two who name the same item, the second finds it off the list.
+ * Takes items off the list: those that are named, as far as they fit, or where none is named all that fit. What belongs
+ * to an account has an entry there before; what stays known says itself who was done with it. One comes after the
+ * other: of two who name the same item, the second finds it off the list.
  * @throws ActionRefused
  */
 export function finish(
   parts: OpsParts,
   rule: StuckRule,
-  ids: readonly string[],
+  ids: readonly Named[],
   filter: AttentionFilter,
   acting: Acting,
 ): Promise<Finished> {
   return inTurn('attention', async (): Promise<Finished> => {
     const { store, now } = parts;
     const items: AttentionItem[] = [];
-    for (const id of ids) {
-      const found = await itemsWith(parts, rule, id);
-      if (found.length === 0) return { kind: 'notOnList', id, by: await doneBy(store, id) };
+    for (const named of ids) {
+      const found = await itemsNamed(parts, rule, named);
+      if (found.length === 0) return { kind: 'notOnList', id: idOf(named), by: await doneBy(store, named) };
       items.push(...found.filter((item) => fitsAll(item, filter)));
     }
     const [first] = ids;
-    if (first !== undefined && items.length === 0) return { kind: 'notOnList', id: first, by: null };
+    if (first !== undefined && items.length === 0) return { kind: 'notOnList', id: idOf(first), by: null };
     const pages = () => (first === undefined ? fitting(parts, rule, filter) : inOnePage(items));
     const touched = new Touched();
     for await (const page of pages()) for (const item of page) touched.add(item);
@@ -143,14 +184,14 @@ export function finish(
     const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
     const recorded = await recordAll(parts, intent, touched.byAccount(), acting);
     const by = { ...acting.by, at: textOfTime(now()) };
-    const done = new Set<string>();
+    const done = new Map<string, string>();
     for await (const page of pages()) {
       const owed = page.filter((item) => touched.keys.has(keyOf(item)) && isOwed(item, recorded));
       await dismissAttention(store, owed, by);
-      for (const { id } of owed) done.add(id);
+      for (const item of owed) done.set(keyOf(item), item.id);
     }
-    keepDone(store, done, by);
-    if (touched.keys.size > 0) tell(parts, 'done', touched.accounts.keys(), acting, touched.nobodys);
-    return { kind: 'done', ids: [...done] };
+    keepDone(store, done.keys(), by);
+    if (touched.keys.size > 0) tell(parts, 'done', touched.accounts.keys(), acting, [...touched.nobodys]);
+    return { kind: 'done', ids: [...new Set(done.values())] };
   });
 }

@@ -80,7 +80,7 @@ function everything({ shop, receiver }: Context, transaction: string): [string, 
     ['POST', `${of}/cancel`, {}],
     ['POST', '/deliveries/retry', { ids: [transaction] }],
     ['POST', '/deliveries/retry', { url: receiver.url('/down'), since: '2026-01-01T00:00:00Z' }],
-    ['POST', '/attention/done', { ids: ['none'] }],
+    ['POST', '/attention/done', { kind: 'refused', ids: ['none'] }],
     ['POST', `${account}/adjust`, { amount: 100 }],
     ['PATCH', account, { maxAmount: 5_000_000 }],
     ['POST', `${account}/rotate`, {}],
@@ -150,8 +150,8 @@ test('what is not there is told', async (context) => {
     ['POST', `/transactions/${'x'.repeat(5_000)}/cancel`, {}, 404, 'TRANSACTION_NOT_FOUND'],
     ['POST', '/deliveries/retry', { ids: [none] }, 404, 'TRANSACTION_NOT_FOUND'],
     ['POST', '/deliveries/retry', { ids: ['dlv_none'] }, 404, 'TRANSACTION_NOT_FOUND'],
-    ['POST', '/attention/done', { ids: ['none'] }, 404, 'ITEM_NOT_FOUND'],
-    ['POST', '/attention/done', { ids: ['x'.repeat(400)] }, 404, 'ITEM_NOT_FOUND'],
+    ['POST', '/attention/done', { kind: 'refused', ids: ['none'] }, 404, 'ITEM_NOT_FOUND'],
+    ['POST', '/attention/done', { kind: 'dead', ids: ['x'.repeat(400)] }, 404, 'ITEM_NOT_FOUND'],
     ['POST', '/accounts/acc_none/adjust', { amount: 1 }, 404, 'ACCOUNT_NOT_FOUND'],
     ['POST', `/accounts/${'x'.repeat(5_000)}/adjust`, { amount: 1 }, 404, 'ACCOUNT_NOT_FOUND'],
     ['PATCH', '/accounts/acc_none', { maxAmount: 1 }, 404, 'ACCOUNT_NOT_FOUND'],
@@ -416,10 +416,10 @@ test('items of an account are done with, in its journal', async (context) => {
   };
   const item = items.find(({ about }) => about.transaction === id);
   assert.ok(item);
-  const wish = { ...parts('the bank says so'), ids: [item.id] };
+  const wish = { ...parts('the bank says so'), kind: 'refused', ids: [item.id] };
   assert.equal(ok(await eva.act('POST', '/attention/done', wish)), { done: [item.id] });
   const before = await head(context);
-  const late = await rui.act('POST', '/attention/done', { ...parts(), ids: [item.id] });
+  const late = await rui.act('POST', '/attention/done', { ...parts(), kind: 'refused', ids: [item.id] });
   refused(late, 404, 'ITEM_NOT_FOUND');
   assert.is(text(late.body, 'by.name'), 'Eva');
   assert.is(text(late.body, 'by.reason'), 'the bank says so');
@@ -441,7 +441,9 @@ test('of two who are done with an item at once the second is told of the first, 
     assert.ok(item);
     const before = await head(context);
     const replies = await Promise.all(
-      [eva, rui].map((who) => who.act('POST', '/attention/done', { ...parts(), ids: [item.id] })),
+      [eva, rui].map((who) =>
+        who.act('POST', '/attention/done', { ...parts(), kind: 'refused', ids: [item.id] }),
+      ),
     );
     assert.equal(replies.map(({ status }) => status).sort(), [200, 404]);
     const first = replies[0]?.status === 200 ? 'Eva' : 'Rui';

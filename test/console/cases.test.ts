@@ -68,7 +68,7 @@ test('one is done with by itself, by operators alone, with a reason in the journ
   const { server, shop, eva, rui } = context;
   const id = await paidTwice(shop, [newEndToEndId(), newEndToEndId()]);
   const [first = '', second = ''] = await namesOf(eva, id, 'id');
-  const wish = { id: randomUUID(), ids: [first], reason: 'the payer was called' };
+  const wish = { id: randomUUID(), kind: 'return', ids: [first], reason: 'the payer was called' };
   assert.is((await eva.act('POST', '/attention/done', wish)).status, 403);
   assert.equal((await rui.act('POST', '/attention/done', wish)).body, { done: [first] });
   assert.equal(await namesOf(eva, id, 'id'), [second]);

@@ -1,49 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { TransactionRecord } from '../../src/engine/journal.ts';
-import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
 import { expectError, expectStatus } from '../support/expect.ts';
 import { charge, newEndToEndId, reaches, shown, tell, told, transfer } from '../support/flows.ts';
-import { at, type Json, type JsonObject, list, object, parseJson, text } from '../support/json.ts';
+import { at, type Json, type JsonObject, list, object, text } from '../support/json.ts';
 import { callbackSecret } from '../support/signature.ts';
-import { withStoredTables } from '../support/stored-tables.ts';
+import { rewrite, withStoredTables } from '../support/stored-tables.ts';
 import { sleep, until } from '../support/wait.ts';
 import { attentionOf, callBack, expectVerified, RESUMED_MS, withServer } from './scene.ts';
 
 const test = suite('quarantine');
-
-/** Rewrites the stored record of a transaction while no server runs; returns what was there. */
-async function rewrite(
-  folder: string,
-  id: string,
-  change: (snapshot: JsonObject) => JsonObject,
-): Promise<string> {
-  const record = await recordOf(folder, id);
-  return withStoredTables(folder, ({ records }) => {
-    const stored = records.get(id);
-    if (stored === undefined) throw new Error(`no record of ${id}`);
-    const snapshot = change(object(parseJson(JSON.stringify(record.snapshot)) ?? null));
-    records.put([id], JSON.stringify({ ...record, snapshot }));
-    return stored;
-  });
-}
-
-/** The record as the store reads it: what is stored may be its place in the log. */
-async function recordOf(folder: string, id: string): Promise<TransactionRecord> {
-  const onFatal = (error: Error): void => {
-    throw error;
-  };
-  const store = await openLmdbStore({ folder, incarnation: 'test', now: Date.now, onFatal });
-  try {
-    const record = await store.journal.transaction(id);
-    if (record === null) throw new Error(`no record of ${id}`);
-    return record;
-  } finally {
-    await store.close();
-  }
-}
 
 async function restore(folder: string, id: string, stored: string): Promise<void> {
   await withStoredTables(folder, ({ records }) => records.put([id], stored));

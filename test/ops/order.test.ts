@@ -39,6 +39,10 @@ async function said({ store }: Core, id: string): Promise<JournalMessage[]> {
     .filter((message) => message.type === 'OPS' && message.id === id);
 }
 
+function dataOf(messages: readonly JournalMessage[]): unknown[] {
+  return messages.map(({ data }) => (data as { data: unknown }).data);
+}
+
 /** Runs an act that dies at its effect, then the same one again: it was said once, and is done then. */
 async function dyingThenDone<Value>(
   core: Core,
@@ -131,6 +135,31 @@ test('items leave the list after the entry', async () => {
       (parts, acting) => finish(parts, RULE, [], { kind: 'hanging' }, acting),
       () => store.attention.find('h'),
     );
+  });
+});
+
+test('an item is named by kind and id, or all that have an id: the entry has it once', async () => {
+  await folder.withCore(async (core) => {
+    const { attention } = core.store;
+    const items = (['hanging', 'refused', 'unknown'] as const).map((kind) =>
+      itemOf({ kind, id: 'one', what: 'w', next: 'n' }, '2026-01-05T12:00:00.000Z', { account }),
+    );
+    const kinds = async () => (await attention.find('one')).map(({ kind }) => kind).sort();
+    await attention.note(items);
+    const acting = (id: string, reason: string | null = null): Acting => ({ id, by: { ...BY, reason } });
+    const hanging = { kind: 'hanging', id: 'one' } as const;
+    const first = await finish(core, RULE, [hanging, hanging], {}, acting('first', 'seen'));
+    assert.equal(first, { kind: 'done', ids: ['one'] });
+    assert.equal(await kinds(), ['refused', 'unknown']);
+    assert.equal(dataOf(await said(core, 'first')), [{ ids: ['one'], count: 1 }]);
+    const late = await finish(core, RULE, [hanging], {}, acting('late'));
+    assert.is(late.kind === 'notOnList' && late.by?.reason, 'seen');
+    const unknown = { kind: 'unknown', id: 'one' } as const;
+    await finish(core, RULE, [unknown], { kind: 'refused' }, acting('odd'));
+    assert.equal(await kinds(), ['refused', 'unknown'], 'what does not fit stays');
+    assert.equal(await finish(core, RULE, ['one'], {}, acting('rest')), { kind: 'done', ids: ['one'] });
+    assert.equal(await kinds(), []);
+    assert.equal(dataOf(await said(core, 'rest')), [{ ids: ['one'], count: 2 }]);
   });
 });
 

@@ -4,6 +4,8 @@
  */
 import { asBinary, type Database, open, type RootDatabase } from 'lmdb';
 import type { TransactionRecord } from '../../src/engine/journal.ts';
+import { openLmdbStore } from '../../src/store/lmdb/store.ts';
+import { type JsonObject, object, parseJson } from './json.ts';
 
 const DIGITS = 16;
 
@@ -166,4 +168,35 @@ export function changeRecord(
   const record: Spoilt<TransactionRecord> = JSON.parse(records.get(id) ?? '');
   change(record);
   records.put([id], JSON.stringify(record));
+}
+
+/** Rewrites the stored record of a transaction while no server runs; returns what was there. */
+export async function rewrite(
+  folder: string,
+  id: string,
+  change: (snapshot: JsonObject) => JsonObject,
+): Promise<string> {
+  const record = await recordOf(folder, id);
+  return withStoredTables(folder, ({ records }) => {
+    const stored = records.get(id);
+    if (stored === undefined) throw new Error(`no record of ${id}`);
+    const snapshot = change(object(parseJson(JSON.stringify(record.snapshot)) ?? null));
+    records.put([id], JSON.stringify({ ...record, snapshot }));
+    return stored;
+  });
+}
+
+/** The record as the store reads it: what is stored may be its place in the log. */
+async function recordOf(folder: string, id: string): Promise<TransactionRecord> {
+  const onFatal = (error: Error): void => {
+    throw error;
+  };
+  const store = await openLmdbStore({ folder, incarnation: 'test', now: Date.now, onFatal });
+  try {
+    const record = await store.journal.transaction(id);
+    if (record === null) throw new Error(`no record of ${id}`);
+    return record;
+  } finally {
+    await store.close();
+  }
 }

@@ -37,8 +37,9 @@ export const retryUrl: Doing<DeedOf<'retryUrl'>> = (parts, deed, acting) => {
   return parts.runs.begin(wish, acting);
 };
 
-export const finishItems: Doing<DeedOf<'done'>> = async (parts, { ids }, acting) => {
-  const finished = await finish(parts, parts.stuckRule(), ids, {}, acting);
+export const finishItems: Doing<DeedOf<'done'>> = async (parts, { of: kind, ids }, acting) => {
+  const named = ids.map((id) => ({ kind, id }));
+  const finished = await finish(parts, parts.stuckRule(), named, { kind }, acting);
   if (finished.kind === 'done') return { done: finished.ids };
   const { id, by } = finished;
   // The same person, for the same reason: it was asked before, and its answer got lost.

@@ -1,8 +1,8 @@
 /** What an operator wishes to be done, as the console's thread gives it to the engine's: its form was checked. */
 import type { By } from '../../domain/messages.ts';
+import type { AttentionKind } from '../../engine/journal.ts';
 import type {
   AdjustWish,
-  DoneWish,
   MessageWish,
   RefundWish,
   RetryIdsWish,
@@ -19,7 +19,7 @@ export type Deed =
   | { kind: 'cancel'; transaction: string }
   | ({ kind: 'retry' } & Own<RetryIdsWish>)
   | ({ kind: 'retryUrl' } & Own<RetryUrlWish>)
-  | ({ kind: 'done' } & Own<DoneWish>)
+  | { kind: 'done'; of: AttentionKind; ids: string[] }
   | ({ kind: 'adjust'; account: string } & Own<AdjustWish>)
   | { kind: 'settings'; account: string; changes: Record<string, unknown>; version: number | null }
   | ({ kind: 'rotate'; account: string } & Own<RotateWish>);

@@ -73,8 +73,9 @@ export interface RetryRun {
   last: { at: string; statusCode: number | null; error: string | null; durationMs: number } | null;
 }
 
-/** `POST /console/api/attention/done`: by the items' ids, at most 100. */
+/** `POST /console/api/attention/done`: items of one kind, by their ids, at most 100. Another kind's may have the same. */
 export interface DoneWish extends ActParts {
+  kind: string;
   ids: string[];
 }
 

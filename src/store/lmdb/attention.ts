@@ -159,10 +159,10 @@ export class LmdbAttention implements Attention {
     await this.#tell(keys.map(({ kind, id }) => ({ kind: 'dismissed', key: { kind, id }, ...said })));
   }
 
-  async doneBy(id: string): Promise<DoneBy | null> {
+  async doneBy(id: string, only?: AttentionKind): Promise<DoneBy | null> {
     const { projections } = this.#environment.opened;
     if (!fitsKey(id)) return null;
-    for (const kind of ATTENTION_KINDS) {
+    for (const kind of only === undefined ? ATTENTION_KINDS : [only]) {
       const noted = known(projections, { kind, id });
       if (noted?.done === true && noted.by !== undefined) return noted.by;
     }

@@ -208,9 +208,10 @@ export class MongoAttention implements Attention {
     if (updates.length > 0) allTaken(await updateAll(this.#connection, 'attention', updates));
   }
 
-  async doneBy(id: string): Promise<DoneBy | null> {
+  async doneBy(id: string, kind?: AttentionKind): Promise<DoneBy | null> {
     this.#connection.check();
-    const found = await this.#reads.find<AttentionDocument>('attention', { id, done: true });
+    const key = kind === undefined ? { id } : { _id: idOf({ kind, id }) };
+    const found = await this.#reads.find<AttentionDocument>('attention', { ...key, done: true });
     const said = found.find(({ doneBy }) => doneBy !== undefined)?.doneBy;
     return said === undefined ? null : { ...said, at: toIso(said.at) };
   }

@@ -253,7 +253,12 @@ browserSuite(
       const causes = list((await rui.get('/now')).body, 'causes');
       const items = causes.flatMap((cause) => list(cause, 'sample'));
       const item = items.find((each) => at(each, 'about.transaction') === id) ?? null;
-      const body = { id: 'first', reason: 'a refund was agreed', ids: [text(item, 'id')] };
+      const body = {
+        id: 'first',
+        reason: 'a refund was agreed',
+        kind: text(item, 'kind'),
+        ids: [text(item, 'id')],
+      };
       assert.is((await rui.act('POST', '/attention/done', body)).status, 200);
       await page.keyboard.press('Enter');
       await page.locator('dialog.act [role=alert]', { hasText: 'Rui was done with this item at' }).waitFor();

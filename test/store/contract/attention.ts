@@ -89,6 +89,7 @@ export function attentionContract(context: ContractContext): void {
       same([await a.attention.doneBy('x'), await a.attention.doneBy('y')], [by, null]);
       await a.attention.dismiss([{ kind: 'stuck', id: 'x' }], { ...by, name: 'a later one' });
       same(await a.attention.doneBy('x'), by);
+      same([await a.attention.doneBy('x', 'stuck'), await b.attention.doneBy('x', 'dead')], [by, null]);
       await a.attention.withdraw([{ kind: 'stuck', id: 'x' }]);
       same(await a.attention.doneBy('x'), null);
       same(await a.attention.doneBy('x'.repeat(5_000)), null);

@@ -274,8 +274,10 @@ export class MemoryState {
     }
   }
 
-  doneBy(id: string): DoneBy | null {
-    const known = [...this.#attention.values()].find(({ item, done, by }) => item.id === id && done && by);
+  doneBy(id: string, kind?: AttentionKind): DoneBy | null {
+    const known = [...this.#attention.values()].find(
+      ({ item, done, by }) => item.id === id && (kind ?? item.kind) === item.kind && done && by,
+    );
     return known?.by ?? null;
   }
 

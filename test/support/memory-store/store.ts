@@ -153,7 +153,7 @@ export class MemoryStore implements Store {
       find: this.#method('find', (id) => state.listed({}, null).filter((item) => item.id === id)),
       note: this.#method('note', (items) => state.note(items)),
       dismiss: this.#method('dismiss', (keys, by) => state.dismiss(keys, by)),
-      doneBy: this.#method('doneBy', (id) => state.doneBy(id)),
+      doneBy: this.#method('doneBy', (id, kind) => state.doneBy(id, kind)),
       discount: this.#method('discount', (key, by) => state.discount(key, by)),
       withdraw: this.#method('withdraw', (keys) => state.withdraw(keys)),
       dismissed: this.#method('dismissed', (ids) => state.dismissed(ids)),

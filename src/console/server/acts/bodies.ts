@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { MAX_AMOUNT } from '../../../domain/money.ts';
 import { codePoints, isPrintable, isUuidV4 } from '../../../domain/text.ts';
+import { ATTENTION_KINDS } from '../../../engine/journal.ts';
 import { timeIn } from '../query.ts';
 
 const MOST_IDS = 100;
@@ -65,7 +66,10 @@ export const retryUrlBody = z.strictObject({
   perSecond: optional(whole(1, MOST_PER_SECOND)),
   first: flag,
 });
-export const doneBody = z.strictObject({ ...parts, ids });
+export const doneBody = z.strictObject({
+  ...{ ...parts, ids },
+  kind: z.enum(ATTENTION_KINDS, { error: `must be one of ${ATTENTION_KINDS.join(', ')}` }),
+});
 export const adjustBody = z.strictObject({
   ...parts,
   amount: whole(-MAX_AMOUNT, MAX_AMOUNT).refine((amount) => amount !== 0, 'must not be 0'),

@@ -72,7 +72,7 @@ export const ACT_ENDPOINTS: readonly ActEndpoint[] = [
   { method: 'post', path: '/deliveries/retry', read: readRetry },
   {
     ...{ method: 'post', path: '/attention/done' },
-    read: reading(doneBody, (body) => ({ kind: 'done', ...body })),
+    read: reading(doneBody, ({ kind: of, ids }) => ({ kind: 'done', of, ids })),
   },
   {
     ...{ method: 'post', path: '/accounts/:id/adjust' },

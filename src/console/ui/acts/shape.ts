@@ -12,8 +12,7 @@ export type Act =
   | { kind: 'retry'; deliveries: readonly { id: string; event: string; url: string }[] }
   /** All that a URL didn't take since a time (ISO) or ever (null), of one account or of all (null). */
   | { kind: 'retryUrl'; account: string | null; url: string; since: string | null }
-  /** Items of what needs a person, at most 100. */
-  /** `of`: how many there are of their kind, of which these are the oldest. */
+  /** Items of one kind of what needs a person, at most 100; `of`: how many there are, of which these are the oldest. */
   | { kind: 'done'; items: readonly Item[]; of: number }
   | { kind: 'adjust' | 'settings'; account: AccountDocument }
   /** Of the client (null), or of a URL. */

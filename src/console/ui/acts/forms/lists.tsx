@@ -43,15 +43,20 @@ export const doneForm: Form<'done'> = {
   plan(situation, { items, of }): Plan {
     const { done } = wordsOf(situation.language);
     const { id, reason, values } = situation;
-    const ids = items.map((item) => item.id).filter((each) => values[stays(each)] !== true);
+    const leaving = items.filter((item) => values[stays(item.id)] !== true);
+    const ids = leaving.map((item) => item.id);
+    // All are of one kind: items of another may have the same ids, and stay.
+    const kind = leaving[0]?.kind;
     const says = [fill(done.says, { count: counted(done, ids.length) }), done.final];
     const left = of - ids.length;
     return {
       ...{ title: done.title, verb: done.verb },
       says: left > 0 ? [...says, counted(done.left, left)] : says,
       request:
-        ids.length === 0 ? null : { method: 'POST', path: '/attention/done', body: { id, ids, reason } },
-      entry: opsEntry(situation, 'done', { ids, count: ids.length }),
+        kind === undefined
+          ? null
+          : { method: 'POST', path: '/attention/done', body: { id, kind, ids, reason } },
+      entry: opsEntry(situation, 'done', { kind, ids, count: ids.length }),
     };
   },
   /** Of several, each may stay. */
