@@ -56,8 +56,15 @@ export function transactionNotFound(id: string): Failure {
   return new Failure('TRANSACTION_NOT_FOUND', `no transaction ${id}`);
 }
 
-/** The failure that a command tells of an error. */
-export function failureOf(error: unknown): Failure {
+/** What may be done or not, and is done once under an id, which nobody may have named. */
+function openFailure({ message }: Error, id: string | null): Failure {
+  if (id === null) return new Failure('SERVICE_UNAVAILABLE', message);
+  const again = `${message}; the same command with --id ${id} does it once`;
+  return new Failure('SERVICE_UNAVAILABLE', again, { id });
+}
+
+/** The failure that a command tells of an error. `id`: under which the command is done once. */
+export function failureOf(error: unknown, id: string | null = null): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof ConfigError) {
     const message = `${error.message}: ${error.mistakes.join('; ')}`;
@@ -68,7 +75,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof AccountBusy) return new Failure('ACCOUNT_BUSY', error.message);
   if (error instanceof OperatorError) return new Failure('STORE_NOT_OPENED', error.message);
   if (error instanceof Overloaded || error instanceof StoreUnavailable || error instanceof HolderLost) {
-    return new Failure('SERVICE_UNAVAILABLE', error.message);
+    return openFailure(error, id);
   }
   return new Failure('INTERNAL_ERROR', textOf(error));
 }

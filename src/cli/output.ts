@@ -39,9 +39,9 @@ export class Output {
     return exitCode;
   }
 
-  /** Writes what was thrown; gives the exit code. */
-  failure(error: unknown): number {
-    const failure: Failure = failureOf(error);
+  /** Writes what was thrown; gives the exit code. `id`: under which the command is done once. */
+  failure(error: unknown, id: string | null = null): number {
+    const failure: Failure = failureOf(error, id);
     if (this.json) this.#out(`${JSON.stringify(failure.document, null, 2)}\n`);
     else this.#err(`error: ${failure.message}\n`);
     return failure.exitCode;

@@ -1,4 +1,5 @@
 /** The command line: all commands on a store, as whoever runs them parses them. */
+import { randomUUID } from 'node:crypto';
 import { Command, CommanderError } from 'commander';
 import { GivenWay } from '../holder/works.ts';
 import { addAccountCommands } from './account/account.ts';
@@ -27,6 +28,17 @@ function nameOf(command: Command): string {
   return names.join(' ');
 }
 
+/**
+ * The id of a command that has one, be it a random one. Whoever asks chooses it and sends it along, so that it can be
+ * told where no answer comes.
+ */
+function chooseId(command: Command, shell: Shell): void {
+  if (!command.options.some(({ long }) => long === '--id')) return;
+  const { id }: { id?: string } = command.opts();
+  shell.id = id ?? shell.id ?? randomUUID();
+  command.setOptionValue('id', shell.id);
+}
+
 function programOf(shell: Shell, addOwn: (program: Command) => void): Command {
   const program = new Command('pixstate');
   program
@@ -35,6 +47,7 @@ function programOf(shell: Shell, addOwn: (program: Command) => void): Command {
     .configureOutput({ writeOut: (text) => shell.output.help(text), writeErr: () => {} })
     .hook('preAction', (_, command) => {
       shell.command = nameOf(command);
+      chooseId(command, shell);
     });
   addOwn(program);
   addAccountCommands(program, shell);
@@ -76,6 +89,6 @@ export async function runProgram(
   } catch (error) {
     if (error instanceof GivenWay) throw error;
     const failure = error instanceof CommanderError ? usageOf(error, args) : error;
-    return failure === null ? 0 : shell.output.failure(failure);
+    return failure === null ? 0 : shell.output.failure(failure, shell.id);
   }
 }

@@ -12,8 +12,10 @@ const SILENCE_MS = 15_000;
 /** Nobody listens there: the holder has ended, or is about to listen. */
 const NOBODY = new Set(['ECONNREFUSED', 'ENOENT', 'EAGAIN', 'ECONNRESET', 'EPIPE']);
 
-/** The holder was lost while it worked for us. */
+/** The holder was lost while it worked for us, or may have. */
 export class HolderLost extends Error {}
+
+const OPEN = 'what was asked of it may be done or not';
 
 export type Answer =
   | { kind: 'ended'; code: number; out: string[] }
@@ -38,6 +40,8 @@ interface Course<Result> {
   hear(message: Told): Result | undefined;
   /** What it means that the holder is gone, which may be an error. */
   lost(): Result;
+  /** What it means that the holder, which was asked, is silent. */
+  silent(says: string): Error;
 }
 
 /** One conversation with the holder. @throws OperatorError where it doesn't greet, or is of another version */
@@ -50,16 +54,23 @@ function converse<Result>(
     let isGreeted = false;
     let isOver = false;
     let late: NodeJS.Timeout | undefined;
+    let last: NodeJS.Immediate | undefined;
     const end = (settle: () => void): void => {
       isOver = true;
       clearTimeout(late);
+      clearImmediate(last);
       socket.destroy();
       settle();
     };
     const patience = (ms: number): void => {
       clearTimeout(late);
+      clearImmediate(last);
       const says = `${described(folder, holder)}, which has not answered for ${ms / 1000} s`;
-      late = setTimeout(() => end(() => reject(new OperatorError(says))), ms);
+      const giveUp = (): void => end(() => reject(isGreeted ? course.silent(says) : new OperatorError(says)));
+      // Where this process was suspended meanwhile, the answer lies in the socket: it is read before.
+      late = setTimeout(() => {
+        last = setImmediate(giveUp);
+      }, ms);
     };
     /** Null where it was nobody, or somebody else. */
     const onEnd = (): void => {
@@ -127,8 +138,8 @@ export function otherVersion(
 
 /**
  * Asks the holder to run a command. What it writes to stderr is handed over as it comes, its stdout at the end.
- * @throws HolderLost where it ended in the middle
- * @throws OperatorError where it doesn't answer, is of another version, or does nothing for others
+ * @throws HolderLost where it ended in the middle, or was silent once it was asked
+ * @throws OperatorError where it doesn't greet, is of another version, or does nothing for others
  */
 export async function askToRun(
   asking: Asking,
@@ -163,10 +174,9 @@ export async function askToRun(
     },
     lost: () => {
       if (!isBegun) return { kind: 'again' };
-      throw new HolderLost(
-        `${described(folder, holder)}, which has ended in the middle: what was asked of it may be done or not`,
-      );
+      throw new HolderLost(`${described(folder, holder)}, which has ended in the middle: ${OPEN}`);
     },
+    silent: (says) => new HolderLost(`${says}: ${OPEN}`),
   });
   return answer ?? { kind: 'again' };
 }
@@ -186,6 +196,8 @@ export async function askForWay(folder: string, holder: Holder, version: string)
         return message.type === 'way' ? { busy: null } : undefined;
       },
       lost: () => ({ busy: null }),
+      // That the folder is given away is no work that may be done or not.
+      silent: (says) => new OperatorError(says),
     },
   );
   return way?.busy ?? null;

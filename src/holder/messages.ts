@@ -17,6 +17,8 @@ export interface Request {
   args: string[];
   /** The system's user who gave it. */
   user: string;
+  /** What is asked for is done once under this id; null where the command has none. */
+  id: string | null;
   settings: Settings;
   json: boolean;
   /** Whether somebody reads how far the work has come. */
@@ -108,6 +110,7 @@ export function askedIn(message: unknown): Asked | null {
     version,
     args,
     user,
+    id,
     settings,
     json,
     isWatched,
@@ -121,7 +124,10 @@ export function askedIn(message: unknown): Asked | null {
   if (typeof allowPrivateWebhooks !== 'boolean') return null;
   const own: Settings = { stuckAfterS, allowPrivateWebhooks };
   if (language === 'pt') own.language = language;
-  return { type, version, args, user, settings: own, json: json === true, isWatched: isWatched === true };
+  return {
+    ...{ type, version, args, user, settings: own },
+    ...{ id: isText(id) ? id : null, json: json === true, isWatched: isWatched === true },
+  };
 }
 
 /** A holder's message; null for what is none. */

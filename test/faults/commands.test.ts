@@ -1,11 +1,13 @@
 /** Commands and whoever else holds the folder: servers that start, freeze and die, other commands, other versions. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, cp, rm } from 'node:fs/promises';
+import { chmod, cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
+import { askToRun } from '../../src/holder/asking.ts';
 import { FolderHold, type Self } from '../../src/holder/hold.ts';
+import { holderOf } from '../../src/store/folder-lock.ts';
 import { cli, cliJson } from '../support/cli.ts';
 import { merchant } from '../support/client.ts';
 import { charge } from '../support/flows.ts';
@@ -132,6 +134,89 @@ test('a frozen server: a command names it within seconds, and ends with 1', asyn
     }
     await cliJson(server, ['account', 'create']);
     await expectVerified(server);
+  });
+});
+
+/** A command that stops a process, be it itself, at the moment when it asks the holder. */
+async function stopping(folder: string, pid: string, args: string[]): Promise<Spawned> {
+  const preload = join(folder, 'stopping.mjs');
+  await writeFile(
+    preload,
+    `import net from 'node:net';
+     const { write } = net.Socket.prototype;
+     net.Socket.prototype.write = function (data, ...rest) {
+       const isAsking = String(data).includes('"type":"run"');
+       const stop = () => process.kill(${pid}, 'SIGSTOP');
+       if (isAsking && ${pid} !== process.pid) stop();
+       const isTaken = write.call(this, data, ...rest);
+       if (isAsking && ${pid} === process.pid) stop();
+       return isTaken;
+     };`,
+  );
+  return spawnNode(['--import', preload, ...COMMAND, ...args], { DATA_DIR: folder, LOG_LEVEL: 'warn' });
+}
+
+function adjusting(account: string, ...more: string[]): string[] {
+  return ['account', 'adjust', account, '5000', '--reason', 'a deposit', '--json', ...more];
+}
+
+async function balanceOf(server: Server, account: string): Promise<number> {
+  const accounts = list(await cliJson(server, ['account', 'list']), 'accounts');
+  return whole(accounts.find((each) => text(each, 'accountId') === account) ?? null, 'balance');
+}
+
+test('a server that freezes once it was asked: it may be done or not, and under the told id is done once', async () => {
+  await withServer({}, async (server) => {
+    const account = text(await cliJson(server, ['account', 'create']), 'accountId');
+    const asking = await stopping(server.dataDir, String(server.pid), adjusting(account));
+    const { code, stdout, elapsedMs } = await endWithin(asking, 15_000 + SOON_MS);
+    process.kill(server.pid, 'SIGCONT');
+    assert.is(code, 1);
+    const told = parseJson(stdout) ?? null;
+    assert.is(text(told, 'error'), 'SERVICE_UNAVAILABLE');
+    const id = text(told, 'id');
+    assert.match(
+      text(told, 'message'),
+      `(serve), which has not answered for 15 s: what was asked of it may be done or not; the same command with --id ${id} does it once`,
+    );
+    assert.ok(elapsedMs > 14_000, `it took ${elapsedMs} ms`);
+    for (let nth = 0; nth < 2; nth++) {
+      const again = await cliJson(server, adjusting(account, '--id', id));
+      assert.is(whole(again, 'balance'), 5_000);
+    }
+    await expectVerified(server);
+  });
+});
+
+test('an id that nobody gave comes from who asks, so that it can be told', async () => {
+  await withServer({}, async (server) => {
+    const folder = server.dataDir;
+    const account = text(await cliJson(server, ['account', 'create']), 'accountId');
+    const holder = holderOf(folder);
+    if (holder === null) throw new Error('nobody holds the folder');
+    const settings = { stuckAfterS: 60, allowPrivateWebhooks: true };
+    const own = { args: adjusting(account), user: 'ops', settings, json: true, isWatched: false };
+    for (const applied of [true, false]) {
+      const request = { ...own, id: 'of who asks' };
+      const answer = await askToRun({ folder, holder, version: SELF.version }, request, () => {});
+      if (answer.kind !== 'ended') throw new Error(answer.kind);
+      const told = parseJson(answer.out.join('')) ?? null;
+      assert.equal([at(told, 'applied'), whole(told, 'balance')], [applied, 5_000]);
+    }
+  });
+});
+
+test('a command that was suspended once it had asked reads the answer that lies there', async () => {
+  await withServer({}, async (server) => {
+    const account = text(await cliJson(server, ['account', 'create']), 'accountId');
+    const asking = await stopping(server.dataDir, 'process.pid', adjusting(account));
+    await until(async () => (await balanceOf(server, account)) === 5_000, SOON_MS, 'it is done');
+    await sleep(15_500);
+    assert.is(asking.child.exitCode, null, 'it sleeps');
+    process.kill(asking.pid, 'SIGCONT');
+    const { code, stdout, stderr } = await endWithin(asking, SOON_MS);
+    assert.is(code, 0, `${stdout}${stderr}`);
+    assert.is(at(parseJson(stdout) ?? null, 'applied'), true);
   });
 });
 

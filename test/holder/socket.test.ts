@@ -23,7 +23,7 @@ const SELF: Self = {
   ...{ version: VERSION, what: 'verify' },
 };
 const REQUEST = {
-  ...{ args: ['account', 'list'], user: 'ops', json: false, isWatched: false },
+  ...{ args: ['account', 'list'], user: 'ops', id: 'once', json: false, isWatched: false },
   settings: { stuckAfterS: 7, allowPrivateWebhooks: true },
 };
 
@@ -46,8 +46,8 @@ async function withHold(
   });
 }
 
-const echo: Run = async ({ args, settings, out, err }) => {
-  out(JSON.stringify({ args, settings }));
+const echo: Run = async ({ args, id, settings, out, err }) => {
+  out(JSON.stringify({ args, id, settings }));
   err('aside\n');
   return 3;
 };
@@ -69,8 +69,8 @@ async function refusal(folder: string, holder: Holder, version = VERSION): Promi
 
 async function expectServes(folder: string, holder: Holder): Promise<void> {
   const { answer, err } = await asked(folder, holder);
-  const { args, settings } = REQUEST;
-  assert.equal(answer, { kind: 'ended', code: 3, out: [JSON.stringify({ args, settings })] });
+  const { args, id, settings } = REQUEST;
+  assert.equal(answer, { kind: 'ended', code: 3, out: [JSON.stringify({ args, id, settings })] });
   assert.is(err, 'aside\n');
 }
 

@@ -47,7 +47,7 @@ async function asked({ env }: Server, args: string[]): Promise<Answer | null> {
   const holder = mongodbUri === null ? holderOf(folder) : null;
   if (holder === null || holder.socket === null) return null;
   const settings = { stuckAfterS, allowPrivateWebhooks };
-  const request = { args, user: systemUser(), settings, json: true, isWatched: false };
+  const request = { args, user: systemUser(), id: null, settings, json: true, isWatched: false };
   return askToRun({ folder, holder, version: packageVersion() }, request, () => {});
 }
 

@@ -36,6 +36,8 @@ export interface Errand {
   args: readonly string[];
   /** The system's user who gave it. */
   user: string;
+  /** The id under which what it asks for is done once; null where it has none. */
+  id: string | null;
   /** The command's name. */
   name: string;
   kind: WorkKind;
@@ -161,7 +163,7 @@ class InFolder {
 
   /** In the process that holds the folder; null where nothing was done. @throws OperatorError after a while of that */
   async #there(): Promise<number | null> {
-    const { args, user, config, output } = this.#errand;
+    const { args, user, id, config, output } = this.#errand;
     const folder = this.#folder;
     const version = this.#version;
     const holder = holderOf(folder);
@@ -172,7 +174,7 @@ class InFolder {
     const { stuckAfterS, allowPrivateWebhooks, language } = config;
     const settings = { stuckAfterS, allowPrivateWebhooks, ...(language === 'pt' ? { language } : {}) };
     const { json, isWatched } = output;
-    const request = { args: [...args], user, settings, json, isWatched };
+    const request = { args: [...args], user, id, settings, json, isWatched };
     const answer = await askToRun({ folder, holder, version }, request, (text) => output.aside(text));
     if (answer.kind === 'ended') {
       for (const text of answer.out) output.given(text);

@@ -18,6 +18,7 @@ class CallShell extends Shell {
     this.#call = call;
     this.#core = core;
     this.#works = works;
+    this.id = call.id;
   }
 
   config(): Config {

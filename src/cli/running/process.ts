@@ -46,14 +46,14 @@ export class ProcessShell extends Shell {
   }
 
   async run(kind: WorkKind, work: Work): Promise<void> {
-    const { output, command: name } = this;
+    const { output, id, command: name } = this;
     const config = this.config();
     if (config.mongodbUri !== null) {
       this.say(await this.#onDatabase(config, kind, work));
       return;
     }
     const onFatal = (error: Error): never => this.fatal(error);
-    const own = { config, args: this.#args, user: this.user };
+    const own = { config, args: this.#args, user: this.user, id };
     this.exitCode = await runInFolder({ ...own, name, kind, work, output, onFatal });
   }
 

@@ -29,6 +29,8 @@ export abstract class Shell {
   exitCode = 0;
   /** The command's name, `account create` for one. */
   command = '';
+  /** The id under which what the command asks for is done once; null where it has none. */
+  id: string | null = null;
 
   constructor(output: Output) {
     this.output = output;
