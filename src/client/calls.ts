@@ -1,5 +1,5 @@
 /** What the endpoints' methods share: paths, keys, and creates whose answer was lost. */
-import type { Call, CallOptions, Connection, Patience } from './connection.ts';
+import { type Call, type CallOptions, type Connection, jsonOf, type Patience } from './connection.ts';
 import { PixstateError } from './errors.ts';
 import type { DuplicateRequest } from './types.ts';
 
@@ -13,10 +13,24 @@ export function read(path: string, query: Call['query'] = {}): Call {
   return { method: 'GET', path, query, isRepeatable: true };
 }
 
-/** A request that creates something: only its key makes it safe to send it again. */
-export function creation(path: string, body: { idempotencyKey?: string | null | undefined }): Call {
-  const key = body.idempotencyKey ?? null;
-  return { method: 'POST', path, body, isRepeatable: key !== null };
+interface Keyed {
+  idempotencyKey?: string | null;
+}
+
+/**
+ * A request that creates something, and what it sends: only its key makes it safe to send it again. The caller's object
+ * may be the next request's already when an answer comes.
+ *
+ * @throws TypeError
+ */
+export function creation<Request extends Keyed>(
+  path: string,
+  request: Request,
+): { call: Call; sent: Request } {
+  const body = jsonOf(request);
+  const sent: Request = JSON.parse(body);
+  const isRepeatable = (sent.idempotencyKey ?? null) !== null;
+  return { call: { method: 'POST', path, body, isRepeatable }, sent };
 }
 
 export interface Creation<Made> {

@@ -26,12 +26,14 @@ export class CashoutEndpoint {
    * @throws PixstateError: VALIDATION_ERROR, DUPLICATE_REQUEST (the key has a transfer: `transactionId`),
    * INSUFFICIENT_BALANCE, PROCESSING_ERROR (the bank refused it: nothing was debited)
    */
-  create(request: CashoutRequest, options: CallOptions = {}): Promise<Cashout> {
-    const { amount, externalRef = null, pix } = request;
+  async create(request: CashoutRequest, options: CallOptions = {}): Promise<Cashout> {
+    const { call, sent } = creation('/cashout', request);
+    const { amount, externalRef = null, idempotencyKey, pix } = sent;
     const parts = {
-      call: creation('/cashout', request),
+      call,
       existing: ({ transactionId: id }: { transactionId: string }) => read('/cashout', { id }),
       isSame: (made: Cashout) =>
+        made.idempotencyKey === idempotencyKey &&
         made.amount === amount &&
         made.externalRef === externalRef &&
         made.pix.pixKeyType === pix.pixKeyType &&

@@ -51,7 +51,8 @@ export interface Call {
   /** Below the base address. */
   path: string;
   query?: Record<string, string | undefined>;
-  body?: object;
+  /** JSON, made when the call began: what is sent again is what was sent, whatever the caller's object is by then. */
+  body?: string;
   /** Whether sending it again changes nothing more. */
   isRepeatable: boolean;
   /** Whether the bank may still do it after a PROCESSING_ERROR. */
@@ -107,6 +108,11 @@ function finite(_name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value))
     throw new TypeError('a request must not hold a number that is not finite');
   return value;
+}
+
+/** The text of a body. @throws TypeError for what would not be sent as it is */
+export function jsonOf(body: object): string {
+  return JSON.stringify(body, finite);
 }
 
 function queryOf(query: Call['query'] = {}): string {
@@ -175,7 +181,7 @@ export class Connection {
     const request: RequestInit = { method, headers, redirect: 'manual' };
     if (body !== undefined) {
       headers['Content-Type'] = 'application/json';
-      request.body = JSON.stringify(body, finite);
+      request.body = body;
     }
     request.signal = signal === undefined ? inTime : AbortSignal.any([signal, inTime]);
     try {

@@ -1,6 +1,6 @@
 /** Charges: POST and GET /pix-in, POST /pix-in/{id}/cancel. */
 import { create, creation, pathPart, read } from './calls.ts';
-import type { CallOptions, Connection } from './connection.ts';
+import { type CallOptions, type Connection, jsonOf } from './connection.ts';
 import type { CancelRequest, PixIn, PixInRequest } from './types.ts';
 
 /** One charge, by exactly one of its names. */
@@ -20,12 +20,14 @@ export class PixInEndpoint {
    * @throws PixstateError: VALIDATION_ERROR, DUPLICATE_REQUEST (the key has a charge: `transactionId`),
    * PROCESSING_ERROR (the bank didn't take it), and those of every call
    */
-  create(request: PixInRequest, options: CallOptions = {}): Promise<PixIn> {
-    const { amount, externalRef = null } = request;
+  async create(request: PixInRequest, options: CallOptions = {}): Promise<PixIn> {
+    const { call, sent } = creation('/pix-in', request);
+    const { amount, externalRef = null, idempotencyKey } = sent;
     const parts = {
-      call: creation('/pix-in', request),
+      call,
       existing: ({ transactionId: id }: { transactionId: string }) => read('/pix-in', { id }),
-      isSame: (made: PixIn) => made.amount === amount && made.externalRef === externalRef,
+      isSame: (made: PixIn) =>
+        made.idempotencyKey === idempotencyKey && made.amount === amount && made.externalRef === externalRef,
     };
     return create(this.#connection, parts, options);
   }
@@ -44,7 +46,13 @@ export class PixInEndpoint {
    */
   async cancel(id: string, request: CancelRequest = {}, options: CallOptions = {}): Promise<PixIn> {
     const path = `/pix-in/${pathPart(id)}/cancel`;
-    const call = { method: 'POST', path, body: request, isRepeatable: true, mayFollow: true } as const;
+    const call = {
+      method: 'POST',
+      path,
+      body: jsonOf(request),
+      isRepeatable: true,
+      mayFollow: true,
+    } as const;
     return this.#connection.json(call, this.#connection.patience(options));
   }
 }

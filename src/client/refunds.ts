@@ -21,11 +21,14 @@ export class RefundsEndpoint {
    * REFUND_NOT_POSSIBLE, VALIDATION_ERROR (on `amount`: more than remains), INSUFFICIENT_BALANCE, PROCESSING_ERROR
    */
   async create(pixInId: string, request: RefundRequest = {}, options: CallOptions = {}): Promise<Refund> {
+    const { call, sent } = creation(`/pix-in/${pathPart(pixInId)}/refunds`, request);
     const parts = {
-      call: creation(`/pix-in/${pathPart(pixInId)}/refunds`, request),
+      call,
       existing: ({ refundId: id }: { refundId?: string }) => read('/refunds', { id }),
-      isSame: ({ transactionId, amount }: Refund) =>
-        transactionId === pixInId.toLowerCase() && amount === (request.amount ?? amount),
+      isSame: ({ idempotencyKey, transactionId, amount }: Refund) =>
+        idempotencyKey === sent.idempotencyKey &&
+        transactionId === pixInId.toLowerCase() &&
+        amount === (sent.amount ?? amount),
     };
     return create(this.#connection, parts, options);
   }

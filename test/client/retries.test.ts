@@ -1,6 +1,7 @@
 /** What the client sends again, and what it never does: a front before a real server loses answers. */
 import * as assert from 'uvu/assert';
 import { Pixstate } from '../../src/client/pixstate.ts';
+import type { CashoutRequest } from '../../src/client/types.ts';
 import { merchant } from '../support/client.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { startServer } from '../support/server.ts';
@@ -91,6 +92,41 @@ test("a key's transaction that was asked for otherwise is not taken for the lost
   assert.is(error.code === 'DUPLICATE_REQUEST' && error.transactionId, first.id);
   assert.is(error.outcomeUnknown, true);
   assert.is(error.attempts, 2);
+});
+
+test('what is sent again is what was sent, though the object is the next request by then', async ({
+  front,
+  pixstate,
+}) => {
+  const keys = ['payout-1', 'payout-2'];
+  const request: CashoutRequest = { amount: 1_000, pix: { ...pix } };
+  front.next('loseRequest');
+  const calls = keys.map((key, nth) => {
+    request.idempotencyKey = key;
+    request.pix.pixKey = `${nth}@example.com`;
+    return pixstate.cashout.create(request);
+  });
+  const made = await Promise.all(calls);
+  assert.equal(
+    made.map(({ idempotencyKey, pix: { pixKey } }) => [idempotencyKey, pixKey]),
+    keys.map((key, nth) => [key, `${nth}@example.com`]),
+  );
+  assert.is(new Set(made.map(({ id }) => id)).size, 2);
+  const message = { type: 'START', id: 'once' } as { type: string; id?: string };
+  const { id } = await pixstate.cashout.create({ amount: 1_007, pix });
+  front.next('loseAnswer');
+  const started = pixstate.sandbox.send(id, message);
+  message.type = 'REJECT';
+  assert.is((await started).status, 'processing');
+});
+
+test('what has another key than was sent is not taken for the lost one', async ({ front, pixstate }) => {
+  const other = await pixstate.cashout.create({ amount: 1_000, pix, idempotencyKey: 'of-another' });
+  const body = { error: 'DUPLICATE_REQUEST', message: 'It exists.', transactionId: other.id };
+  front.next('loseRequest', { status: 409, body: JSON.stringify(body) });
+  const error = await failure(pixstate.cashout.create({ amount: 1_000, pix, idempotencyKey: 'of-its-own' }));
+  assert.is(error.code === 'DUPLICATE_REQUEST' && error.transactionId, other.id);
+  assert.is(error.outcomeUnknown, true);
 });
 
 test('where what has the key can’t be read, the outcome stays unknown', async ({ front, options }) => {
