@@ -5,8 +5,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { Connections } from '../../../src/connections.ts';
 import { Certificates, type Pair } from './certificates.ts';
 import { type Arrived, Front, type FrontOptions } from './front.ts';
 import type { Fields } from './requests.ts';
@@ -54,8 +54,7 @@ export class FakeBank extends Front {
   readonly client: Pair;
   readonly #server: Server;
   readonly #faults: { call: string; fault: Fault; left: number }[] = [];
-  /** Of all connections, from before their handshake on. */
-  readonly #sockets = new Set<Socket>();
+  readonly #connections: Connections;
   #held: (() => void)[] = [];
   #port = 0;
 
@@ -70,10 +69,7 @@ export class FakeBank extends Front {
       (request, response) => void this.#receive(request, response),
     );
     this.#server.keepAliveTimeout = 60_000;
-    this.#server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.#connections = new Connections(this.#server);
   }
 
   static async start(options: StartOptions = {}): Promise<FakeBank> {
@@ -120,8 +116,7 @@ export class FakeBank extends Front {
   /** The bank is away: nobody listens any more, until `listen`. */
   async away(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    // The server's own `closeAllConnections` leaves out those that are still at their handshake, and waits for them.
-    for (const socket of this.#sockets) socket.destroy();
+    this.#connections.destroyAll();
     await closed;
   }
 
