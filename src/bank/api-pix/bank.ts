@@ -20,7 +20,7 @@ import {
   type SubmittedPayout,
 } from '../../engine/bank.ts';
 import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../engine/journal.ts';
-import { questionWhereStill } from '../../engine/store/due.ts';
+import { question } from '../../engine/store/due.ts';
 import type { DueIndex } from '../../engine/store.ts';
 import type { Soon } from '../../waiting.ts';
 import { askedInTurn } from './asked-charge.ts';
@@ -274,7 +274,8 @@ export class ApiPixBank implements Bank {
     const { transaction, due, now } = this.#options;
     const record = await transaction(id);
     if (record?.snapshot.value !== WAITING) return;
-    await due.settle([{ claim: null, next: questionWhereStill(record, now() + this.pace.refusalMs) }]);
+    const next = question(record.account, id, now() + this.pace.refusalMs, { state: WAITING });
+    await due.settle([{ claim: null, next }]);
   }
 
   refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {

@@ -1,6 +1,6 @@
 /** What is due, and claims on it: the part of the store's port that its roles share. */
 import { textOfTime } from '../../domain/time.ts';
-import type { BankOrder, TransactionRecord } from '../journal.ts';
+import type { BankOrder } from '../journal.ts';
 
 interface DueParts {
   at: number;
@@ -106,21 +106,14 @@ export function claimOn(due: Due, token: string): Claim {
   return { due, token } as Claim;
 }
 
-/** A question to the bank about a transaction, and about a payment of it by its end-to-end id, as soon as may be. */
+/** A question to the bank about a transaction: about a payment of it (its end-to-end id), or only in a state. */
 export function question(
   account: string,
   transaction: string,
   at: number,
-  payment: string | null = null,
+  about: { payment?: string; state?: string } = {},
 ): Due {
-  const about = payment === null ? {} : { payment };
   return { kind: 'bank', at, account, transaction, tries: 0, order: { kind: 'ask', ...about } };
-}
-
-/** A question for the case that nobody could book what the bank said: asked once, where the state is still the present one. */
-export function questionWhereStill({ account, id, snapshot }: TransactionRecord, at: number): Due {
-  const order = { kind: 'ask', state: snapshot.value } as const;
-  return { kind: 'bank', at, account, transaction: id, tries: 0, order };
 }
 
 /** Whether a claim is on a due thing of a kind. */

@@ -57,7 +57,7 @@ export async function askAbout(
   const at = now();
   await due.settle(
     news.map(({ record: { account, id }, payment }) => {
-      return { claim: null, next: question(account, id, at, payment) };
+      return { claim: null, next: question(account, id, at, payment === null ? {} : { payment }) };
     }),
   );
 }
