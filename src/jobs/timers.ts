@@ -10,6 +10,7 @@ import type { ChargeRecord, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
 import { type ClaimOf, type Due, postponed } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
+import { textOf } from '../errors.ts';
 
 export interface TimersOptions {
   engine: Engine;
@@ -99,8 +100,7 @@ export class Timers {
     if (record.type !== 'pix-in') return;
     const since = this.#overAt(record, due);
     if (now() - since < stuckAfterMs || !bank.reachable()) return;
-    const why = error instanceof Error ? error.message : String(error);
-    await engine.note([expiryStuck(record, since, why)]);
+    await engine.note([expiryStuck(record, since, textOf(error))]);
   }
 
   /** How long a charge that has expired waits for payments that are on their way, ms; by the clock, whatever its own was. */

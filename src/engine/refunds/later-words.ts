@@ -70,7 +70,8 @@ export function allowedToOps(record: TransactionRecord, everyDoorSpeaks: boolean
   return allowedNow(record).filter((type) => everyDoorSpeaks || !isBanksAlone(record, type));
 }
 
-const DONE_AS = { REFUND_DONE: 'completed', REFUND_FAILED: 'failed' } as const;
+/** How a refund has ended, by the message that tells of it. */
+export const DONE_AS = { REFUND_DONE: 'completed', REFUND_FAILED: 'failed' } as const;
 
 /**
  * A refund's outcome that comes once more, or another one; and a return that counts already ends no refund besides. Which

@@ -4,6 +4,7 @@ import type { ItemData, ListedKind } from '../../../domain/sentences/item-codes.
 import type { BankMessage } from '../../../engine/bank.ts';
 import { type ChargeRecord, digestOf, sha256, type TransactionRecord } from '../../../engine/journal.ts';
 import { lookUp, refusalKey } from '../../../engine/lookups.ts';
+import { DONE_AS } from '../../../engine/refunds/later-words.ts';
 import type { JournalReads } from '../../../engine/store.ts';
 import { knownCharge } from '../known-charge.ts';
 import type { Notes } from '../notes.ts';
@@ -54,13 +55,11 @@ function otherName(message: string): string {
   return message.replace(/^(dev:.*:)(REFUND|CHARGEBACK)$/, (_, of, type) => `${of}${OF_RETURNS[type]}`);
 }
 
-const ENDED_AS: Record<string, string> = { REFUND_DONE: 'completed', REFUND_FAILED: 'failed' };
-
 /** Whether the message tells how a refund of ours ended, and so it has: ops may have said it. */
 function isEndedSo({ snapshot }: ChargeRecord, message: string): boolean {
   const [, returnId, type = ''] = /^dev:[^:]+:([^:]+):(REFUND_DONE|REFUND_FAILED)$/.exec(message) ?? [];
   return refundsOf(snapshot.context).some(
-    ({ id, refund }) => bare(id) === returnId && refund.status === ENDED_AS[type],
+    ({ id, refund }) => bare(id) === returnId && refund.status === DONE_AS[type as keyof typeof DONE_AS],
   );
 }
 
