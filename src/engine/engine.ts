@@ -2,9 +2,7 @@
  * The engine: finds the actor of an account, puts commands in its mailbox, and tells what was committed.
  * It knows the store's port, no adapter; the clock and ids are given to it.
  */
-
 import type { Account } from '../domain/account.ts';
-import { textOfTime } from '../domain/time.ts';
 import { Lately } from '../passing.ts';
 import { pause, type Soon } from '../waiting.ts';
 import { AccountActor } from './actors/actor.ts';
@@ -12,11 +10,10 @@ import type { Ending } from './actors/endings.ts';
 import { type ActorHost, type Committed, Overloaded, type Ticket } from './actors/host.ts';
 import { Rounds } from './actors/rounds.ts';
 import { Stalls } from './actors/stalls.ts';
-import { itemFor } from './attention/item.ts';
+import { Cases } from './attention/cases.ts';
 import type { Bank } from './bank.ts';
 import type { Answer, Command } from './commands.ts';
-import { MOST_REFUSALS } from './decide-message.ts';
-import type { AttentionNote, TransactionRecord } from './journal.ts';
+import type { AttentionNote } from './journal.ts';
 import type { Due } from './store/due.ts';
 import type { AttentionItem, AttentionKey, Store } from './store.ts';
 
@@ -71,16 +68,17 @@ export class Engine {
   #trouble: ((error: unknown) => void) | null = null;
   /** Items that the listener has heard of, by kind and id. */
   readonly #told = new Lately<true>(TOLD);
-  /** Accounts whose time is ahead of the clock, with the time for which that was noted. */
-  readonly #aheadNoted = new Lately<string>(TOLD);
-  /** Transactions of which ops have been told that their refused messages are no longer recorded. */
-  readonly #full = new Lately<true>(TOLD);
   #unrecorded: ((count: number) => void) | null = null;
   #commit: ((ms: number, entries: number) => void) | null = null;
   #closed = false;
 
   constructor(options: EngineOptions) {
     const rounds = new Rounds(options.together);
+    const cases = new Cases({
+      now: options.now,
+      note: (items) => this.note(items),
+      trouble: (error) => this.#trouble?.(error),
+    });
     this.#options = options;
     this.#host = {
       stalls: new Stalls(),
@@ -97,9 +95,12 @@ export class Engine {
       release: (due) => this.#fresh?.release(due),
       appended: (ms, entries) => this.#commit?.(ms, entries),
       committed: (batch) => this.#committed(batch),
-      quarantined: (account, answers) => void this.#quarantine(account, answers),
-      ahead: (account, at) => void this.#ahead(account, at),
-      unrecorded: (account, transactions) => void this.#tellOfFull(account, transactions),
+      quarantined: (account, answers) => void cases.quarantined(account, answers),
+      ahead: (account, at) => void cases.ahead(account, at),
+      unrecorded: (account, transactions) => {
+        this.#unrecorded?.(transactions.length);
+        void cases.unrecorded(account, transactions);
+      },
       stalled: (account, stalled) => {
         if (stalled) this.#stalled.add(account);
         else this.#stalled.delete(account);
@@ -232,59 +233,9 @@ export class Engine {
     this.#attention?.(note);
   }
 
-  /** What can't be noted now is noted when its messages and timers come again: they wait. */
-  async #quarantine(account: string, answers: readonly (Answer & { kind: 'quarantined' })[]): Promise<void> {
-    const since = textOfTime(this.#options.now());
-    const items = answers.map(({ transaction, reason }): AttentionItem => {
-      const about = { account, transaction };
-      return itemFor('SNAPSHOT_UNREADABLE', { id: transaction, since, about, data: { reason } });
-    });
-    try {
-      await this.note(items);
-    } catch (error) {
-      this.#trouble?.(error);
-    }
-  }
-
   /** Looks at the accounts in memory: whose last entry lies far ahead of the clock is noted. */
   checkClock(): void {
     for (const actor of this.#actors.values()) actor.checkClock();
-  }
-
-  /** What can't be noted now is noted with the account's next command. */
-  async #ahead(account: string, at: string): Promise<void> {
-    if (this.#aheadNoted.get(account) === at) return;
-    this.#aheadNoted.set(account, at);
-    const now = textOfTime(this.#options.now());
-    const data = { entryAt: at, clock: now };
-    try {
-      await this.note([itemFor('CLOCK_BEHIND', { id: account, since: now, about: { account }, data })]);
-    } catch (error) {
-      this.#aheadNoted.delete(account);
-      this.#trouble?.(error);
-    }
-  }
-
-  /** What can't be noted now is noted when the next message is refused. */
-  async #tellOfFull(account: string, transactions: readonly TransactionRecord[]): Promise<void> {
-    this.#unrecorded?.(transactions.length);
-    const news = new Map(transactions.map((record) => [record.id, record]));
-    for (const id of news.keys()) if (this.#full.has(id)) news.delete(id);
-    if (news.size === 0) return;
-    for (const id of news.keys()) this.#full.set(id, true);
-    const since = textOfTime(this.#options.now());
-    const items = [...news.values()].map(({ id, type, snapshot }): AttentionItem => {
-      const about = { account, transaction: id };
-      const data = { type, recorded: MOST_REFUSALS };
-      const given = { id: `refusals_${id}`, since, about, data };
-      return itemFor('REFUSALS_UNRECORDED', given, snapshot.context.amount);
-    });
-    try {
-      await this.note(items);
-    } catch (error) {
-      for (const id of news.keys()) this.#full.delete(id);
-      this.#trouble?.(error);
-    }
   }
 
   /** Takes nothing more and waits, at most `timeoutMs`, for what is in the mailboxes. */
