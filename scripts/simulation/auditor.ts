@@ -6,7 +6,7 @@ import type { Account } from '../../src/domain/account.ts';
 import { parseEventOrDeliveryId } from '../../src/domain/events.ts';
 import { cashoutFee } from '../../src/domain/fees.ts';
 import type { Answer } from '../../src/engine/commands.ts';
-import { digestOf } from '../../src/engine/journal.ts';
+import { digestOf } from '../../src/engine/store/content.ts';
 import { EXPIRY_GRACE_S } from './bank/opened.ts';
 import { type Known, Model, type Timeline } from './model.ts';
 import { must } from './must.ts';

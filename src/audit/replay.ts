@@ -9,7 +9,8 @@
 
 import { canonicalJson, isSameJson } from '../domain/canonical-json.ts';
 import { applyPostings, type Balances, sumOfPostings, ZERO_BALANCES } from '../domain/money.ts';
-import { type Batch, contentOf, type Entry, type Head, sha256, ZERO_HASH } from '../engine/journal.ts';
+import { type Batch, type Entry, type Head, ZERO_HASH } from '../engine/journal.ts';
+import { contentOf, sha256 } from '../engine/store/content.ts';
 import type { LookupName } from '../engine/store/lookups.ts';
 import { turn } from '../waiting.ts';
 import { faultOf } from './compare.ts';

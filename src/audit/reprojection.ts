@@ -2,9 +2,10 @@
  * Makes an account's projections from its journal, batch by batch, into a scratch. Owns the records in hand; those
  * of the last page stay in memory, the others are read back.
  */
-import { type Batch, type Entry, follows, type TransactionRecord } from '../engine/journal.ts';
+import type { Batch, Entry, TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf, nameOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
+import { follows } from '../engine/store/content.ts';
 import type { LookupRow } from '../engine/store/lookups.ts';
 import type { GivenLookup, Rebuilt } from '../engine/store/restoration.ts';
 import { textOf } from '../errors.ts';

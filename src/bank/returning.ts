@@ -8,7 +8,8 @@ import { returningId } from '../engine/attention/stuck.ts';
 import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
 import { DONE, type Outcome } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
-import { type BankOrder, sha256, type TransactionRecord } from '../engine/journal.ts';
+import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
+import { sha256 } from '../engine/store/content.ts';
 import type { ClaimOf, DueOrder } from '../engine/store/due.ts';
 import type { AttentionKey } from '../engine/store.ts';
 

@@ -7,7 +7,7 @@
  * 3. A session needs both of its halves, the cookie and the header; neither is stored.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { sha256 } from '../engine/journal.ts';
+import { sha256 } from '../engine/store/content.ts';
 import type { Marks } from '../engine/store/marks.ts';
 import type { Role } from './shapes.ts';
 

@@ -10,16 +10,10 @@ import type { TransactionType } from '../domain/transactions.ts';
 import { noteFor } from './attention/item.ts';
 import { type Charts, type Step, timersOf, upToDate, versionOf } from './chart.ts';
 import type { Answer } from './commands.ts';
-import {
-  type AttentionNote,
-  type BankOrder,
-  type Entry,
-  type JournalMessage,
-  type TransactionRecord,
-  usual,
-} from './journal.ts';
+import type { AttentionNote, BankOrder, Entry, JournalMessage, TransactionRecord } from './journal.ts';
 import { refusalKey } from './lookups.ts';
 import { changedParts } from './project.ts';
+import { usual } from './store/content.ts';
 import type { Taken, Workspace } from './workspace.ts';
 
 type RefundParams = (SideEffect & { type: 'orderRefund' })['params'];

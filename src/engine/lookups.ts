@@ -5,7 +5,8 @@
 import type { ReturnData } from '../domain/messages.ts';
 import { refundsOf } from '../domain/reversals/sums.ts';
 import type { Charge, Transfer } from '../domain/transactions.ts';
-import { type Entry, sha256, type TransactionRecord } from './journal.ts';
+import type { Entry, TransactionRecord } from './journal.ts';
+import { sha256 } from './store/content.ts';
 import type { LookupName, LookupRow } from './store/lookups.ts';
 import type { JournalReads } from './store.ts';
 

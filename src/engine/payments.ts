@@ -24,7 +24,7 @@ import { type Bank, type BankMessage, BankRefused } from './bank.ts';
 import type { Answer, SoundMessage } from './commands.ts';
 import { signed } from './decision.ts';
 import type { Engine, SendOptions } from './engine.ts';
-import { type ChargeRecord, type Door, digestOf, sha256, type TransactionRecord } from './journal.ts';
+import type { ChargeRecord, Door, TransactionRecord } from './journal.ts';
 import { lookUp } from './lookups.ts';
 import { type ChargeRequest, chargeToRegister, newCharge } from './new-charge.ts';
 import {
@@ -35,6 +35,7 @@ import {
   type RefundAnswer,
   type RefundRequest,
 } from './refunds/orders.ts';
+import { digestOf, sha256 } from './store/content.ts';
 import type { AttentionItem, JournalReads } from './store.ts';
 
 export interface TransferRequest {

@@ -7,9 +7,10 @@
  * 3. Records are projected again, each from the one before: the last few thousand are kept, others are read
  *    back from the target, which has them as of the batch before.
  */
-import { type Batch, contentOf, type TransactionRecord } from '../engine/journal.ts';
+import type { Batch, TransactionRecord } from '../engine/journal.ts';
 import { lookupsOf } from '../engine/lookups.ts';
 import { project } from '../engine/project.ts';
+import { contentOf } from '../engine/store/content.ts';
 import type { DeliveryRecord } from '../engine/store/deliveries.ts';
 import { MigrationRefused } from './refused.ts';
 import { chunks, journalOf, type Stores } from './stores.ts';

@@ -5,8 +5,8 @@
 import type { By } from '../domain/messages.ts';
 import type { OpsAction } from '../engine/commands.ts';
 import type { Engine } from '../engine/engine.ts';
-import { digestOf } from '../engine/journal.ts';
 import { lookUp } from '../engine/lookups.ts';
+import { digestOf } from '../engine/store/content.ts';
 import type { Store } from '../engine/store.ts';
 
 /** Who does something, and under which id. */

@@ -8,7 +8,7 @@
  *    is begun. A run is this process's own, and ends with it; what it left stays failed, and waits for another run.
  */
 import { Overloaded } from '../engine/actors/host.ts';
-import { digestOf } from '../engine/journal.ts';
+import { digestOf } from '../engine/store/content.ts';
 import {
   type DeliveryAttempt,
   type DeliveryRecord,

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { type VerifyReport, verifyStore } from '../../src/audit/verify.ts';
 import type { Core } from '../../src/core.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
-import { sha256 } from '../../src/engine/journal.ts';
+import { sha256 } from '../../src/engine/store/content.ts';
 import { changeRecord, type StoredTables, withStoredTables } from '../support/stored-tables.ts';
 import { close, createCharge, live, openOn, tell, withCopyOf } from './scene.ts';
 

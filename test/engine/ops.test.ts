@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import { decideAgain } from '../../src/audit/redecide.ts';
 import type { By } from '../../src/domain/messages.ts';
 import type { Answer, Command } from '../../src/engine/commands.ts';
-import { contentOf, digestOf, ZERO_HASH } from '../../src/engine/journal.ts';
+import { ZERO_HASH } from '../../src/engine/journal.ts';
+import { contentOf, digestOf } from '../../src/engine/store/content.ts';
 import { adjustment, charge, Ledger, message, START, uuid } from './support.ts';
 
 const test = suite('ops');

@@ -5,9 +5,10 @@ import * as assert from 'uvu/assert';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { sumOfPostings } from '../../src/domain/money.ts';
 import type { Command } from '../../src/engine/commands.ts';
-import { digestOf, type Entry } from '../../src/engine/journal.ts';
+import type { Entry } from '../../src/engine/journal.ts';
 import { lookupsOf } from '../../src/engine/lookups.ts';
 import { changedParts, dueOf, project } from '../../src/engine/project.ts';
+import { digestOf } from '../../src/engine/store/content.ts';
 import { holds } from '../domain/holds.ts';
 import {
   ACCOUNT,

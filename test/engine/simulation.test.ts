@@ -5,7 +5,8 @@ import { ACCOUNT } from '../../scripts/simulation/accounts.ts';
 import { Model } from '../../scripts/simulation/model.ts';
 import { Simulation } from '../../scripts/simulation/simulation.ts';
 import type { Summary } from '../../scripts/simulation/summary.ts';
-import { type Batch, contentOf, type Entry, sha256, ZERO_HASH } from '../../src/engine/journal.ts';
+import { type Batch, type Entry, ZERO_HASH } from '../../src/engine/journal.ts';
+import { contentOf, sha256 } from '../../src/engine/store/content.ts';
 
 const s = suite('simulation');
 

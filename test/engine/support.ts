@@ -13,9 +13,10 @@ import type { Charts } from '../../src/engine/chart.ts';
 import type { Command, NewCharge, NewTransfer, SoundMessage } from '../../src/engine/commands.ts';
 import { decide } from '../../src/engine/decide.ts';
 import type { Circumstances, Decision } from '../../src/engine/decision.ts';
-import { digestOf, type Entry, type TransactionRecord } from '../../src/engine/journal.ts';
+import type { Entry, TransactionRecord } from '../../src/engine/journal.ts';
 import { lookupsOf } from '../../src/engine/lookups.ts';
 import { project } from '../../src/engine/project.ts';
+import { digestOf } from '../../src/engine/store/content.ts';
 import type { LookupName } from '../../src/engine/store/lookups.ts';
 import { Unread, Workspace, wantsOfAll } from '../../src/engine/workspace.ts';
 

@@ -2,7 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { type Db, type Document, MongoClient } from 'mongodb';
 import * as assert from 'uvu/assert';
-import { type Batch, contentOf, sha256 } from '../../src/engine/journal.ts';
+import type { Batch } from '../../src/engine/journal.ts';
+import { contentOf, sha256 } from '../../src/engine/store/content.ts';
 import { batchFromDocument, type JournalDocument } from '../../src/store/mongo/documents.ts';
 import { consoleReady, origin, startConsole, visitor } from '../console/visitor.ts';
 import { cli, cliJson } from '../support/cli.ts';

@@ -1,6 +1,7 @@
 /** Cursors of GET /statement: a window and a place in the account's journal, as text that callers hand back as it is. */
-import { sha256 } from '../../engine/journal.ts';
+
 import type { Place, Window } from '../../engine/statement/collector.ts';
+import { sha256 } from '../../engine/store/content.ts';
 import { FIRST, LAST } from './moments.ts';
 
 export interface Cursor extends Window {

@@ -9,7 +9,8 @@
  * off; they are a fault where they stay away.
  */
 import type { BatchFault } from '../../domain/sentences/item-codes.ts';
-import { type Batch, contentOf, EMPTY_HEAD, headOf, sha256, ZERO_HASH } from '../../engine/journal.ts';
+import { type Batch, EMPTY_HEAD, headOf, ZERO_HASH } from '../../engine/journal.ts';
+import { contentOf, sha256 } from '../../engine/store/content.ts';
 import type { FollowedJournals, HeadInShort, Standing, StoredBatch } from '../../engine/store/journals.ts';
 import { turn } from '../../waiting.ts';
 import { faultOf } from '../compare.ts';

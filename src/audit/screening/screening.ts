@@ -12,8 +12,9 @@
  */
 import { isSameJson } from '../../domain/canonical-json.ts';
 import { applyPostings, sumOfPostings } from '../../domain/money.ts';
-import { type Batch, contentOf, type Entry, sha256 } from '../../engine/journal.ts';
+import type { Batch, Entry } from '../../engine/journal.ts';
 import { lookupsOf } from '../../engine/lookups.ts';
+import { contentOf, sha256 } from '../../engine/store/content.ts';
 import type { LoggedBatch, LogReads } from '../../engine/store/log.ts';
 import type { LookupName, LookupRow } from '../../engine/store/lookups.ts';
 import { turn } from '../../waiting.ts';

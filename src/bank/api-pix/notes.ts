@@ -2,7 +2,7 @@
 import type { About, ItemCode, ItemData } from '../../domain/sentences/item-codes.ts';
 import { itemFor } from '../../engine/attention/item.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
-import { sha256 } from '../../engine/journal.ts';
+import { sha256 } from '../../engine/store/content.ts';
 import type { Attention, AttentionItem, AttentionKey, AttentionPlace } from '../../engine/store.ts';
 import type { BankCharge } from './charges.ts';
 import type { Payment, UnreadPayment } from './payments.ts';

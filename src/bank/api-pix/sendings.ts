@@ -1,5 +1,5 @@
 /** Transfers, where the bank sends: ordered and asked about as its profile says. */
-import { sha256 } from '../../engine/journal.ts';
+import { sha256 } from '../../engine/store/content.ts';
 import { pagesOf, type Window } from './payments.ts';
 import { bare, type Order, type Sending, type SendingProfile, type SendingRef } from './profile.ts';
 import { type Answer, textIn } from './reading.ts';

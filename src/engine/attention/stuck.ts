@@ -1,7 +1,8 @@
 /** What waits for the bank too long: what each such transaction is told of to ops. */
 import { refundsOf, reversalsOf } from '../../domain/reversals/sums.ts';
 import { textOfTime } from '../../domain/time.ts';
-import { type BankOrder, type ChargeRecord, sha256, type TransactionRecord } from '../journal.ts';
+import type { BankOrder, ChargeRecord, TransactionRecord } from '../journal.ts';
+import { sha256 } from '../store/content.ts';
 import type { AttentionItem, AttentionKey, BankWait, Wait } from '../store.ts';
 import { itemFor } from './item.ts';
 

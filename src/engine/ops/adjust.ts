@@ -2,7 +2,7 @@
 import type { By } from '../../domain/messages.ts';
 import type { Answer } from '../commands.ts';
 import type { Engine } from '../engine.ts';
-import { digestOf } from '../journal.ts';
+import { digestOf } from '../store/content.ts';
 
 export interface Adjustment {
   /** Applied once for an id. */

@@ -2,8 +2,9 @@
 import type { Posting } from '../../domain/money.ts';
 import type { Command } from '../commands.ts';
 import { answered, type Circumstances, type Decision, signed } from '../decision.ts';
-import { type Entry, type JournalMessage, usual } from '../journal.ts';
+import type { Entry, JournalMessage } from '../journal.ts';
 import { actionMark, lookupKey } from '../lookups.ts';
+import { usual } from '../store/content.ts';
 import type { Workspace } from '../workspace.ts';
 
 /** An entry of the account itself. */

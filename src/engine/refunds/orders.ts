@@ -12,8 +12,9 @@ import { UnreadableSnapshot } from '../chart.ts';
 import type { Answer } from '../commands.ts';
 import { presentOf } from '../decision.ts';
 import type { Engine, SendOptions } from '../engine.ts';
-import { type ChargeRecord, digestOf, type TransactionRecord } from '../journal.ts';
+import type { ChargeRecord, TransactionRecord } from '../journal.ts';
 import { lookUp } from '../lookups.ts';
+import { digestOf } from '../store/content.ts';
 import type { JournalReads } from '../store.ts';
 import { cancelProblem, refundProblem } from './decide.ts';
 

@@ -1,5 +1,5 @@
 /** The store's role for deliveries to targets that don't keep up. */
-import { sha256 } from '../journal.ts';
+import { sha256 } from './content.ts';
 import type { ClaimOf } from './due.ts';
 
 /** One of an account's URLs. */

@@ -1,5 +1,6 @@
 /** The log of the embedded store, read once for all accounts. */
-import { type Batch, sha256, type TransactionRecord } from '../../engine/journal.ts';
+import type { Batch, TransactionRecord } from '../../engine/journal.ts';
+import { sha256 } from '../../engine/store/content.ts';
 import type { LoggedBatch, LogPage, LogReads, NewestPage } from '../../engine/store/log.ts';
 import { textOf } from '../../errors.ts';
 import type { Environment } from './environment.ts';

@@ -8,15 +8,8 @@ import type { Document } from 'mongodb';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Balances } from '../../domain/money.ts';
 import { waitOf } from '../../engine/attention/stuck.ts';
-import {
-  type BankOrder,
-  type Batch,
-  type BatchContent,
-  batchContent,
-  batchFrom,
-  type Head,
-  type TransactionRecord,
-} from '../../engine/journal.ts';
+import type { BankOrder, Batch, Head, TransactionRecord } from '../../engine/journal.ts';
+import { type BatchContent, batchContent, batchFrom } from '../../engine/store/content.ts';
 import type { LookupName } from '../../engine/store/lookups.ts';
 import type { BankWait, Wait } from '../../engine/store.ts';
 import { fromBson, isOdd, type Plain, readable, toBson, toDate, toIso } from './bson.ts';

@@ -2,13 +2,8 @@
  * The journal on MongoDB and what its projections tell: the reads of merchants' requests, of operators and of
  * verify. How a batch gets into the journal is in `appends/appends.ts`.
  */
-import {
-  type Batch,
-  type BatchContent,
-  entryFrom,
-  type Head,
-  type TransactionRecord,
-} from '../../engine/journal.ts';
+import type { Batch, Head, TransactionRecord } from '../../engine/journal.ts';
+import { type BatchContent, entryFrom } from '../../engine/store/content.ts';
 import type { DeliveryRecord, FailedFilter, FailedPage } from '../../engine/store/deliveries.ts';
 import type { NewestPage } from '../../engine/store/log.ts';
 import type { Lookup, LookupPage, QuotedPage } from '../../engine/store/lookups.ts';

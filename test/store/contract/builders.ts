@@ -5,19 +5,17 @@ import type { JournalEvent } from '../../../src/domain/events.ts';
 import { DEMO_FEES } from '../../../src/domain/fees.ts';
 import { applyPostings, type Posting } from '../../../src/domain/money.ts';
 import type { Charge, Metadata, Transfer } from '../../../src/domain/transactions.ts';
-import {
-  type BankOrder,
-  contentOf,
-  digestOf,
-  type Entry,
-  type Head,
-  type JournalMessage,
-  sha256,
-  type Timer,
-  type TransactionRecord,
+import type {
+  BankOrder,
+  Entry,
+  Head,
+  JournalMessage,
+  Timer,
+  TransactionRecord,
 } from '../../../src/engine/journal.ts';
 import { lookupsOf } from '../../../src/engine/lookups.ts';
 import { attentionItems, dueOf, project } from '../../../src/engine/project.ts';
+import { contentOf, digestOf, sha256 } from '../../../src/engine/store/content.ts';
 import type { DeliveryRecord } from '../../../src/engine/store/deliveries.ts';
 import type { ClaimOf, Due } from '../../../src/engine/store/due.ts';
 import type { Append, AttentionKey, Store } from '../../../src/engine/store.ts';

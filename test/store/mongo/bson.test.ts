@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { batchFrom, contentOf, sha256, ZERO_HASH } from '../../../src/engine/journal.ts';
+import { ZERO_HASH } from '../../../src/engine/journal.ts';
+import { batchFrom, contentOf, sha256 } from '../../../src/engine/store/content.ts';
 import { fromBson, mostBytes, toBson, toDate } from '../../../src/store/mongo/bson.ts';
 import { batchFromDocument, journalDocument, mostBytesOfBatch } from '../../../src/store/mongo/documents.ts';
 

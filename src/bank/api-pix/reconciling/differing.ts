@@ -2,12 +2,8 @@
 import { refundsOf, takenBackOf } from '../../../domain/reversals/sums.ts';
 import type { ItemData } from '../../../domain/sentences/item-codes.ts';
 import type { Charge, TransactionType } from '../../../domain/transactions.ts';
-import {
-  type ChargeRecord,
-  sha256,
-  type TransactionRecord,
-  type TransferRecord,
-} from '../../../engine/journal.ts';
+import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../../engine/journal.ts';
+import { sha256 } from '../../../engine/store/content.ts';
 import { bookingOf } from '../messages.ts';
 import { reaisText } from '../money-text.ts';
 import type { Notes } from '../notes.ts';

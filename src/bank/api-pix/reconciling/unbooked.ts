@@ -2,9 +2,10 @@
 import { refundsOf } from '../../../domain/reversals/sums.ts';
 import type { ItemData, ListedKind } from '../../../domain/sentences/item-codes.ts';
 import type { BankMessage } from '../../../engine/bank.ts';
-import { type ChargeRecord, digestOf, sha256, type TransactionRecord } from '../../../engine/journal.ts';
+import type { ChargeRecord, TransactionRecord } from '../../../engine/journal.ts';
 import { lookUp, refusalKey } from '../../../engine/lookups.ts';
 import { DONE_AS } from '../../../engine/refunds/later-words.ts';
+import { digestOf, sha256 } from '../../../engine/store/content.ts';
 import type { JournalReads } from '../../../engine/store.ts';
 import { knownCharge } from '../known-charge.ts';
 import type { Notes } from '../notes.ts';

@@ -3,7 +3,8 @@
  * goes when the log is on the disk and its heads were compared; until then a kill leaves the folder as it was.
  */
 import { mkdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { type Batch, follows, ZERO_HASH } from '../../../engine/journal.ts';
+import { type Batch, ZERO_HASH } from '../../../engine/journal.ts';
+import { follows } from '../../../engine/store/content.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Due } from '../../../engine/store/due.ts';
 import type { AttentionKey } from '../../../engine/store.ts';

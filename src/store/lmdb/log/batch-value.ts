@@ -2,16 +2,14 @@
  * A batch as the journal's table holds it: its hash, then its canonical text as UTF-8. What is asked for is found in
  * the bytes, and nothing else of a batch of hundreds of entries is parsed.
  */
+import type { Batch, Entry, Head } from '../../../engine/journal.ts';
 import {
-  type Batch,
   type BatchContent,
   batchFrom,
-  type Entry,
   entryFrom,
-  type Head,
   type StoredEntry,
   sha256,
-} from '../../../engine/journal.ts';
+} from '../../../engine/store/content.ts';
 import type { Append } from '../../../engine/store.ts';
 
 const HASH_LENGTH = 64;

@@ -3,7 +3,7 @@
  * anything at all, which is written when it has its first of a kind, and what hardly any account has leads to those that
  * do. Only what gives such a seldom lookup pays for its row, never a transaction's creation.
  */
-import { sha256 } from '../../../engine/journal.ts';
+import { sha256 } from '../../../engine/store/content.ts';
 import type { Lookup, LookupName } from '../../../engine/store/lookups.ts';
 import { ALL, endOf, keyOf } from './keys.ts';
 import type { Projections } from './projections.ts';

@@ -2,15 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Metadata } from '../../../../src/domain/transactions.ts';
-import {
-  type Batch,
-  contentOf,
-  type Head,
-  sha256,
-  type TransactionRecord,
-  ZERO_HASH,
-} from '../../../../src/engine/journal.ts';
+import { type Batch, type Head, type TransactionRecord, ZERO_HASH } from '../../../../src/engine/journal.ts';
 import { lookupKey } from '../../../../src/engine/lookups.ts';
+import { contentOf, sha256 } from '../../../../src/engine/store/content.ts';
 import type { DeliveryRecord } from '../../../../src/engine/store/deliveries.ts';
 import type { Lookup } from '../../../../src/engine/store/lookups.ts';
 import {
