@@ -34,6 +34,8 @@ export const STUCK_AFTER_MS = 300_000;
 export const SILENT_AFTER_MS = 5_000;
 const SANDBOX_DELAY_MS = 500;
 const CHARGE_EXPIRY_S = 600;
+/** So few that commands which wait together often need more batches than one. */
+const BATCH_BYTES = 4_000;
 /** The last retry comes after 6 minutes, so that an hour stands out. */
 const RETRY_SCALE = 0.1;
 
@@ -118,6 +120,7 @@ export class Process {
       everyDoorSpeaks: bank.everyDoorSpeaks,
       now,
       stuckAfterMs: STUCK_AFTER_MS,
+      batchBytes: BATCH_BYTES,
       newBatchId: () => {
         const id = world.random.uuid();
         around.decidedAt.set(id, world.now);

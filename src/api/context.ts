@@ -13,6 +13,7 @@ import type { CancelRequest, RefundAnswer, RefundRequest } from '../engine/refun
 import type { StatementEnd } from '../engine/statement/end.ts';
 import type { StatementPage, StatementWish } from '../engine/statement/page.ts';
 import type { JournalReads } from '../engine/store.ts';
+import { bytesOf } from './body.ts';
 import { invalidRequest } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { NotCreated, Showing, Shown } from './showing.ts';
@@ -145,7 +146,7 @@ export function isAbandoned(ctx: Context): boolean {
 export function sendOptions(ctx: Context): CommandOptions {
   ctx.state.isSent = true;
   return {
-    weight: 1_500 + Number(ctx.req.headers['content-length'] ?? 1_000) * 2,
+    weight: 1_500 + bytesOf(ctx).length * 2,
     abandoned: () => isAbandoned(ctx),
     deadline: ctx.state.deadline,
     onDropped: ctx.state.timeOut,

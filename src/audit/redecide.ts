@@ -143,7 +143,11 @@ async function decidedOn(before: Before, command: Command, circumstances: Circum
     lookups: await Promise.all(likely.map(lookUp)),
   };
   for (;;) {
-    const workspace = new Workspace(before.account, before.seq, before.balances, wants, reads);
+    const workspace = new Workspace(before.account, before.seq, before.balances, {
+      wants,
+      reads,
+      text: null,
+    });
     try {
       return decide(workspace, command, circumstances);
     } catch (error) {

@@ -6,6 +6,7 @@ import type { Account } from '../domain/account.ts';
 import { Lately } from '../passing.ts';
 import { pause, type Soon } from '../waiting.ts';
 import { AccountActor } from './actors/actor.ts';
+import { BATCH_BYTES } from './actors/batch-text.ts';
 import type { Ending } from './actors/endings.ts';
 import { type ActorHost, type Committed, Overloaded, type Ticket } from './actors/host.ts';
 import { Rounds } from './actors/rounds.ts';
@@ -32,6 +33,8 @@ export interface EngineOptions {
   settings(account: string): Soon<Account | null>;
   /** About so many commands are decided in one turn, and so written together; `IN_A_ROUND` where nothing is said. */
   together?: number;
+  /** Bytes of a batch's entries, unless a single one has more; `BATCH_BYTES` where nothing is said. */
+  batchBytes?: number;
 }
 
 export interface SendOptions {
@@ -91,6 +94,7 @@ export class Engine {
       newBatchId: options.newBatchId,
       settings: options.settings,
       stuckAfterMs: options.stuckAfterMs,
+      batchBytes: options.batchBytes ?? BATCH_BYTES,
       reserve: (due) => this.#fresh?.reserve(due) ?? false,
       release: (due) => this.#fresh?.release(due),
       appended: (ms, entries) => this.#commit?.(ms, entries),

@@ -4,13 +4,14 @@
  */
 import { applyPostings, type Balances } from '../domain/money.ts';
 import { timeOfText } from '../domain/time.ts';
+import type { BatchText } from './actors/batch-text.ts';
 import { stuckAfter, stuckKeys, waitOf, waitsSince } from './attention/stuck.ts';
 import type { Bank } from './bank.ts';
 import type { Command } from './commands.ts';
 import type { Entry, Head, TransactionRecord } from './journal.ts';
 import { lookupKey, lookupsOf, refusalKey, returnKey } from './lookups.ts';
 import { attentionItems, dueOf, project } from './project.ts';
-import { contentOf, sha256 } from './store/content.ts';
+import { sha256 } from './store/content.ts';
 import { type Due, wakeUp } from './store/due.ts';
 import type { Lookup, LookupName, LookupRow } from './store/lookups.ts';
 import type { Append, AttentionItem, AttentionKey, Reads, Wants } from './store.ts';
@@ -93,6 +94,8 @@ export interface Taken {
 /** What a batch has besides what was taken. */
 interface AppendCircumstances {
   head: Head;
+  /** To which its entries were added. */
+  text: BatchText;
   /** The batch's. */
   id: string;
   /** Time of its entries, ISO 8601. */
@@ -115,13 +118,21 @@ export class Workspace {
   readonly addedLookups: LookupRow[] = [];
   readonly #records = new Map<string, TransactionRecord>();
   readonly #read: TransactionRecord[];
+  readonly #text: BatchText | null;
   /** Those that were read or put here; null: nothing has that key. */
   readonly #lookups = new Map<string, string | null>();
 
-  constructor(account: string, seq: number, balances: Balances, wants: Wants, reads: Reads) {
+  /** `text`: of the batch that is decided on it; null where there will be none. */
+  constructor(
+    account: string,
+    seq: number,
+    balances: Balances,
+    { wants, reads, text }: { wants: Wants; reads: Reads; text: BatchText | null },
+  ) {
     this.account = account;
     this.seq = seq;
     this.balances = balances;
+    this.#text = text;
     this.#read = reads.transactions.filter((record) => record !== null);
     for (const record of this.#read) this.#records.set(record.id, record);
     wants.lookups.forEach((lookup, index) => {
@@ -144,14 +155,16 @@ export class Workspace {
     this.#lookups.set(`${name}:${key}`, value);
   }
 
-  /** Applies an entry: balances, record and lookups are as after it. Gives the record. */
+  /** Applies an entry: balances, record and lookups are as after it. Gives the record. @throws NoRoom */
   apply(entry: Entry): TransactionRecord | null {
-    // I1 holds here: postings that don't sum to zero throw, before anything has changed.
+    // I1 holds here: postings that don't sum to zero throw, before anything has changed, as does what has no room.
     const balances = entry.postings.length > 0 ? applyPostings(this.balances, entry.postings) : this.balances;
     const id = entry.transaction;
     const record = id === null ? null : project(this.record(id), this.account, this.seq, entry);
+    const rows = lookupsOf(entry);
+    this.#text?.add(entry);
     this.balances = balances;
-    for (const row of lookupsOf(entry)) {
+    for (const row of rows) {
       this.#setLookup(row, row.value);
       this.addedLookups.push(row);
     }
@@ -164,11 +177,11 @@ export class Workspace {
 
   /** The append of what was taken. */
   append(taken: readonly Taken[], circumstances: AppendCircumstances): Append {
-    const { head, id, at, now, clock, stuckAfterMs } = circumstances;
+    const { head, text, id, at, now, clock, stuckAfterMs } = circumstances;
     const { account, seq, balances } = this;
     const { hash: previous } = head;
     const entries = taken.map(({ entry }) => entry);
-    const content = contentOf({ account, seq, id, at, entries, balances, previous });
+    const content = text.content({ account, seq, id, at, entries, balances, previous });
     const ahead = now - clock;
     const due: Append['due'] = [];
     const attention: AttentionItem[] = [];

@@ -9,7 +9,7 @@ export interface Stores {
   target: Store;
 }
 
-/** A batch has at most 4 MiB: so much of an account's journal is in memory at a time. */
+/** A batch has about 2 MB at most, one of a former build ten times as much: so many are in memory at a time. */
 const PAGE = 16;
 
 /** An account's journal from a sequence number on, page by page. */

@@ -9,11 +9,13 @@ export function engineOn(
     incarnation = 'a',
     settings = async () => null,
     isShared = false,
-  }: Partial<Pick<EngineOptions, 'settings' | 'isShared'>> & { incarnation?: string } = {},
+    ...others
+  }: Partial<Pick<EngineOptions, 'settings' | 'isShared' | 'batchBytes'>> & { incarnation?: string } = {},
 ): Engine {
   let batches = 0;
   const newBatchId = (): string => `${incarnation}.${++batches}`;
   return new Engine({
     ...{ store, isShared, everyDoorSpeaks: true, now, newBatchId, stuckAfterMs: 300_000, settings },
+    ...others,
   });
 }

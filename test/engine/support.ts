@@ -185,7 +185,11 @@ export class Ledger {
         lookups: wanted.map(({ name, key }) => this.lookup(name, key)),
       };
       const wants = { transactions, lookups: wanted };
-      const workspace = new Workspace(ACCOUNT, this.seq + 1, frozen(this.balances), wants, frozen(reads));
+      const workspace = new Workspace(ACCOUNT, this.seq + 1, frozen(this.balances), {
+        wants,
+        reads: frozen(reads),
+        text: null,
+      });
       try {
         const decisions = commands.map((command) => decide(workspace, frozen(command), circumstances));
         return { workspace, decisions };

@@ -2,6 +2,7 @@
 import { type Document, MongoClient } from 'mongodb';
 import type { Account } from '../../../src/domain/account.ts';
 import type { Batch } from '../../../src/engine/journal.ts';
+import { contentOf } from '../../../src/engine/store/content.ts';
 import type { LookupRow } from '../../../src/engine/store/lookups.ts';
 import type { AttentionKey } from '../../../src/engine/store.ts';
 import {
@@ -114,9 +115,11 @@ export class Mirror implements Stored {
         records: this.#ownOf<TransactionDocument>('transactions', account).map(recordFromDocument),
         lookups: this.#lookups(account),
       };
-      const nothing = { content: '', due: [], attention: [], withdrawn: [], claimUntil: 0 };
-      for (const batch of batches)
-        state.append({ batch, ...nothing, ...(batch === last ? own : { records: [], lookups: [] }) }, '', 0);
+      const nothing = { due: [], attention: [], withdrawn: [], claimUntil: 0 };
+      for (const batch of batches) {
+        const projections = batch === last ? own : { records: [], lookups: [] };
+        state.append({ batch, content: contentOf(batch), ...nothing, ...projections }, '', 0);
+      }
     }
     // It has no progress until it was attempted.
     for (const document of this.#of<DeliveryDocument>('deliveries'))

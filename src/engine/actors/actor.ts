@@ -20,13 +20,12 @@ import { allDue, isClaimed } from '../store/due.ts';
 import type { Lookup } from '../store/lookups.ts';
 import { type Append, type AppendResult, type Reads, StoreUnavailable, type Wants } from '../store.ts';
 import { type Taken, Unread, Workspace, wantsOfAll } from '../workspace.ts';
+import { BatchText, NoRoom } from './batch-text.ts';
 import { endingsOf, tellEnded } from './endings.ts';
-import { Abandoned, type ActorHost, HandedOver, Overloaded, type Quarantined, type Ticket } from './host.ts';
+import { type ActorHost, HandedOver, Overloaded, type Quarantined, type Ticket } from './host.ts';
+import { Mailbox } from './mailbox.ts';
 import type { InTurn } from './rounds.ts';
 
-export const MAILBOX_SIZE = 8192;
-const BATCH_COMMANDS = 512;
-const BATCH_WEIGHT = 2 * 1024 * 1024;
 /** So long an account's commands try to get in between what other processes write to it. */
 const STALE_MS = 5_000;
 /** An account's time that is so far ahead of the clock is a person's case. */
@@ -53,6 +52,7 @@ interface Decided {
   clock: number;
   append: Append | null;
   taken: Taken[];
+  /** Of fewer commands than there were, where the batch has no room for more. */
   answers: (Answer | Error)[];
   unrecorded: TransactionRecord[];
 }
@@ -63,7 +63,7 @@ export class AccountActor implements InTurn {
   undurableAt: number | null = null;
   readonly #account: string;
   readonly #host: ActorHost;
-  #mailbox: Ticket[] = [];
+  readonly #mailbox = new Mailbox();
   #inHand: Ticket[] = [];
   #head: Head | null = null;
   #running = false;
@@ -75,24 +75,18 @@ export class AccountActor implements InTurn {
 
   /** Commands in the mailbox. */
   get waiting(): number {
-    return this.#mailbox.length;
+    return this.#mailbox.size;
   }
 
   get idle(): boolean {
-    return !this.#running && this.#mailbox.length === 0;
+    return !this.#running && this.#mailbox.size === 0;
   }
 
   /** Puts a command in the mailbox; a full one rejects it at once. */
   post(ticket: Ticket): void {
-    if (this.#mailbox.length >= MAILBOX_SIZE) {
-      ticket.reject(new Overloaded('the mailbox of the account is full'));
-      return;
-    }
-    this.#mailbox.push(ticket);
-    if (!this.#running) {
-      this.#running = true;
-      this.#host.ready(this);
-    }
+    if (!this.#mailbox.post(ticket) || this.#running) return;
+    this.#running = true;
+    this.#host.ready(this);
   }
 
   /** A provisional look at the balance, in cents; read again where what is known would not do. */
@@ -109,19 +103,19 @@ export class AccountActor implements InTurn {
   }
 
   begin(): number {
-    this.#inHand = this.#nextTickets();
+    this.#inHand = this.#mailbox.next();
     const count = this.#inHand.length;
-    if (count > 0) void this.#carryOut(this.#inHand);
+    if (count > 0) void this.#carryOut();
     else this.#end();
     return count;
   }
 
-  async #carryOut(tickets: Ticket[]): Promise<void> {
+  async #carryOut(): Promise<void> {
     try {
-      await this.#commit(tickets);
+      await this.#commit();
     } catch (error) {
       this.#head = null;
-      this.#fail(tickets, asError(error));
+      this.#fail(asError(error));
     }
     this.#end();
   }
@@ -129,41 +123,31 @@ export class AccountActor implements InTurn {
   #end(): void {
     this.#inHand = [];
     this.undurableAt = null;
-    if (this.#mailbox.length > 0) this.#host.ready(this);
+    if (this.#mailbox.size > 0) this.#host.ready(this);
     else this.#running = false;
   }
 
-  #nextTickets(): Ticket[] {
-    const tickets: Ticket[] = [];
-    let weight = 0;
-    let taken = 0;
-    for (const ticket of this.#mailbox) {
-      if (tickets.length >= BATCH_COMMANDS || (tickets.length > 0 && weight + ticket.weight > BATCH_WEIGHT))
-        break;
-      taken += 1;
-      if (ticket.abandoned()) {
-        ticket.reject(new Abandoned());
-        continue;
-      }
-      weight += ticket.weight;
-      tickets.push(ticket);
-    }
-    this.#mailbox = taken === this.#mailbox.length ? [] : this.#mailbox.slice(taken);
-    return tickets;
+  /** Keeps so many in hand: the others aren't decided, and come first when the next batch is. */
+  #keep(count: number): void {
+    if (count === this.#inHand.length) return;
+    this.#mailbox.putBack(this.#inHand.slice(count));
+    this.#inHand = this.#inHand.slice(0, count);
   }
 
-  #fail(tickets: readonly Ticket[], error: Error): void {
-    for (const ticket of tickets) ticket.reject(error);
+  #fail(error: Error): void {
+    for (const ticket of this.#inHand) ticket.reject(error);
   }
 
-  async #commit(tickets: Ticket[]): Promise<void> {
+  async #commit(): Promise<void> {
     const begun = performance.now();
-    let wants = wantsOfAll(tickets.map(({ command }) => command));
+    let wants = wantsOfAll(this.#inHand.map(({ command }) => command));
     for (let attempt = 0; attempt === 0 || performance.now() - begun < STALE_MS; attempt++) {
       // Another process was first: wait a little, longer each time, so that one of the racers gets through.
       if (attempt > 1) await pause(2 ** Math.min(attempt, 5));
-      const soon = this.#decided(tickets, wants);
+      const soon = this.#decided(this.#inHand, wants);
       const decided = soon instanceof Promise ? await soon : soon;
+      this.#keep(decided.answers.length);
+      const tickets = this.#inHand;
       wants = decided.wants;
       const { head } = decided;
       if (decided.append === null) {
@@ -226,7 +210,8 @@ export class AccountActor implements InTurn {
     const now = Math.max(clock, earliestAfter(head, this.#host.isShared));
     if (now - clock > FAR_AHEAD_MS) this.#host.ahead(this.#account, head.at);
     const at = textOfTime(now);
-    const workspace = new Workspace(this.#account, head.seq + 1, head.balances, wants, reads);
+    const text = new BatchText(at, this.#host.batchBytes);
+    const workspace = new Workspace(this.#account, head.seq + 1, head.balances, { wants, reads, text });
     const circumstances = { at, now, clock, webhooks: settings?.webhooks ?? [], everyDoorSpeaks };
     const decided: Decided = { head, wants, clock, append: null, taken: [], answers: [], unrecorded: [] };
     const unread: Lookup[] = [];
@@ -241,6 +226,7 @@ export class AccountActor implements InTurn {
         if (taken !== null) decided.taken.push(taken);
         if (unrecorded !== undefined) decided.unrecorded.push(unrecorded);
       } catch (error) {
+        if (error instanceof NoRoom) break;
         if (error instanceof Unread) unread.push(error.lookup);
         else decided.answers.push(asError(error));
       }
@@ -252,6 +238,7 @@ export class AccountActor implements InTurn {
       this.undurableAt = now;
       decided.append = workspace.append(decided.taken, {
         head,
+        text,
         id: this.#host.newBatchId(),
         at,
         now,
@@ -270,9 +257,8 @@ export class AccountActor implements InTurn {
       this.#host.stalled(this.#account, true);
       const error = new StoreUnavailable('a write has waited too long; it may still take effect');
       // The write goes on: nothing else is decided before its outcome is known.
-      this.#fail(this.#inHand, error);
-      this.#fail(this.#mailbox, new Overloaded('the store does not take writes'));
-      this.#mailbox = [];
+      this.#fail(error);
+      this.#mailbox.fail(new Overloaded('the store does not take writes'));
     });
     try {
       return await this.#host.journal.append(append);

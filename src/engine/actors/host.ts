@@ -66,6 +66,7 @@ export interface ActorHost {
   release(due: readonly Due[]): void;
   /** A transaction that waits for the bank is stuck after so many ms. */
   readonly stuckAfterMs: number;
+  readonly batchBytes: number;
   /** The store has answered an append: after so many ms, of so many entries. */
   appended(ms: number, entries: number): void;
   committed(batch: Committed): void;

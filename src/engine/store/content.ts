@@ -1,6 +1,7 @@
 /** Batches and entries as they are stored and hashed: canonical JSON, without what is as usual. */
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../domain/canonical-json.ts';
+import type { Balances } from '../../domain/money.ts';
 import type { Batch, Entry, Head, JournalMessage } from '../journal.ts';
 
 /** An entry as it is stored: what is as usual is left out. */
@@ -47,11 +48,14 @@ function storedEntry(entry: Entry, batchAt: string): StoredEntry {
   return stored as StoredEntry;
 }
 
+function storedBalances({ available, bank, clearing, fees }: Readonly<Balances>): Balances {
+  return { available, bank, clearing, fees };
+}
+
 /** The stored part of a batch, in canonical order. */
 export function batchContent(batch: Omit<Batch, 'hash'>): BatchContent {
   const { account, at, id, previous, seq } = batch;
-  const { available, bank, clearing, fees } = batch.balances;
-  const balances = { available, bank, clearing, fees };
+  const balances = storedBalances(batch.balances);
   const entries = batch.entries.map((entry) => storedEntry(entry, at));
   return { account, at, balances, entries, id, previous, seq };
 }
@@ -77,9 +81,26 @@ export function batchFrom(content: BatchContent, hash: string): Batch {
   return { ...content, entries: content.entries.map((stored) => entryFrom(stored, content.at)), hash };
 }
 
+/** The canonical text of an entry, as a batch of that time has it. */
+export function entryText(entry: Entry, batchAt: string): string {
+  return canonicalJson(storedEntry(entry, batchAt));
+}
+
+/** The canonical text of a batch of entries that are written already. */
+export function contentWith(entries: readonly string[], batch: Omit<Batch, 'hash' | 'entries'>): string {
+  const { account, at, id, previous, seq } = batch;
+  const balances = storedBalances(batch.balances);
+  const before = canonicalJson({ account, at, balances }).slice(0, -1);
+  const after = canonicalJson({ id, previous, seq }).slice(1);
+  return `${before},"entries":[${entries.join(',')}],${after}`;
+}
+
 /** The canonical text that a batch's hash covers. */
 export function contentOf(batch: Omit<Batch, 'hash'>): string {
-  return canonicalJson(batchContent(batch));
+  return contentWith(
+    batch.entries.map((entry) => entryText(entry, batch.at)),
+    batch,
+  );
 }
 
 /** SHA-256 in hex; of a text: of its UTF-8. */

@@ -4,7 +4,7 @@
  * Where BSON can't hold a text (a lone surrogate, a null byte in a name) or the driver would read it as
  * something else (a DBRef), the document carries the exact text as `exact` beside its readable form.
  */
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { Balances } from '../../domain/money.ts';
 import { waitOf } from '../../engine/attention/stuck.ts';
@@ -142,6 +142,23 @@ const BYTES_A_BYTE = 8;
 /** How many bytes a batch's document has, at most, by how many its content has: that needs no look at its parts. */
 export function mostBytesOfBatch(content: number): number {
   return OWN_BYTES + BYTES_A_BYTE * content;
+}
+
+/** What MongoDB allows. */
+const DOCUMENT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Nothing that is decided comes near it: only a batch that a former build's data folder brings can be too large.
+ * @throws Error where a batch, of so many bytes of content, has no place in a document
+ */
+export function checkSize(batch: Batch, content: string, bytes: number): void {
+  if (mostBytesOfBatch(bytes) <= DOCUMENT_BYTES) return;
+  const size = OWN_BYTES + BSON.calculateObjectSize(journalDocument('', batch, content));
+  if (size <= DOCUMENT_BYTES) return;
+  const { account, seq } = batch;
+  throw new Error(
+    `batch ${seq} of ${account} is too large for MongoDB: ${size} bytes of ${DOCUMENT_BYTES} that a document may have`,
+  );
 }
 
 /** @throws Error where the document is no batch. */

@@ -2,10 +2,16 @@ import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { BATCH_BYTES } from '../../../src/engine/actors/batch-text.ts';
 import { ZERO_HASH } from '../../../src/engine/journal.ts';
 import { batchFrom, contentOf, sha256 } from '../../../src/engine/store/content.ts';
 import { fromBson, mostBytes, toBson, toDate } from '../../../src/store/mongo/bson.ts';
-import { batchFromDocument, journalDocument, mostBytesOfBatch } from '../../../src/store/mongo/documents.ts';
+import {
+  batchFromDocument,
+  checkSize,
+  journalDocument,
+  mostBytesOfBatch,
+} from '../../../src/store/mongo/documents.ts';
 
 const test = suite('what is stored as BSON');
 
@@ -54,6 +60,20 @@ test('no batch takes more than its content allows for, and each comes back as it
   worst.forEach(expectSame);
   const data = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue());
   fc.assert(fc.property(data, expectSame), { seed: 8, numRuns: 500 });
+});
+
+test('all that is decided has its place in a document, and what has none is named', () => {
+  assert.ok(mostBytesOfBatch(BATCH_BYTES + 1_000) < 16 * 1024 * 1024);
+  const check = (bytes: number): void => {
+    const { batch, content } = batchOf({ text: 'x'.repeat(bytes) });
+    checkSize(batch, content, Buffer.byteLength(content));
+  };
+  check(1_000);
+  check(16 * 1024 * 1024 - 2_000);
+  assert.throws(
+    () => check(16 * 1024 * 1024),
+    /^batch 1 of acc_1 is too large for MongoDB: 1677\d+ bytes of 16777216/,
+  );
 });
 
 test('what is given stays as it was, and what needs no other form is no copy', () => {

@@ -14,6 +14,7 @@ import {
   ZERO_HASH,
 } from '../../../src/engine/journal.ts';
 import { lookupsOf, nameOf } from '../../../src/engine/lookups.ts';
+import { contentOf } from '../../../src/engine/store/content.ts';
 import {
   type DeliveryRecord,
   type FailedFilter,
@@ -83,6 +84,7 @@ export class MemoryState {
 
   append(append: Append, incarnation: string, now: number): AppendResult {
     const { batch } = append;
+    if (append.content !== contentOf(batch)) throw new Error('an append has another text than its batch');
     const source = JSON.stringify([batch.account, batch.id]);
     const journal = this.#journal(batch.account);
     if (journal[batch.seq - 1]?.id === batch.id) {

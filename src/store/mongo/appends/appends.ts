@@ -15,7 +15,13 @@ import { asError } from '../../../errors.ts';
 import { Lately } from '../../../passing.ts';
 import { jittered, onceATurn, pause } from '../../../waiting.ts';
 import type { MongoConnection } from '../connection.ts';
-import { headFromDocument, type JournalDocument, journalDocument, mostBytesOfBatch } from '../documents.ts';
+import {
+  checkSize,
+  headFromDocument,
+  type JournalDocument,
+  journalDocument,
+  mostBytesOfBatch,
+} from '../documents.ts';
 import { placeOfClaim, stillStanding } from '../due/documents.ts';
 import type { Leases } from '../due/leases.ts';
 import { StoreClosed } from '../errors.ts';
@@ -53,7 +59,6 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-const LARGEST_BATCH = 4 * 1024 * 1024;
 /** Bytes of content in a group. */
 const GROUP_CONTENT = 4 * 1024 * 1024;
 const GROUP_BATCHES = 1_024;
@@ -107,7 +112,7 @@ export class Appends {
   async append(append: Append): Promise<AppendResult> {
     const { batch, content } = append;
     const bytes = Buffer.byteLength(content);
-    if (bytes > LARGEST_BATCH) throw new Error('a batch of more than 4 MiB');
+    checkSize(batch, content, bytes);
     await this.shared.yield(batch.account);
     const isKnown = this.#known.get(batch.account) === batch.seq - 1;
     // What others write to as well is looked at first: to be refused costs more than to ask.
