@@ -214,7 +214,7 @@ export interface DueIndex {
    * things, at least; asked again, none.
    */
   rewind(now: number): Promise<number>;
-  /** Set forward: what was brought back since it was set back, by no more, is due as before. How many things. */
+  /** Set forward: what was brought back is put off by as much, up to its time of before. How many things. */
   unwind(forward: SetForward): Promise<number>;
   /** Drops what the adapter keeps only to find things and needs no longer. */
   tidy(now: number): Promise<void>;

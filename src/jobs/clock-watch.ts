@@ -1,14 +1,16 @@
 /**
  * Watches the clock that due times go by. Where it was set back, or had been ahead in a former process, what became
  * due by the wrong time is brought back, and accounts whose last entry lies ahead are noted. It may be the clock that
- * was set back that is wrong, as where a machine boots with an old time: once it is set forward, what was brought back
- * has its former time again, before anything is claimed by the new one.
+ * was set back that is wrong, as where a machine boots with an old time: where it is set forward, what was brought back
+ * is due later by as much, up to its former time, before anything is claimed by the new one. That nothing ran for a
+ * while can't be told from that at a start: what was brought back waits as long again, and so isn't early.
  */
 import type { Engine } from '../engine/engine.ts';
 import { SET_MS } from '../engine/store/due.ts';
 import type { Marks } from '../engine/store/marks.ts';
 import type { Store } from '../engine/store.ts';
 import type { RecurringJob } from './recurring-job.ts';
+import { type SeenStep, type SetBack, setBackIn, stepsOf, withStep } from './set-back.ts';
 
 export interface ClockWatchOptions {
   store: Pick<Store, 'due' | 'marks'>;
@@ -23,7 +25,7 @@ const LOOK_MS = 1_000;
 /** How often the time is put down for the next process. */
 const MARK_MS = 10_000;
 const MARK = 'clock';
-/** That the clock was set back: `SetBack` as JSON, or its `since` alone. */
+/** That the clock was set back: `SetBack` as JSON. */
 const SET_BACK = 'clock set back';
 /** Of several processes each sees it at its own look, and brings back what is left. */
 const ALL_HAVE_SEEN_MS = 5_000;
@@ -32,22 +34,6 @@ const REWINDS = 3;
 const MADE_SINCE_MS = 60_000;
 /** A clock that goes on for so long was rightly set back, and what was brought back by it has come. */
 const BELIEVED_MS = 7 * 24 * 60 * 60_000;
-
-/** A clock that was set back, times in ms. */
-interface SetBack {
-  /** What it showed then: first, where it was set back again. */
-  since: number;
-  /** By how much it was set forward since it was set back last, in all. */
-  forward: number;
-  /** Whether what was due is brought back, as far as the time is put down that tells the next process of it. */
-  isDone: boolean;
-}
-
-function setBackIn(text: string | null): SetBack | null {
-  if (text === null) return null;
-  const told: number | SetBack = JSON.parse(text);
-  return typeof told === 'number' ? { since: told, forward: 0, isDone: true } : told;
-}
 
 function inSeconds(ms: number): number {
   return Math.round(ms / 1000);
@@ -64,12 +50,14 @@ export class ClockWatch {
   readonly #options: ClockWatchOptions;
   /** The clock less the time that goes by, ms: it changes where somebody sets the clock. */
   #setAt: number | null = null;
+  /** What the clock showed at the last look. */
+  #shown = 0;
   #markedAt = Number.NEGATIVE_INFINITY;
   /** How many looks still bring back: what was being written when the clock was set comes after the first. */
   #rewinds = 0;
   #following: Promise<void> | null = null;
-  /** A set-back that the time that is put down doesn't tell of yet. */
-  #notDone: SetBack | null = null;
+  /** Whether the time that is put down tells of the last set-back. */
+  #isDone = true;
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
@@ -102,55 +90,65 @@ export class ClockWatch {
 
   async #followOnce(): Promise<void> {
     const { now, onNotice } = this.#options;
-    const setAt = now() - performance.now();
-    const ms = await this.#aheadBefore(setAt);
+    const shown = now();
+    const setAt = shown - performance.now();
+    const { ms, from } = await this.#aheadBefore(shown, setAt);
     if (ms > SET_MS) {
       await this.#wasSetBack();
       onNotice(
         `the clock was set back by ${inSeconds(ms)} s: what was due by the former time is brought back`,
       );
-    } else if (ms < -SET_MS) await this.#wentForward(-ms);
+    } else if (ms < -SET_MS) await this.#wentForward(-ms, from);
     this.#setAt = setAt;
+    this.#shown = shown;
   }
 
   async #wasSetBack(): Promise<void> {
     const now = this.#options.now();
-    const before = await this.#setBack();
-    // Set back again, by a little or seen by another process: what was brought back before may go with it.
-    const goesOn = before !== null && before.since <= now && now - before.since <= BELIEVED_MS;
-    await this.#putSetBack({ since: goesOn ? before.since : now, forward: 0, isDone: false });
+    await this.#changeSetBack((before) => {
+      // Set back again, by a little or seen by another process: what was brought back before may go with it.
+      const goesOn = before !== null && before.since <= now && now - before.since <= BELIEVED_MS;
+      const since = goesOn ? before.since : now;
+      return { since, last: now, steps: [], number: before?.number ?? 0, isDone: false };
+    });
+    this.#isDone = false;
     this.#rewinds = REWINDS;
     // The next process knows that it was as long as nothing is brought back.
     this.#markedAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #wentForward(ms: number): Promise<void> {
+  async #wentForward(ms: number, from: number): Promise<void> {
     const { store, onNotice } = this.#options;
-    const now = this.#options.now();
-    const back = await this.#setBack();
-    if (back !== null && now - ms - back.since <= BELIEVED_MS) {
-      const forward = back.forward + ms;
-      const isOwn = this.#setAt !== null;
-      // What the right clock has made due since stays as it is: before the first look of a process there is none.
-      const until = isOwn ? now - ms + MADE_SINCE_MS : now;
-      const since = back.since - ALL_HAVE_SEEN_MS;
-      const count = await store.due.unwind({ ms: forward, since, until });
-      const what = `the clock went forward by ${inSeconds(ms)} s: what was brought back has its former time again`;
-      if (count > 0) onNotice(what);
-      // That nothing ran for a while is no step of the clock.
-      if (isOwn) await this.#putSetBack({ ...back, forward });
+    const to = this.#options.now();
+    // What the right clock has made due since stays as it is.
+    const until = to - ms + MADE_SINCE_MS;
+    const seen: SeenStep = { from, to, ms, until };
+    // Put down before it is followed: who dies amid that leaves it to be followed once more, and no further.
+    const back = await this.#changeSetBack((before) =>
+      before === null || to - ms - before.since > BELIEVED_MS ? null : withStep(before, seen),
+    );
+    let count = 0;
+    for (const step of back === null ? [] : stepsOf(back, seen)) {
+      const since = (back?.since ?? 0) - ALL_HAVE_SEEN_MS;
+      const { number } = step;
+      count += await store.due.unwind({ number, ms: step.ms, since, until: step.until });
     }
+    const what = `the clock went forward by ${inSeconds(ms)} s: what was brought back is put off by as much, up to its former time`;
+    if (count > 0) onNotice(what);
     // A process that dies soon leaves what it wrote by this time: the next one must know, should it be wrong.
     await this.#mark();
   }
 
-  async #setBack(): Promise<SetBack | null> {
-    return setBackIn(await this.#options.store.marks.mark(SET_BACK));
-  }
-
-  async #putSetBack(setBack: SetBack): Promise<void> {
-    await this.#options.store.marks.putMark(SET_BACK, JSON.stringify(setBack));
-    this.#notDone = setBack.isDone ? null : setBack;
+  /** What is kept of a set-back after a change of it, which is made upon that of no other process; null: of none. */
+  async #changeSetBack(change: (before: SetBack | null) => SetBack | null): Promise<SetBack | null> {
+    const { marks } = this.#options.store;
+    for (;;) {
+      const text = await marks.mark(SET_BACK);
+      const before = setBackIn(text);
+      const after = change(before);
+      if (after === null || after === before) return after;
+      if (await marks.swapMark(SET_BACK, text, JSON.stringify(after))) return after;
+    }
   }
 
   async look(): Promise<void> {
@@ -169,21 +167,27 @@ export class ClockWatch {
     await store.marks.putMark(MARK, String(now()));
     this.#markedAt = performance.now();
     const isBroughtBack = this.#rewinds < REWINDS;
-    if (this.#notDone !== null && isBroughtBack) await this.#putSetBack({ ...this.#notDone, isDone: true });
+    if (this.#isDone || !isBroughtBack) return;
+    await this.#changeSetBack((back) => back && { ...back, isDone: true });
+    this.#isDone = true;
   }
 
-  /** By how many ms the clock was ahead until now: at the last look, or at the last one of a former process. */
-  async #aheadBefore(setAt: number): Promise<number> {
-    const { store, now } = this.#options;
-    if (this.#setAt !== null) return this.#setAt - setAt;
-    const back = await this.#setBack();
+  /**
+   * By how many ms the clock was ahead until now, and what it showed then: at the last look, or at the last one of a
+   * former process.
+   */
+  async #aheadBefore(shown: number, setAt: number): Promise<{ ms: number; from: number }> {
+    const { marks } = this.#options.store;
+    if (this.#setAt !== null) return { ms: this.#setAt - setAt, from: this.#shown };
+    const back = setBackIn(await marks.mark(SET_BACK));
     if (back?.isDone === false) {
       // The mark is still of the time before: what was brought back is due by the time since, and not all of it may be.
       this.#rewinds = REWINDS;
-      this.#notDone = back;
-      return back.since - now();
+      this.#isDone = false;
+      return { ms: back.last - shown, from: back.last };
     }
-    const mark = await store.marks.mark(MARK);
-    return mark === null ? 0 : Number(mark) - now();
+    const mark = await marks.mark(MARK);
+    const from = mark === null ? shown : Number(mark);
+    return { ms: from - shown, from };
   }
 }

@@ -2,8 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Due } from '../../src/engine/store/due.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
 import { ClockWatch, putClockDown } from '../../src/jobs/clock-watch.ts';
+import { randomOf } from '../faults/scene.ts';
 import { chargeCreated, grow, iso } from '../store/contract/builders.ts';
 import { expectRejection } from '../support/expect.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
@@ -117,6 +119,140 @@ for (const isRight of [true, false])
     await isDueAtLast();
   });
 
+test('nor because it was set right in steps after it had rightly been set back by more', async () => {
+  const { clock, store, watch } = watched();
+  clock.ms = START + 24 * HOUR_MS;
+  const [first, second] = [watch(), watch()];
+  const both = async (): Promise<void> => {
+    for (const each of [first, second]) await each.look();
+  };
+  await both();
+  clock.ms = START;
+  await both();
+  const at = clock.ms + 2 * HOUR_MS;
+  const timers = [{ name: 'EXPIRE', at: iso(at) }];
+  for (const _ of [1, 2]) await grow(store, randomUUID(), [chargeCreated(clock.ms, { timers })]);
+  const isDueAt = async (ms: number): Promise<void> => {
+    assert.equal(await store.due.claim('timer', ms - 1, 1), []);
+    assert.is((await store.due.claim('timer', ms, 1)).length, 1);
+  };
+  for (const hours of [-5, 1]) {
+    clock.ms += hours * HOUR_MS;
+    await both();
+  }
+  // However many saw the step, it puts off by as much once.
+  await isDueAt(at - 4 * HOUR_MS);
+  for (const hours of [2, 2]) {
+    clock.ms += hours * HOUR_MS;
+    await both();
+  }
+  await isDueAt(at);
+});
+
+/** Has a time of its own go by that no step changes. */
+async function inOwnTime(body: (goesBy: (ms: number) => void) => Promise<void>): Promise<void> {
+  const { now } = performance;
+  let ms = now.call(performance);
+  performance.now = () => ms;
+  try {
+    await body((by) => {
+      ms += by;
+    });
+  } finally {
+    performance.now = now;
+  }
+}
+
+const LIFE_MS = 15 * 60_000;
+
+/**
+ * Two processes and a clock that goes behind and forward again in steps of any size, and any order, while charges are
+ * made that the right clock dates; processes end and others begin, and a step's work fails in the middle.
+ */
+async function setInSteps(seed: number): Promise<number> {
+  const random = randomOf(seed);
+  const pick = <Item>(items: readonly [Item, ...Item[]]): Item =>
+    items[Math.floor(random() * items.length)] ?? items[0];
+  let expired = 0;
+  await inOwnTime(async (goesBy) => {
+    const { clock, store, watch } = watched();
+    const watches: [ClockWatch, ClockWatch] = [watch(), watch()];
+    const born = new Map<string, number>();
+    const { unwind } = store.due;
+    let [lived, behind] = [0, 0];
+    for (let step = 0; step < 400; step += 1) {
+      const ms = pick([1_000, 1_000, 5_000, 20_000]);
+      lived += ms;
+      goesBy(ms);
+      const by = pick([2_000, 60_000, HOUR_MS, 2 * HOUR_MS]);
+      if (random() < 0.1) behind = pick([0, behind + by, Math.max(0, behind - by)]);
+      clock.ms = START + lived - behind;
+      if (random() < 0.05) watches[pick([0, 1])] = watch();
+      // A process that doesn't look for a while claims nothing, either.
+      for (const each of random() < 0.8 ? watches : [pick(watches)]) {
+        const fails = random() < 0.1;
+        if (fails)
+          store.due.unwind = (forward) =>
+            unwind.call(store.due, forward).then(() => Promise.reject(new StoreUnavailable('amid')));
+        await each.look().catch(() => {});
+        store.due.unwind = unwind;
+        const due = await store.due.claim('timer', await each.followed(), 100);
+        await store.due.settle(due.map((claim) => ({ claim, next: null })));
+        for (const {
+          due: { transaction },
+        } of due) {
+          const age = lived - (born.get(transaction) ?? 0);
+          assert.ok(age >= LIFE_MS - 1_000, `seed ${seed}: expired after ${age} ms of ${LIFE_MS}`);
+        }
+        expired += due.length;
+      }
+      if (behind > 0) continue;
+      const timers = [{ name: 'EXPIRE', at: iso(clock.ms + LIFE_MS) }];
+      const charge = chargeCreated(clock.ms, { timers });
+      born.set(charge.transaction, lived);
+      await grow(store, randomUUID(), [charge]);
+    }
+  });
+  return expired;
+}
+
+test('nor whatever it is set by in steps, and whoever sees them, or dies amid that', async () => {
+  for (const seed of [1, 2, 3, 4]) assert.ok((await setInSteps(seed)) > 0, `seed ${seed}`);
+});
+
+test('nor because a former build had put down that the clock was set back', async () => {
+  const { clock, store, first, watch, isDueAtLast } = await broughtBack();
+  await first.look();
+  await store.marks.putMark('clock set back', JSON.stringify({ since: clock.ms, forward: 0, isDone: true }));
+  const next = watch();
+  for (const hours of [0, 12, 12]) {
+    clock.ms += hours * HOUR_MS;
+    await next.look();
+  }
+  await isDueAtLast();
+});
+
+test('what was rightly set back stays so where a process dies amid a little more, hours later', async () => {
+  await inOwnTime(async (goesBy) => {
+    const { clock, store, watch } = watched();
+    clock.ms = START + 24 * HOUR_MS;
+    const first = watch();
+    await first.look();
+    const timers = [{ name: 'EXPIRE', at: iso(clock.ms + 12 * HOUR_MS) }];
+    await grow(store, randomUUID(), [chargeCreated(clock.ms, { timers })]);
+    clock.ms = START;
+    await first.look();
+    goesBy(2 * HOUR_MS);
+    clock.ms += 2 * HOUR_MS - 2_000;
+    const { putMark } = store.marks;
+    store.marks.putMark = () => Promise.reject(new StoreUnavailable('killed'));
+    await expectRejection(first.look(), StoreUnavailable);
+    store.marks.putMark = putMark;
+    await watch().look();
+    assert.is((await store.due.claim('timer', START + 12 * HOUR_MS, 1)).length, 1);
+  });
+});
+
 test('a command that writes without a server puts its clock down, but for one that is behind', async () => {
   const { clock, now, store, notices, watch } = watched();
   clock.ms += 24 * HOUR_MS;
@@ -144,6 +280,24 @@ test('what was rightly set back stays so when it goes a little forward, or nothi
   clock.ms += 60_000;
   await watch().look();
   assert.is((await store.due.claim('timer', now() + HOUR_MS, 10)).length, 1);
+});
+
+test('what the right clock makes due before a process has looked at it stays as it is', async () => {
+  const { clock, now, store, watch } = watched();
+  const before = watch();
+  await before.look();
+  clock.ms -= 2 * HOUR_MS;
+  await before.look();
+  // Set right while nothing runs.
+  clock.ms += 2 * HOUR_MS + 120_000;
+  const next = watch();
+  const [ahead, due] = [HOUR_MS, now() + 60_000];
+  const timers = [{ name: 'EXPIRE', at: iso(due + ahead) }];
+  const instead = (thing: Due): Due => ({ ...thing, at: thing.at - ahead, ahead });
+  await grow(store, randomUUID(), [chargeCreated(now() + ahead, { timers })], { instead });
+  clock.ms += 1_000;
+  await next.look();
+  assert.is((await store.due.claim('timer', due, 10)).length, 1);
 });
 
 test.run();

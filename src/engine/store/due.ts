@@ -9,6 +9,8 @@ interface DueParts {
   tries: number;
   /** By how many ms the time that it was set by was ahead of the clock; absent: by none. */
   ahead?: number;
+  /** The number of the last step of the clock, forward, that put it off; absent or 0: none since it was brought back. */
+  followed?: number;
 }
 
 /** Those of an append that are to be carried out. */
@@ -29,13 +31,37 @@ export type Due = DueParts &
   );
 
 /**
- * A clock that was set forward by `ms` in all, after it had been set back to `since`; until then it showed no more than
- * `until` (ms since 1970).
+ * A step of the clock, forward by `ms`, after it had been set back to `since`; until then it showed no more than `until`
+ * (ms since 1970). Steps have rising numbers: what has followed one doesn't follow it again.
  */
 export interface SetForward {
+  number: number;
   ms: number;
   since: number;
   until: number;
+}
+
+/** A due thing, and the clock by which it was reckoned, ms. */
+export interface Reckoned {
+  due: Due;
+  made: number;
+}
+
+/** A thing that was brought back by `ms` more. */
+export function broughtBackBy(due: Due, ms: number): Due {
+  return { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms, followed: 0 };
+}
+
+/**
+ * A thing after a step of the clock: one that was brought back waits as long as before, or until its own time. By then
+ * it is reckoned by the clock as it had been: the present one may have been set too far. Any other is as it was.
+ */
+export function putForward(thing: Reckoned, { number, ms, since, until }: SetForward): Reckoned {
+  const { due, made } = thing;
+  const { ahead = 0, followed = 0 } = due;
+  if (ahead <= 0 || followed >= number || made < since || made > until) return thing;
+  const by = ahead <= ms + SET_MS ? ahead : ms;
+  return { due: { ...due, at: due.at + by, ahead: ahead - by, followed: number }, made: made + by };
 }
 
 /** When a thing is due by the time that it was set by, which may have been ahead of the clock. */

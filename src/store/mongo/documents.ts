@@ -42,6 +42,8 @@ export interface Held {
   parked?: true;
   due?: Date;
   tries?: number;
+  /** The last step of the clock, forward, that put it off; 0: none since it was brought back. */
+  followed?: number;
 }
 
 export interface TimerElement extends Held {

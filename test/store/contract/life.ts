@@ -142,7 +142,7 @@ export function lifeContract(context: ContractContext): void {
         swapMark: () => store.marks.swapMark('x', 'y', 'z'),
         oldest: () => store.due.oldest(now()),
         rewind: () => store.due.rewind(now()),
-        unwind: () => store.due.unwind({ ms: 1_000, since: now(), until: now() }),
+        unwind: () => store.due.unwind({ number: 1, ms: 1_000, since: now(), until: now() }),
         ping: () => store.ping(),
       };
       for (const [name, operation] of Object.entries(operations)) await unavailable(name, operation);

@@ -7,12 +7,13 @@
  * 4. A claim that was let go comes free once its time is over; until then its token still ends it.
  */
 import {
+  broughtBackBy,
   type Claim,
   claimOn,
   type Due,
   type DueKind,
   isClaimed,
-  ownTime,
+  putForward,
   type SetForward,
 } from '../../../src/engine/store/due.ts';
 
@@ -135,24 +136,23 @@ export class MemoryDue {
     for (const { claim } of this.#rows) if (claim?.freeAt) claim.freeAt = Math.min(claim.freeAt, now);
     const wrong = [...this.#rows].filter(({ made, claim }) => claim === null && made > now + 1_000);
     for (const row of wrong) {
-      const ms = row.made - now;
-      row.due = { ...row.due, at: row.due.at - ms, ahead: (row.due.ahead ?? 0) + ms };
+      row.due = broughtBackBy(row.due, row.made - now);
       row.made = now;
     }
     return wrong.length;
   }
 
-  /** What was brought back since then, by no more, is due when it was before. */
-  unwind({ ms, since, until }: SetForward): number {
-    const early = [...this.#rows].filter(
-      ({ due: { ahead = 0 }, made }) => ahead > 0 && ahead <= ms + 1_000 && made >= since && made <= until,
-    );
-    for (const row of early.filter(({ claim }) => claim === null)) {
-      const { ahead = 0 } = row.due;
-      row.due = { ...row.due, at: ownTime(row.due), ahead: 0 };
-      row.made += ahead;
+  /** What was brought back since then is put off by as much, up to its time of before. */
+  unwind(forward: SetForward): number {
+    let count = 0;
+    for (const row of this.#rows) {
+      if (row.claim !== null) continue;
+      const after = putForward(row, forward);
+      if (after === row) continue;
+      Object.assign(row, after);
+      count += 1;
     }
-    return early.length;
+    return count;
   }
 
   /** Makes all that was parked due at `now`; how many. */

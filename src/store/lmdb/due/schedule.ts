@@ -2,7 +2,14 @@
  * What is due, and who has it in hand. What is due soon is in memory; what is due later lies in rows of the due index,
  * and is read when its time comes. One process works on the folder: claims are its memory's alone, and end with it.
  */
-import { type Claim, claimOn, DUE_KINDS, type Due, type DueKind } from '../../../engine/store/due.ts';
+import {
+  type Claim,
+  claimOn,
+  DUE_KINDS,
+  type Due,
+  type DueKind,
+  type Reckoned,
+} from '../../../engine/store/due.ts';
 import { Named, Numbered } from '../../../passing.ts';
 import { endOf, keyOf, ordered } from '../projections/keys.ts';
 import type { Table } from '../projections/table.ts';
@@ -15,9 +22,6 @@ const NEAR_MS = 5_000;
 const MOST_NEAR = 50_000;
 /** The most things that are read from rows at a time. */
 const PAGE = 1_000;
-
-/** A thing, and the clock by which it was reckoned, ms. */
-export type Reckoned = Pick<Thing, 'due' | 'made'>;
 
 /** What is due instead of a thing: the same where it is as it should be, null where it isn't due any more. */
 export type Revision = (thing: Reckoned) => Reckoned | null;

@@ -16,11 +16,11 @@ function earlier(time: string, wrong: string | Document, now: Date): Document {
   return { $max: [now, { $subtract: [time, { $subtract: [wrong, now] }] }] };
 }
 
-function mapped(array: string, changes: (element: string) => { if: Document; due: unknown }[]): Document {
-  const branches = changes('$$e').map(({ if: fits, due }) => ({
+function mapped(array: string, changes: (element: string) => { if: Document; set: Document }[]): Document {
+  const branches = changes('$$e').map(({ if: fits, set }) => ({
     case: fits,
     // biome-ignore lint/suspicious/noThenProperty: the operator's own word
-    then: { $mergeObjects: ['$$e', { due }] },
+    then: { $mergeObjects: ['$$e', set] },
   }));
   return { $map: { input: `$${array}`, as: 'e', in: { $switch: { branches, default: '$$e' } } } };
 }
@@ -118,18 +118,23 @@ function deliveriesAt(now: Date): Document {
   // What was never attempted, or not since ops started it again, became due when it was made.
   const by = { $ifNull: ['$reckonedAt', reckonedBy('$due', '$nextAttemptAt', ATTEMPTED), '$due'] };
   const soon = soonAfter(now);
+  const isAhead = { $and: [isFree('$$ROOT'), { $gt: [by, soon] }] };
   const due = {
     $switch: {
       branches: [
         // biome-ignore lint/suspicious/noThenProperty: the operator's own word
         { case: isHeldFar('$$ROOT', now), then: now },
         // biome-ignore lint/suspicious/noThenProperty: the operator's own word
-        { case: { $and: [isFree('$$ROOT'), { $gt: [by, soon] }] }, then: earlier('$due', by, now) },
+        { case: isAhead, then: earlier('$due', by, now) },
       ],
       default: '$due',
     },
   };
-  return { due, reckonedAt: { $cond: [{ $gt: ['$reckonedAt', soon] }, now, '$reckonedAt'] } };
+  return {
+    due,
+    reckonedAt: { $cond: [{ $gt: ['$reckonedAt', soon] }, now, '$reckonedAt'] },
+    followed: { $cond: [isAhead, 0, '$followed'] },
+  };
 }
 
 function timersAt(now: Date): Document {
@@ -137,8 +142,8 @@ function timersAt(now: Date): Document {
     const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
     const isAhead = { $and: [isFree(e), { $gt: [by, soonAfter(now)] }] };
     return [
-      { if: isHeldFar(e, now), due: now },
-      { if: isAhead, due: earlier(`${e}.due`, by, now) },
+      { if: isHeldFar(e, now), set: { due: now } },
+      { if: isAhead, set: { due: earlier(`${e}.due`, by, now), followed: 0 } },
     ];
   });
 }
@@ -159,7 +164,9 @@ export async function rewindAll(database: Database, time: number): Promise<numbe
       ...{ collection: 'transactions', array: 'orders', hint: 'orders_due', from: far },
       change: () => {
         const due = now();
-        return { u: [{ $set: { orders: mapped('orders', (e) => [{ if: isFarAt(e, due), due }]) } }] };
+        return {
+          u: [{ $set: { orders: mapped('orders', (e) => [{ if: isFarAt(e, due), set: { due } }]) } }],
+        };
       },
     }),
     changeDue(database, {
@@ -181,39 +188,47 @@ export async function rewindAll(database: Database, time: number): Promise<numbe
   return timers + orders + deliveries + looks;
 }
 
+/** Whether something follows a step of the clock, and what is set where it does. */
+function followingStep(
+  { number, ms, since, until }: SetForward,
+  { place, at, made }: { place: string; at: string; made: string | Document },
+): { if: Document; set: Document } {
+  const due = `${place}due`;
+  const early = { $subtract: [at, due] };
+  const by = reckonedBy(due, at, made);
+  const isByIt = [{ $gte: [by, new Date(since)] }, { $lte: [by, new Date(until)] }];
+  const hasNot = { $lt: [{ $ifNull: [`${place}followed`, 0] }, number] };
+  return {
+    if: { $and: [isDate(due), isDate(at), hasNot, { $gt: [early, 0] }, ...isByIt] },
+    set: { due: { $cond: [{ $lte: [early, ms + SET_MS] }, at, { $add: [due, ms] }] }, followed: number },
+  };
+}
+
 /**
- * What was brought back is due when it was before: that is the time that it bears. By how much it is due earlier than
- * that, and when it became due by the wrong clock, tells when it was brought back.
+ * What was brought back is put off by as much as the clock was set forward, up to the time that it bears: it was due
+ * then before. By how much it is due earlier than that, and when it became due by the wrong clock, tells when it was
+ * brought back. It comes by again in a later window: the step's number tells that it has followed it.
  * @returns how many documents were changed
  */
-export async function unwindAll(database: Database, { ms, since, until }: SetForward): Promise<number> {
+export async function unwindAll(database: Database, forward: SetForward): Promise<number> {
   database.connection.check();
-  const isEarly = (due: string, at: string, made: string | Document): Document => {
-    const early = { $subtract: [at, due] };
-    const by = reckonedBy(due, at, made);
-    const isByIt = [{ $gte: [by, new Date(since)] }, { $lte: [by, new Date(until)] }];
-    return {
-      $and: [isDate(due), isDate(at), { $gt: [early, 0] }, { $lte: [early, ms + SET_MS] }, ...isByIt],
-    };
+  const following = (e: string): { if: Document; set: Document } => {
+    const { if: fits, set } = followingStep(forward, { place: `${e}.`, at: `${e}.at`, made: '$updatedAt' });
+    return { if: { $and: [isFree(e), fits] }, set };
   };
-  const isEarlyTimer = (e: string): Document => ({
-    $and: [isFree(e), isEarly(`${e}.due`, `${e}.at`, '$updatedAt')],
-  });
-  const timers = mapped('timers', (e) => [{ if: isEarlyTimer(e), due: `${e}.at` }]);
-  const anyEarly = { $anyElementTrue: { $map: { input: '$timers', as: 'e', in: isEarlyTimer('$$e') } } };
+  const timers = mapped('timers', (e) => [following(e)]);
+  const any = { $anyElementTrue: { $map: { input: '$timers', as: 'e', in: following('$$e').if } } };
+  const delivery = followingStep(forward, { place: '$', at: '$nextAttemptAt', made: ATTEMPTED });
   // Nothing became due before it was made.
-  const from = since - 1;
+  const from = forward.since - 1;
   const [transactions, deliveries] = await Promise.all([
     changeDue(database, {
       ...{ collection: 'transactions', array: 'timers', hint: 'timers_due', from },
-      change: () => ({ q: { $expr: anyEarly }, u: [{ $set: { timers } }] }),
+      change: () => ({ q: { $expr: any }, u: [{ $set: { timers } }] }),
     }),
     changeDue(database, {
       ...{ collection: 'deliveries', array: null, hint: 'parked_due', from },
-      change: () => {
-        const q = { token: null, $expr: isEarly('$due', '$nextAttemptAt', ATTEMPTED) };
-        return { q, u: [{ $set: { due: '$nextAttemptAt' } }] };
-      },
+      change: () => ({ q: { token: null, $expr: delivery.if }, u: [{ $set: delivery.set }] }),
     }),
   ]);
   return transactions + deliveries;

@@ -129,7 +129,7 @@ const NOT_HELD = { since: '', token: '', owner: '' };
 export const END_OF_DELIVERY: PatchKind = {
   collection: 'deliveries',
   fits: { $eq: ['$token', '$$patch.token'] },
-  gone: [...Object.keys(NOT_HELD), 'due', 'tries', 'reckonedAt', 'anewBy'],
+  gone: [...Object.keys(NOT_HELD), 'due', 'tries', 'reckonedAt', 'followed', 'anewBy'],
 };
 
 function endOfDelivery(
@@ -208,7 +208,7 @@ function endsOfElements(places: readonly ElementPlace[]): Document[] {
       continue;
     }
     const element = 'timers.$[e]';
-    const parts = ['due', 'id', 'tries'].map((part) => [`${element}.${part}`, '']);
+    const parts = ['due', 'id', 'tries', 'followed'].map((part) => [`${element}.${part}`, '']);
     const $unset = { ...Object.fromEntries(parts), ...notHeldIn(element) };
     statements.push({ q, u: { $unset }, arrayFilters: [{ 'e.id': id, 'e.token': token }], multi: true });
   }

@@ -48,7 +48,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       await store.due.beat(now());
       advance(2 * HOUR_MS);
-      await store.due.unwind({ ms: 2 * HOUR_MS, since, until: now() - 2 * HOUR_MS });
+      await store.due.unwind({ number: 1, ms: 2 * HOUR_MS, since, until: now() - 2 * HOUR_MS });
       await store.due.beat(now());
       same(await store.due.claim('timer', at - 1, 10), []);
       const { due } = first(await store.due.claim('timer', at, 10));
@@ -87,19 +87,47 @@ export function clockContract(context: ContractContext): void {
       await isDueAt(store, 'timer', now() + HOUR_MS);
     });
 
-    test('what was brought back by more than the clock went forward stays so, and is found after a restart', async (harness) => {
+    test('what was brought back by more than the clock went forward waits as long again, and is found after a restart', async (harness) => {
       const { now, advance } = harness;
       const store = await harness.open('a');
       const at = now() + HOUR_MS;
       await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
       advance(-2 * HOUR_MS);
+      const since = now();
       await store.due.rewind(now());
-      await store.due.unwind({ ms: HOUR_MS, since: now(), until: now() });
-      const again = await harness.reopen('b');
       advance(HOUR_MS);
+      await store.due.unwind({ number: 1, ms: HOUR_MS, since, until: since });
+      const again = await harness.reopen('b');
       await again.due.beat(now());
-      const { due } = first(await again.due.claim('timer', now(), 10));
-      same([due.at, due.ahead], [now(), 2 * HOUR_MS]);
+      same(await again.due.claim('timer', at - HOUR_MS - 1, 10), []);
+      const { due } = first(await again.due.claim('timer', at - HOUR_MS, 10));
+      same([due.at, due.ahead], [at - HOUR_MS, HOUR_MS]);
+    });
+
+    test('where a clock is set right in steps, each puts off once what was brought back, up to its time', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const timers = [{ name: 'EXPIRE', at: iso(now() + HOUR_MS) }];
+      const claim = await claimedDelivery(store, now(), timers);
+      await store.due.settle([failedOnce(claim, now())]);
+      const [timerAt, retryAt] = [now() + HOUR_MS, now() + RETRY_MS];
+      advance(-3 * HOUR_MS);
+      const since = now();
+      await store.due.rewind(now());
+      // As several processes do that see each step, and one that sees the first one late.
+      for (const [number, hours] of [
+        [7, 1],
+        [7, 1],
+        [8, 1.5],
+        [8, 1.5],
+        [7, 1],
+      ] as const)
+        await store.due.unwind({ number, ms: hours * HOUR_MS, since, until: since + HOUR_MS });
+      advance(2.5 * HOUR_MS);
+      await store.due.beat(now());
+      await isDueAt(store, 'delivery', retryAt - HOUR_MS / 2);
+      await store.due.unwind({ number: 9, ms: 2 * HOUR_MS, since, until: now() });
+      await isDueAt(store, 'timer', timerAt);
     });
 
     test('a retry that a wrong clock reckoned, and that is written once that was set back, is brought back', async (harness) => {
@@ -150,7 +178,7 @@ export function clockContract(context: ContractContext): void {
       const store = await harness.open('a');
       const since = now();
       advance(2 * HOUR_MS);
-      const forward = { ms: 2 * HOUR_MS, since, until: since };
+      const forward = { number: 1, ms: 2 * HOUR_MS, since, until: since };
       const [ahead, due] = [HOUR_MS, now() + HOUR_MS / 2];
       const timers = [{ name: 'EXPIRE', at: iso(due + ahead) }];
       const instead = (thing: Due): Due => ({ ...thing, at: thing.at - ahead, ahead });
@@ -169,7 +197,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       const until = now();
       advance(27 * HOUR_MS);
-      await store.due.unwind({ ms: 27 * HOUR_MS, since, until });
+      await store.due.unwind({ number: 1, ms: 27 * HOUR_MS, since, until });
       advance(-3 * HOUR_MS);
       await store.due.rewind(now());
       await store.due.beat(now());
@@ -186,7 +214,7 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       const at = now() + HOUR_MS;
       advance(HOUR_MS / 2);
-      await store.due.unwind({ ms: 2 * HOUR_MS, since: now(), until: now() });
+      await store.due.unwind({ number: 1, ms: 2 * HOUR_MS, since: now(), until: now() });
       await store.due.beat(now());
       await isDueAt(store, 'timer', at);
     });
