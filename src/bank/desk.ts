@@ -18,6 +18,7 @@ import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
 import { PutOff } from './put-off.ts';
+import { Refusals } from './refusals.ts';
 import { Returning } from './returning.ts';
 import { type Told, telling } from './telling.ts';
 
@@ -63,21 +64,25 @@ export class Desk {
   readonly #told: Told;
   readonly #payouts: Payouts;
   readonly #returning: Returning;
+  readonly #refusals: Refusals;
 
   constructor(options: DeskOptions) {
     const { engine, journal, bank, due, now, onTrouble, elapsed = () => performance.now() } = options;
     this.#options = options;
     this.#elapsed = elapsed;
     this.#told = telling(options.payments);
+    this.#refusals = new Refusals(elapsed, bank.pace.refusalMs);
     this.#payouts = new Payouts({
-      ...{ engine, journal, bank, now, elapsed, told: this.#told },
+      ...{ engine, journal, bank, now, elapsed, told: this.#told, refusals: this.#refusals },
       isOurs: (claim, askedAt) => this.#isOurs(claim, askedAt),
+      refused: (each) => this.#refused(each),
       later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
     });
     this.#returning = new Returning({
       ...{ engine, bank, now, onTrouble, stuckAfterMs: options.stuckAfterMs },
       isOurs: (claim) => this.#holds(claim),
-      later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
+      refused: (each) => this.#refused(each),
+      later: (each) => ({ next: this.#later(each) }),
       next: (each, order, waitMs) => this.#next(each, order, this.#stepAt(each, waitMs)),
     });
     this.#settler = new Settler(due, onTrouble);
@@ -134,6 +139,8 @@ export class Desk {
       if (isOrder(due, 'wake')) return await this.#wake(claim, due, record);
       if (isOrder(due, 'ask')) return await this.#ask(due, record);
       const { turn = 0, refusedAt = null } = due.order as BankOrder & { kind: 'refund' | 'return' };
+      const leftMs = refusedAt === null ? 0 : this.#refusals.leftMs(due);
+      if (leftMs > 0) return { next: this.#later(due, {}, leftMs) };
       const isAnew = due.order.kind === 'return' && due.order.number !== undefined;
       const isFirst = fresh !== null && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
       const isStillOurs = (): Promise<boolean> => this.#isOurs(claim, this.#elapsed());
@@ -160,6 +167,13 @@ export class Desk {
     const { bank, now } = this.#options;
     const at = now() + (waitMs ?? backoffMs(bank.pace, due.tries));
     return { ...dueAgain(due, at, due.tries + 1), order: { ...due.order, ...changes } };
+  }
+
+  /** The bank may know of an order before that it has refused now: it is asked once more when that has stood. */
+  #refused(due: DueOrder): Outcome {
+    const { bank, now } = this.#options;
+    this.#refusals.heard(due);
+    return { next: this.#later(due, { refusedAt: now() }, bank.pace.refusalMs) };
   }
 
   /** Whether a claim is ours still. Who was frozen since it asked is too late: others have taken it for dead. */
@@ -208,7 +222,7 @@ export class Desk {
   }
 
   async #refund(due: DueOrder<'refund'>, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
-    const { bank, journal, now } = this.#options;
+    const { bank, journal } = this.#options;
     const { refusedAt: _refusedAt, ...order } = due.order;
     if (record.type !== 'pix-in' || !isPending(record.snapshot.context, order.refundId)) return DONE;
     try {
@@ -222,7 +236,7 @@ export class Desk {
       return isOpen ? { next: this.#later({ ...due, order }) } : DONE;
     } catch (error) {
       if (!(error instanceof BankRefused)) throw error;
-      return { next: this.#later(due, { refusedAt: now() }, bank.pace.refusalMs) };
+      return this.#refused(due);
     }
   }
 

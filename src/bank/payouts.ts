@@ -13,6 +13,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { ClaimOf, DueOrder } from '../engine/store/due.ts';
 import type { JournalReads } from '../engine/store.ts';
+import type { Refusals } from './refusals.ts';
 import type { Told } from './telling.ts';
 
 type PayoutDue = DueOrder<'payout'>;
@@ -26,6 +27,9 @@ export interface PayoutsOptions {
   /** Whether a claim is ours still, as of a moment ago. */
   isOurs(claim: ClaimOf<'bank'>, askedAt: number): Promise<boolean>;
   elapsed(): number;
+  refusals: Refusals;
+  /** The same order once more, when a refusal of now has stood. */
+  refused(due: PayoutDue): Outcome;
   /** The same order once more, later; `changes` to what is known of it. */
   later(due: PayoutDue, changes?: Partial<PayoutDue['order']>, waitMs?: number): Outcome;
 }
@@ -70,12 +74,9 @@ export class Payouts {
 
   /** The bank surely doesn't know the order. */
   async #unknownThere(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
-    const { bank, now, later } = this.#options;
-    const { refusedAt } = due.order;
-    if (refusedAt === undefined) return this.#again(claim, due, record);
-    // A clock that was ahead then was set back since: as if it were refused now.
-    if (refusedAt > now()) return later(due, { refusedAt: now() }, bank.pace.refusalMs);
-    const leftMs = refusedAt + bank.pace.refusalMs - now();
+    const { later, refusals } = this.#options;
+    if (due.order.refusedAt === undefined) return this.#again(claim, due, record);
+    const leftMs = refusals.leftMs(due);
     return leftMs > 0 ? later(due, {}, leftMs) : this.#reject(due, record, 'the bank refuses the transfer');
   }
 
@@ -120,7 +121,7 @@ export class Payouts {
     contract: PayoutContract,
     isFirst: boolean,
   ): Promise<Outcome> {
-    const { bank, later, now, isOurs, elapsed } = this.#options;
+    const { bank, later, refused, isOurs, elapsed } = this.#options;
     try {
       const { messages = [], bankId = null } = await bank.submit(record, contract);
       return await this.#heard(due, record, messages, bankId === null ? {} : { bankId });
@@ -131,7 +132,7 @@ export class Payouts {
       if (isFirst && (await isOurs(claim, elapsed()))) return this.#reject(due, record, error.message);
       // Without a later question nobody knows what the order before became.
       if (!bank.canAskAbout(record, due.order.bankId)) return later(due);
-      return later(due, { refusedAt: now() }, bank.pace.refusalMs);
+      return refused(due);
     }
   }
 

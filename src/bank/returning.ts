@@ -25,8 +25,10 @@ export interface ReturningOptions {
   stuckAfterMs: number;
   /** Whether a claim is ours still. */
   isOurs(claim: ReturnClaim): Promise<boolean>;
-  /** The same order once more, later; `changes` to what is known of it. */
-  later(due: ReturnDue, changes?: Partial<ReturnOrder>, waitMs?: number): Outcome;
+  /** The same order once more, later. */
+  later(due: ReturnDue): Outcome;
+  /** The same order once more, when a refusal of now has stood. */
+  refused(due: ReturnDue): Outcome;
   /** The order's next turn, so long after this one. */
   next(due: ReturnDue, order: ReturnOrder, waitMs: number): Outcome;
   onTrouble(error: unknown, due: ReturnDue): void;
@@ -60,7 +62,7 @@ export class Returning {
     record: TransactionRecord,
     attempt: Attempt,
   ): Promise<Outcome> {
-    const { bank, engine, now, later, next, onTrouble } = this.#options;
+    const { bank, engine, now, later, refused, next, onTrouble } = this.#options;
     const due = { ...given, order: { ...given.order, since: given.order.since ?? now() } };
     const { refusedAt: _refusedAt, ...order } = due.order;
     try {
@@ -74,7 +76,7 @@ export class Returning {
       return DONE;
     } catch (error) {
       await this.#noteIfStuck(claim, due, record);
-      if (error instanceof BankRefused) return later(due, { refusedAt: now() }, bank.pace.refusalMs);
+      if (error instanceof BankRefused) return refused(due);
       onTrouble(error, due);
       return later(due);
     }

@@ -17,22 +17,27 @@ interface Answer {
   wakeInMs: number | null;
 }
 
-interface Case {
+interface Turn {
   order: BankOrder;
   /** When it was due. */
   at?: number;
   tries?: number;
+}
+
+interface Case {
   /** Whether the bank takes an order again and again, as the sandbox does. */
   canRepeatSubmit?: boolean;
   /** What the bank answers. */
   says?(attempt?: Attempt): Answer;
   /** How the refund stands, before and after what the bank says. */
   status?: [string, string];
+  /** The desk's clock that never steps. */
+  elapsed?: { readonly ms: number };
 }
 
-/** Carries out an order; what is due instead, what was booked, and the troubles that were told. */
-async function turned(given: Case) {
-  const { order, at = NOW, tries = 0, canRepeatSubmit = false } = given;
+/** A desk whose turns tell what is due instead of an order, what was booked, and the troubles that were told. */
+function deskOf(given: Case) {
+  const { canRepeatSubmit = false, elapsed = { ms: 0 } } = given;
   const [before, after] = given.status ?? ['pending', 'pending'];
   const says = given.says ?? (() => ({ messages: [], wakeInMs: null }));
   const told: string[] = [];
@@ -53,15 +58,26 @@ async function turned(given: Case) {
       ...{ canRepeatSubmit, pace: BANK_PACE, query: async () => says().messages },
       refund: async (_: unknown, __: string, attempt: Attempt) => says(attempt),
     },
-    ...{ engine: {}, now: () => NOW, elapsed: () => 0, stuckAfterMs: 1 },
+    ...{ engine: {}, now: () => NOW, elapsed: () => elapsed.ms, stuckAfterMs: 1 },
     onTrouble: (error: unknown) => troubles.push(error),
   };
   const desk = new Desk(parts as unknown as DeskOptions);
-  const due = { kind: 'bank' as const, at, account: 'a', transaction: 't', tries, order };
-  await desk.carryOut([{ claim: { token: '1', due }, record: null }]);
-  assert.is(settled.length, 1);
-  const { next = null } = settled[0] ?? {};
-  return { next, told, troubles };
+  const turned = async ({ order, at = NOW, tries = 0 }: Turn) => {
+    const due = { kind: 'bank' as const, at, account: 'a', transaction: 't', tries, order };
+    await desk.carryOut([{ claim: { token: '1', due }, record: null }]);
+    const [{ next = null } = {}, ...others] = settled.splice(0);
+    assert.is(others.length, 0);
+    return { next: next?.kind === 'bank' ? next : null, told, troubles };
+  };
+  return { turned };
+}
+
+function turned({ order, at, tries, ...given }: Turn & Case) {
+  return deskOf(given).turned({
+    order,
+    ...(at !== undefined && { at }),
+    ...(tries !== undefined && { tries }),
+  });
 }
 
 test('a refund’s next turn comes after the bank’s wait, counted from now at a real bank', async () => {
@@ -92,19 +108,31 @@ test('a refund’s order ends with the refund, and comes again where an outcome 
   });
 });
 
-test('a refused refund is asked about once its time is over', async () => {
+test('a refused refund is asked about once the refusal has stood for its time, whatever the clock shows', async () => {
   const seen: (number | null)[] = [];
   const says = (attempt?: Attempt): Answer => {
     seen.push(attempt?.refusedAt ?? null);
     throw new BankRefused('no');
   };
-  const { next, troubles } = await turned({ order: REFUND, says });
+  const elapsed = { ms: 0 };
+  const desk = deskOf({ says, elapsed });
+  const { next, troubles } = await desk.turned({ order: REFUND });
   const order = { ...REFUND, refusedAt: NOW };
-  assert.equal(
-    [next?.at, next?.kind === 'bank' && next.order, troubles],
-    [NOW + BANK_PACE.refusalMs, order, []],
-  );
-  await turned({ order, says });
+  assert.equal([next?.at, next?.order, troubles], [NOW + BANK_PACE.refusalMs, order, []]);
+  for (const [ms, leftMs] of [
+    [1, BANK_PACE.refusalMs - 1],
+    [BANK_PACE.refusalMs - 1, 1],
+  ] as const) {
+    elapsed.ms = ms;
+    const early = await desk.turned({ order });
+    assert.equal([early.next?.at, early.next?.order], [NOW + leftMs, order]);
+  }
+  elapsed.ms = BANK_PACE.refusalMs;
+  // Who didn't hear the refusal lets it stand for as long.
+  const other = await deskOf({ says, elapsed }).turned({ order });
+  assert.is(other.next?.at, NOW + BANK_PACE.refusalMs);
+  assert.equal(seen, [null]);
+  await desk.turned({ order });
   assert.equal(seen, [null, NOW]);
 });
 
@@ -130,7 +158,7 @@ test('a question comes again until the bank says something new, three times at t
   });
   for (const asked of [told(), told('known')]) {
     const { next } = await turned(asked);
-    assert.equal(next?.kind === 'bank' && next.order, { ...ASK, turn: 1 });
+    assert.equal(next?.order, { ...ASK, turn: 1 });
     assert.is((await turned({ ...asked, order: { ...ASK, turn: 3 } })).next, null);
   }
   assert.equal(await turned(told('known', 'new')), { next: null, told: ['known', 'new'], troubles: [] });

@@ -114,7 +114,7 @@ class World {
         ...{ keyTaken: () => {}, keyRefused: () => {}, difference: async () => {}, agreed: async () => {} },
       },
     });
-    const process = openProcess({ state: this.#state, clock: this.#clock, bank, fresh: true });
+    const process = openProcess({ state: this.#state, clock: this.#clock, bank, fresh: true, elapsed: now });
     return process;
   }
 
