@@ -44,6 +44,9 @@ const WITH_REAL_BANK = {
   again: 3,
 };
 
+/** Messages that may bear the bank's id of what goes back of a charge. */
+const GOES_BACK: ReadonlySet<string> = new Set(['REFUND', 'CHARGEBACK', 'REFUND_DONE', 'REFUND_FAILED']);
+
 /** A UUID v4 of a number. */
 function opsRefundId(n: number): string {
   return `22222222-2222-4222-8222-${String(n).padStart(12, '0')}`;
@@ -252,6 +255,8 @@ export class Workload {
       data.returnId = `D${random.int(30)}`;
       data.amount = 1 + random.int(amount);
     }
+    // Few enough that one return is told of as this and as that.
+    if (GOES_BACK.has(type) && random.perMille(500)) data.returnId = `D${random.int(4)}`;
     if (random.perMille(100)) data.unknown = { constructor: random.int(3) };
     return {
       kind: 'message',
