@@ -168,9 +168,11 @@ test('a statement as CSV is what the merchant gets, in parts that fit together',
   assert.ok(['at', 'type', 'transactionId', 'amount', 'balance'].every((name) => columns.includes(name)));
   const line = (row: Json): string => columns.map((name) => String(at(row, name) ?? '')).join(',');
   assert.equal(lines, own.map(line));
+  assert.is(at(whole, 'rows'), own.length);
   assert.is(at(whole, 'next'), null);
   const first = (await shop.get(`/statement?${day}&limit=5`)).body;
   const rest = await read(eva, `${address}?cursor=${text(first, 'nextCursor')}`);
+  assert.is(at(rest, 'rows'), own.length - 5);
   assert.equal(text(rest, 'csv').trimEnd().split('\r\n'), own.slice(5).map(line));
   for (const wrong of ['from=yesterday', 'cursor=abc', 'from=2026-02-01&to=2026-01-01'])
     assert.is((await eva.get(`${address}?${wrong}`)).status, 400, wrong);

@@ -110,6 +110,8 @@ export interface StatementPage {
  */
 export interface StatementCsv {
   csv: string;
+  /** How many rows of the statement it has: none, too, where a long part of the journal changed no balance. */
+  rows: number;
   /** The next part's `cursor`; null after the last one. */
   next: string | null;
 }

@@ -172,6 +172,30 @@ browserSuite("a browser's accounts", (test) => {
     await watched.close();
   });
 
+  test('the file ends with the span, or says how many rows it has', async (stage) => {
+    const watched = await stage.enter(`/accounts/${stage.shop.accountId}?span=h24`);
+    const { page } = watched;
+    const button = page.getByRole('button', { name: /as CSV/ });
+    const asked = { parts: 0 };
+    // Long stretches of a journal change no balance: charges that nobody pays.
+    const answers = { rows: 0, last: 150 };
+    await page.route('**/statement/csv?*', async (route) => {
+      asked.parts += 1;
+      const next = asked.parts === answers.last ? null : String(asked.parts);
+      await route.fulfill({ json: { csv: `part ${asked.parts}\r\n`, rows: answers.rows, next } });
+    });
+    const saved = async (): Promise<string> => {
+      const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+      return readFileSync(await download.path(), 'utf8');
+    };
+    assert.match(await saved(), /part 149\r\npart 150\r\n$/);
+    Object.assign(asked, { parts: 0 });
+    Object.assign(answers, { rows: 1_000 });
+    assert.match(await saved(), /part 100\r\n$/);
+    await page.getByRole('status').getByText('the first 100,000 rows').waitFor();
+    await watched.close();
+  });
+
   test('deliveries are found by URL and status, and open in place, by keys alone', async (stage) => {
     const { own, receiver } = await prepare(stage);
     const watched = await stage.enter('/transactions');

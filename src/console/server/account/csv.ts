@@ -34,6 +34,7 @@ export async function statementCsv(
   return {
     // The names of the columns stand on the first page alone: pages are put together.
     csv: cursor === null ? text : text.slice(text.indexOf('\n') + 1),
+    rows: rows.length,
     next: page.next === null ? null : cursorText(id, { from: wish.from, to: wish.to, place: page.next }),
   };
 }

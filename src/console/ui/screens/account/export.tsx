@@ -3,21 +3,22 @@ import { useState } from 'preact/hooks';
 import type { AccountDocument, StatementCsv } from '../../../shapes/account.ts';
 import type { Language } from '../../../shapes.ts';
 import { ApiError, statementCsv } from '../../api.ts';
+import { LOCALES } from '../../parts/time.tsx';
 import { usePlace } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { spanIn, windowOf } from './curve.tsx';
 
-/** A file has so many parts at the most, of 1,000 rows each. */
-const MOST_PARTS = 100;
+/** A file ends with the part that makes so many. */
+const MOST_ROWS = 100_000;
 
 const exportWords: Record<Language, { save: string; cut: string }> = {
   pt: {
     save: 'Salvar o extrato como CSV: {span}',
-    cut: 'O arquivo tem as primeiras 100.000 linhas do período; escolha um período menor para as demais.',
+    cut: 'O arquivo tem as primeiras {rows} linhas do período; escolha um período menor para as demais.',
   },
   en: {
     save: 'Save the statement as CSV: {span}',
-    cut: 'The file has the first 100,000 rows of the span; choose a shorter one for the others.',
+    cut: 'The file has the first {rows} rows of the span; choose a shorter one for the others.',
   },
 };
 
@@ -39,7 +40,8 @@ export function Export({
   at: string | null;
 }) {
   const words = useWords();
-  const own = exportWords[usePreferences().language];
+  const { language } = usePreferences();
+  const own = exportWords[language];
   const [isBusy, setBusy] = useState(false);
   const [note, setNote] = useState('');
   const span = spanIn(usePlace().query.get('span'));
@@ -47,17 +49,15 @@ export function Export({
     const { from, to } = windowOf(createdAt, span, at);
     const parts: string[] = [];
     let cursor: string | null = null;
+    let count = 0;
     do {
-      const { csv, next }: StatementCsv = await statementCsv(id, {
-        from,
-        to,
-        cursor,
-      });
+      const { csv, rows, next }: StatementCsv = await statementCsv(id, { from, to, cursor });
       parts.push(csv);
+      count += rows;
       cursor = next;
-    } while (cursor !== null && parts.length < MOST_PARTS);
+    } while (cursor !== null && count < MOST_ROWS);
     save(`${id} ${from.slice(0, 19).replaceAll(':', '')} ${to.slice(0, 19).replaceAll(':', '')}.csv`, parts);
-    setNote(cursor === null ? '' : own.cut);
+    setNote(cursor === null ? '' : fill(own.cut, { rows: count.toLocaleString(LOCALES[language]) }));
   };
   const failed = (error: unknown) =>
     setNote(fill(words.failed, { why: error instanceof ApiError ? error.message : String(error) }));
