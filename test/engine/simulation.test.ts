@@ -79,6 +79,8 @@ function audit(matches: (entry: Entry) => boolean, change: (entry: Entry, batch:
 }
 
 const moved = (entry: Entry): boolean => entry.from !== null && entry.from !== entry.to;
+/** Moves of which URLs are told: an account may have none for a while. */
+const heard = (entry: Entry): boolean => moved(entry) && (entry.events[0]?.deliveries.length ?? 0) > 0;
 const paid = (entry: Entry): boolean => entry.to === 'paid' && entry.message.type === 'PAY';
 // The clock's and the API's messages have no id of their own.
 const told = (entry: Entry): boolean => moved(entry) && !['clock', 'api'].includes(entry.message.door);
@@ -86,7 +88,7 @@ const told = (entry: Entry): boolean => moved(entry) && !['clock', 'api'].includ
 const WRONG: [string, (entry: Entry) => boolean, (entry: Entry, batch: Batch) => void, RegExp][] = [
   ['a missing event', moved, (entry) => void entry.events.pop(), /events/],
   ['an event too many', moved, (entry) => void entry.events.push(...entry.events), /events/],
-  ['a missing delivery', moved, (entry) => void entry.events[0]?.deliveries.pop(), /its URLs/],
+  ['a missing delivery', heard, (entry) => void entry.events[0]?.deliveries.pop(), /its URLs/],
   ['postings that do not sum to zero', paid, (entry) => void entry.postings.pop(), /sum to/],
   [
     'no postings where money moves',
