@@ -59,8 +59,21 @@ export class ClockWatch {
   /** Whether the time that is put down tells of the last set-back. */
   #isDone = true;
 
+  /**
+   * Other values of `#setAt` that were seen and couldn't be followed yet, in order: the first is of the process's start.
+   * What was made meanwhile may be by any of them.
+   */
+  readonly #seen: number[] = [];
+
   constructor(options: ClockWatchOptions) {
     this.#options = options;
+    this.#see();
+  }
+
+  #see(): void {
+    const setAt = this.#options.now() - performance.now();
+    const before = this.#seen.at(-1) ?? this.#setAt;
+    if (before === null || Math.abs(setAt - before) > SET_MS) this.#seen.push(setAt);
   }
 
   get jobs(): RecurringJob[] {
@@ -77,7 +90,7 @@ export class ClockWatch {
   }
 
   #isFollowed(now: number): boolean {
-    return this.#setAt !== null && now - performance.now() - this.#setAt <= SET_MS;
+    return this.#setAt !== null && this.#seen.length === 0 && now - performance.now() - this.#setAt <= SET_MS;
   }
 
   /** Those who ask meanwhile wait for the same. */
@@ -89,22 +102,29 @@ export class ClockWatch {
   }
 
   async #followOnce(): Promise<void> {
-    const { now, onNotice } = this.#options;
-    const shown = now();
-    const setAt = shown - performance.now();
+    do {
+      this.#see();
+      const [oldest, ...later] = this.#seen;
+      const now = this.#options.now();
+      if (oldest === undefined || later.length === 0) await this.#followTo(now, now - performance.now());
+      else await this.#followTo(Math.round(oldest + performance.now()), oldest);
+      this.#seen.shift();
+    } while (this.#seen.length > 0);
+  }
+
+  async #followTo(shown: number, setAt: number): Promise<void> {
     const { ms, from } = await this.#aheadBefore(shown, setAt);
     if (ms > SET_MS) {
-      await this.#wasSetBack();
-      onNotice(
+      await this.#wasSetBack(shown);
+      this.#options.onNotice(
         `the clock was set back by ${inSeconds(ms)} s: what was due by the former time is brought back`,
       );
-    } else if (ms < -SET_MS) await this.#wentForward(-ms, from);
+    } else if (ms < -SET_MS) await this.#wentForward(-ms, from, shown);
     this.#setAt = setAt;
     this.#shown = shown;
   }
 
-  async #wasSetBack(): Promise<void> {
-    const now = this.#options.now();
+  async #wasSetBack(now: number): Promise<void> {
     await this.#changeSetBack((before) => {
       // Set back again, by a little or seen by another process: what was brought back before may go with it.
       const goesOn = before !== null && before.since <= now && now - before.since <= BELIEVED_MS;
@@ -117,9 +137,8 @@ export class ClockWatch {
     this.#markedAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #wentForward(ms: number, from: number): Promise<void> {
+  async #wentForward(ms: number, from: number, to: number): Promise<void> {
     const { store, onNotice } = this.#options;
-    const to = this.#options.now();
     // What the right clock has made due since stays as it is.
     const until = to - ms + MADE_SINCE_MS;
     const seen: SeenStep = { from, to, ms, until };

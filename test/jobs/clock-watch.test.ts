@@ -46,10 +46,11 @@ test('a charge does not expire before its time because the clock was behind for 
   const first = watch();
   await first.look();
   // Set right while it runs, and while nothing runs.
-  for (const next of [first, watch()]) {
+  for (const begin of [() => first, watch]) {
     clock.ms = START - 24 * HOUR_MS;
     await first.look();
     clock.ms = START + 60_000;
+    const next = begin();
     const times = await Promise.all([next.followed(), next.followed()]);
     assert.equal(times, [now(), now()]);
     assert.equal(await store.due.claim('timer', at - 1, 10), []);
@@ -297,6 +298,25 @@ test('what the right clock makes due before a process has looked at it stays as 
   await grow(store, randomUUID(), [chargeCreated(now() + ahead, { timers })], { instead });
   clock.ms += 1_000;
   await next.look();
+  assert.is((await store.due.claim('timer', due, 10)).length, 1);
+});
+
+test('what a process made while it could not look, by a clock that was set right since, is brought back', async () => {
+  const { clock, now, store, notices, watch } = watched();
+  await watch().look();
+  clock.ms += HOUR_MS;
+  const next = watch();
+  const { mark } = store.marks;
+  store.marks.mark = () => Promise.reject(new StoreUnavailable('away'));
+  await expectRejection(next.look(), StoreUnavailable);
+  const at = now() + 60_000;
+  await grow(store, randomUUID(), [chargeCreated(now(), { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+  clock.ms -= HOUR_MS - 1_000;
+  store.marks.mark = mark;
+  await next.look();
+  assert.match(notices.at(-1) ?? '', /set back by 3599 s/);
+  const due = now() + 60_000;
+  assert.equal(await store.due.claim('timer', due - 1, 10), []);
   assert.is((await store.due.claim('timer', due, 10)).length, 1);
 });
 
