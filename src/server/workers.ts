@@ -6,6 +6,7 @@ import type { Core } from '../core.ts';
 import type { Due } from '../engine/store/due.ts';
 import { JobClock } from '../jobs/agenda-clock.ts';
 import { ClockWatch } from '../jobs/clock-watch.ts';
+import { DescriptorWatch } from '../jobs/descriptors.ts';
 import { freshWork } from '../jobs/fresh-work.ts';
 import { LocalClock } from '../jobs/local-clock.ts';
 import { MemoryBackend } from '../jobs/memory-backend.ts';
@@ -80,12 +81,8 @@ export async function openWorkers(
   const desk = new Desk(common);
   const timers = new Timers(common);
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
-  const clock = new ClockWatch({
-    store: core.store,
-    engine,
-    now: storeNow,
-    onNotice: (text) => log.warn(text),
-  });
+  const onNotice = (text: string): void => log.warn(text);
+  const clock = new ClockWatch({ store: core.store, engine, now: storeNow, onNotice });
   // Loaded with the driver, and only where that is used.
   const shared = core.database === null ? null : await import('../jobs/mongo-backend.ts');
   const jobs = sweeps({
@@ -105,7 +102,8 @@ export async function openWorkers(
     stuckAfterMs,
     says: (id) => bank.says(id),
   });
-  jobs.local.push(...watch.jobs, ...clock.jobs, ...bankJobs.local);
+  const descriptors = new DescriptorWatch(onNotice);
+  jobs.local.push(...watch.jobs, ...clock.jobs, ...descriptors.jobs, ...bankJobs.local);
   jobs.shared.push(...bankJobs.shared);
   return { desk, timers, dispatcher, clock, clocks: openClocks(core, jobs, log, shared), sender, urls };
 }
