@@ -42,8 +42,11 @@ function inSeconds(ms: number): number {
 /** Puts the time down for the next process, for who makes things due and doesn't watch the clock. */
 export async function putClockDown(marks: Pick<Marks, 'mark' | 'putMark'>, now: number): Promise<void> {
   const mark = await marks.mark(MARK);
-  // A clock that was set back meanwhile is the next one's to find.
-  if (mark === null || Number(mark) <= now) await marks.putMark(MARK, String(now));
+  const back = setBackIn(await marks.mark(SET_BACK));
+  // A clock that was set back meanwhile is the next one's to find, and one that was set right to follow.
+  const isFollowed =
+    mark === null || (Number(mark) <= now && (back === null || now - back.since > BELIEVED_MS));
+  if (isFollowed) await marks.putMark(MARK, String(now));
 }
 
 export class ClockWatch {

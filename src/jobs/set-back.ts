@@ -62,5 +62,7 @@ export function withStep(back: SetBack, seen: SeenStep): SetBack {
   if (ms <= SET_MS) return back;
   // The time besides: former builds forget the number, and what has followed a step doesn't.
   const number = Math.max(back.number + 1, seen.to);
-  return { ...back, number, steps: [...back.steps, { ...seen, ms, number }].slice(-MOST_STEPS) };
+  // What has followed the known ones counts as made by as much later.
+  const step = { ...seen, ms, until: seen.until + known, number };
+  return { ...back, number, steps: [...back.steps, step].slice(-MOST_STEPS) };
 }
