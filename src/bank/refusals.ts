@@ -4,10 +4,9 @@
  * it, since who did has died, lets it stand for as long from its own first look.
  */
 import type { DueOrder } from '../engine/store/due.ts';
-import { Lately } from '../passing.ts';
 
-/** An order that is forgotten waits once more. */
-const REMEMBERED_LEAST = 10_000;
+/** Who was refused so long ago has come to its end, perhaps in another process: until then each is remembered. */
+const OVER_MS = 24 * 60 * 60_000;
 
 function keyOf({ transaction, order }: DueOrder): string {
   const {
@@ -20,7 +19,8 @@ function keyOf({ transaction, order }: DueOrder): string {
 }
 
 export class Refusals {
-  readonly #heardAt = new Lately<number>(REMEMBERED_LEAST);
+  /** The longest ago first. */
+  readonly #heardAt = new Map<string, number>();
   readonly #elapsed: () => number;
   readonly #standsMs: number;
 
@@ -32,7 +32,13 @@ export class Refusals {
 
   /** The bank has refused it now. */
   heard(due: DueOrder): void {
-    this.#heardAt.set(keyOf(due), this.#elapsed());
+    const now = this.#elapsed();
+    this.#heardAt.delete(keyOf(due));
+    this.#heardAt.set(keyOf(due), now);
+    for (const [key, heardAt] of this.#heardAt) {
+      if (heardAt > now - OVER_MS) break;
+      this.#heardAt.delete(key);
+    }
   }
 
   /** For how long its refusal has to stand still, ms. */
