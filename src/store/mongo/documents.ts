@@ -51,6 +51,8 @@ export interface TimerElement extends Held {
   at: Date | string;
   /** Names the due thing among all; absent with `due` once it is settled. */
   id?: string;
+  /** Once it was put off: by how many ms the time that it was set by was ahead of the clock. */
+  ahead?: number;
 }
 
 export interface OrderElement extends Held {

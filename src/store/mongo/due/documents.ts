@@ -128,6 +128,11 @@ function aheadOf(time: Date | string | null, at: number): { ahead?: number } {
   return ahead > 0 ? { ahead } : {};
 }
 
+function aheadOfTimer({ at: own, ahead }: TimerElement, at: number): { ahead?: number } {
+  if (ahead === undefined) return aheadOf(own, at);
+  return ahead > 0 ? { ahead } : {};
+}
+
 /** Of what is due in a transaction's document what may be claimed at a time (ms). */
 export function dueInTransaction(
   kind: ElementKind,
@@ -146,7 +151,7 @@ export function dueInTransaction(
     const due: Due =
       'order' in element
         ? { ...common, kind: 'bank', order: fromBson(element.order) as OrderElement['order'] }
-        : { ...common, kind: 'timer', name: element.name, ...aheadOf(element.at, common.at) };
+        : { ...common, kind: 'timer', name: element.name, ...aheadOfTimer(element, common.at) };
     found.push({ due, element: id, document: transaction, until });
   }
   return found;

@@ -16,6 +16,13 @@ function earlier(time: string, wrong: string | Document, now: Date): Document {
   return { $max: [now, { $subtract: [time, { $subtract: [wrong, now] }] }] };
 }
 
+/** What is set of a thing that becomes due at another time: by how much its own time is ahead, where that is kept. */
+function movedTo(place: string, due: Document): Document {
+  const ahead = `${place}ahead`;
+  const by = { $subtract: [`${place}due`, due] };
+  return { due, ahead: { $cond: [{ $isNumber: ahead }, { $add: [ahead, by] }, '$$REMOVE'] } };
+}
+
 function mapped(array: string, changes: (element: string) => { if: Document; set: Document }[]): Document {
   const branches = changes('$$e').map(({ if: fits, set }) => ({
     case: fits,
@@ -143,7 +150,7 @@ function timersAt(now: Date): Document {
     const isAhead = { $and: [isFree(e), { $gt: [by, soonAfter(now)] }] };
     return [
       { if: isHeldFar(e, now), set: { due: now } },
-      { if: isAhead, set: { due: earlier(`${e}.due`, by, now), followed: 0 } },
+      { if: isAhead, set: { ...movedTo(`${e}.`, earlier(`${e}.due`, by, now)), followed: 0 } },
     ];
   });
 }
@@ -198,9 +205,10 @@ function followingStep(
   const by = reckonedBy(due, at, made);
   const isByIt = [{ $gte: [by, new Date(since)] }, { $lte: [by, new Date(until)] }];
   const hasNot = { $lt: [{ $ifNull: [`${place}followed`, 0] }, number] };
+  const later = { $cond: [{ $lte: [early, ms + SET_MS] }, at, { $add: [due, ms] }] };
   return {
     if: { $and: [isDate(due), isDate(at), hasNot, { $gt: [early, 0] }, ...isByIt] },
-    set: { due: { $cond: [{ $lte: [early, ms + SET_MS] }, at, { $add: [due, ms] }] }, followed: number },
+    set: { ...movedTo(place, later), followed: number },
   };
 }
 

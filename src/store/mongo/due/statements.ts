@@ -181,8 +181,12 @@ function progressOf(record: DeliveryRecord): Document {
 /** A claimed timer or order that is due again. */
 function elementAgain(place: ElementPlace, next: Due): Document {
   const array = ARRAYS[place.kind];
-  const order = next.kind === 'bank' ? { 'orders.$.order': toBson(next.order) } : {};
-  const $set = { [`${array}.$.due`]: new Date(next.at), [`${array}.$.tries`]: next.tries, ...order };
+  // By how much a timer's own time is ahead isn't told by when it is due any more.
+  const parts =
+    next.kind === 'bank'
+      ? { 'orders.$.order': toBson(next.order) }
+      : { [`${array}.$.ahead`]: next.ahead ?? 0 };
+  const $set = { [`${array}.$.due`]: new Date(next.at), [`${array}.$.tries`]: next.tries, ...parts };
   return { q: filterOf(place), u: { $set, $unset: notHeldIn(`${array}.$`) } };
 }
 
@@ -208,7 +212,7 @@ function endsOfElements(places: readonly ElementPlace[]): Document[] {
       continue;
     }
     const element = 'timers.$[e]';
-    const parts = ['due', 'id', 'tries', 'followed'].map((part) => [`${element}.${part}`, '']);
+    const parts = ['due', 'id', 'tries', 'ahead', 'followed'].map((part) => [`${element}.${part}`, '']);
     const $unset = { ...Object.fromEntries(parts), ...notHeldIn(element) };
     statements.push({ q, u: { $unset }, arrayFilters: [{ 'e.id': id, 'e.token': token }], multi: true });
   }

@@ -187,6 +187,32 @@ export function clockContract(context: ContractContext): void {
       await isDueAt(store, 'timer', due);
     });
 
+    test('a timer that is put off once it was claimed keeps by how much its own time was ahead', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const [ahead, due] = [HOUR_MS, now() + 60_000];
+      const timers = [{ name: 'EXPIRE', at: iso(due + ahead) }];
+      const instead = (thing: Due): Due => ({ ...thing, at: thing.at - ahead, ahead });
+      await grow(store, randomUUID(), [chargeCreated(now() + ahead, { timers })], { instead });
+      for (let times = 0; times < 3; times++) {
+        advance(60_000);
+        await store.due.beat(now());
+        const claim = first(await store.due.claim('timer', now(), 10));
+        same([claim.due.at, claim.due.ahead], [now(), ahead]);
+        const next = { ...claim.due, at: now() + 60_000 };
+        same(await store.due.settle([{ claim, next }]), [true]);
+      }
+      // Brought back by an hour and put off by it again, what is kept goes along.
+      advance(-2 * HOUR_MS);
+      const since = now();
+      await store.due.rewind(now());
+      await store.due.beat(now());
+      const [claim] = await store.due.claim('timer', now() + 2 * HOUR_MS, 10);
+      const back = claim === undefined ? 0 : (claim.due.ahead ?? 0) - ahead;
+      same(back > HOUR_MS, true);
+      same(claim && claim.due.at + back, since + 2 * HOUR_MS + 60_000);
+    });
+
     test('a clock that is set too far forward, and then right, makes nothing come before its time', async (harness) => {
       const { now, advance } = harness;
       const store = await harness.open('a');
