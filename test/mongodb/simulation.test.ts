@@ -27,9 +27,9 @@ async function run(seed: number, steps: number, bank: BankName): Promise<Summary
 const summaries: Summary[] = [];
 
 for (const [seed, bank] of [
-  [1, 'sandbox'],
-  [4, 'sandbox'],
-  [5, 'sandbox'],
+  [24, 'sandbox'],
+  [20, 'sandbox'],
+  [31, 'sandbox'],
 ] as const)
   test(`seed ${seed}, ${bank}: commands that fail, crashes between them and clocks that step break nothing`, async () => {
     summaries.push(await run(seed, 400, bank));
