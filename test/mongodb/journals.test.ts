@@ -1,16 +1,17 @@
 /** A database's journals read again, each by itself: whole histories add up, and each way to be off is told once. */
 import { randomUUID } from 'node:crypto';
-import { type Db, type Document, MongoClient } from 'mongodb';
+import { BSON, type Db, type Document, MongoClient } from 'mongodb';
 import * as assert from 'uvu/assert';
 import { JournalsFollowing } from '../../src/audit/following/journals.ts';
 import type { Fault } from '../../src/audit/following/judging.ts';
+import { verifyStore } from '../../src/audit/verify.ts';
 import type { Core } from '../../src/core.ts';
 import type { Batch } from '../../src/engine/journal.ts';
 import { contentOf, sha256 } from '../../src/engine/store/content.ts';
 import type { FollowedJournals, StoredBatch } from '../../src/engine/store/journals.ts';
 import { batchFromDocument, type JournalDocument } from '../../src/store/mongo/documents.ts';
 import { MongoStore } from '../../src/store/mongo/store.ts';
-import { close, createCharge, live, openOn } from '../audit/scene.ts';
+import { close, createCharge, live, openOn, rebuilt } from '../audit/scene.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { freshDatabase } from '../support/mongodb.ts';
 import { envOn } from './stage.ts';
@@ -62,6 +63,25 @@ async function replace(db: Db, found: Document, change: object, isRehashed: bool
   const { hash: _, ...content } = batchFromDocument(changed);
   const hash = isRehashed ? sha256(contentOf(content as Batch)) : found.hash;
   await db.collection<JournalDocument>('journal').replaceOne({ _id: changed._id }, { ...changed, hash });
+}
+
+/** A document in which a member stands twice: BSON takes the members that this map tells of. */
+class Twice extends Map<string, unknown> {
+  readonly #members: readonly [string, unknown][];
+
+  constructor(members: readonly [string, unknown][]) {
+    super();
+    this.#members = members;
+  }
+
+  override entries(): MapIterator<[string, unknown]> {
+    return [...this.#members].values() as MapIterator<[string, unknown]>;
+  }
+}
+
+/** The same document with a false member before the right one of that name. */
+function forged(document: object, name: string, value: unknown): Document {
+  return new Twice([[name, value], ...Object.entries(document)]) as unknown as Document;
 }
 
 test('whole histories add up, are read once, and go on from what was put down', async ({
@@ -129,6 +149,82 @@ test('each way in which a batch can be off is told once', async ({ core, db, jou
   assert.equal(await faultsOf(journals, account), [`${seq + 1} missing`]);
   await journal.insertOne(victim);
   assert.equal(await faultsOf(journals, account), []);
+});
+
+test('a member that stands twice is found: the database picks out the first, the last is hashed', async ({
+  core,
+  db,
+  journals,
+}) => {
+  const { account, charge } = await live(core);
+  const { journal } = core.store;
+  const stored = db.collection<JournalDocument>('journal');
+  const seq = (await journal.transaction(charge))?.seqs[0] ?? 0;
+  const found = await stored.findOne({ account, seq });
+  assert.ok(found !== null);
+  const put = async (document: Document): Promise<void> => {
+    await stored.deleteOne({ account, seq });
+    await db.collection<Document>('journal').insertOne(document);
+  };
+  const [entry = {}, ...others] = found.entries;
+  const deep = forged(entry, 'transaction', 'nobody');
+  const cases: Document[] = [
+    forged(found, 'entries', []),
+    { ...found, entries: [deep, ...others] },
+    { ...found, entries: [{ ...entry, message: forged(Object(entry.message), 'id', 'x') }, ...others] },
+    forged(found, 'hash', found.hash),
+  ];
+  for (const [index, each] of cases.entries()) {
+    await put(each);
+    if (index < 2) assert.equal(await journal.entries(account, charge, [seq]), [], 'history lacks it');
+    for (const decide of [false, true])
+      for (const only of [{}, { account }]) {
+        const options = { heads: false, everyDoorSpeaks: true, decide, ...only };
+        const { differences } = await verifyStore(journal, options);
+        const told = differences.map((each) => [each.account, each.seq, each.what]);
+        assert.equal(told, [[account, seq, 'it is not stored as its hash says']], `${index}`);
+      }
+    assert.equal(await faultsOf(journals, account), [`${seq} content`]);
+    await rebuilt(core, account).then(
+      () => assert.unreachable('such a journal is followed'),
+      (error) => assert.match(`${error}`, 'is not what its hash says'),
+    );
+  }
+  await put(found);
+  assert.equal(await faultsOf(journals, account), []);
+});
+
+test('beside the exact text names that BSON has no words for may be the same', async ({
+  core,
+  db,
+  journals,
+}) => {
+  const { account, charge } = await live(core);
+  const { journal } = core.store;
+  const record = await journal.transaction(charge);
+  assert.ok(record !== null);
+  const data = { reason: 'x', of: { '\ud800': 1, '\udbff': 2 } };
+  await core.payments.tell(record, { id: 'odd', type: 'PROTEST', data }, 'bank');
+  const { seq } = await journal.head(account);
+  const options = { heads: false, everyDoorSpeaks: true, decide: false, account };
+  const differences = async (): Promise<string[]> =>
+    (await verifyStore(journal, options)).differences.map((each) => `${each.seq} ${each.what}`);
+  assert.equal(await differences(), []);
+  assert.equal(await faultsOf(journals, account), []);
+  const stored = db.collection<Document>('journal');
+  const [found] = await stored.find({ account, seq }, { raw: true }).toArray();
+  const document = BSON.deserialize(found as unknown as Uint8Array);
+  assert.type(document.exact, 'string');
+  const [entry = {}] = document.entries;
+  const inEntry = { ...document, entries: [forged(entry, 'transaction', 'nobody')] };
+  for (const each of [forged(document, 'exact', '{}'), forged(document, 'entries', []), inEntry]) {
+    await stored.deleteOne({ account, seq });
+    await stored.insertOne(each);
+    assert.ok((await differences()).includes(`${seq} it is not stored as its hash says`));
+    assert.equal(await faultsOf(journals, account), [`${seq} content`]);
+  }
+  await stored.deleteOne({ account, seq });
+  await stored.insertOne(document);
 });
 
 test('of what was read, a last batch that is another one, or is gone, is told', async ({

@@ -37,8 +37,8 @@ export interface LogPage {
 /** How batches are stored, beside what is read of them: the part of the port of a store where that may differ. */
 export interface StoredReads {
   /**
-   * Which of an account's batches are there, and are stored otherwise than their hashes say, to the byte. What is read of
-   * them may be the same: JSON lets a member stand twice, and not all who read it take the last.
+   * Which of an account's batches are there, and are stored otherwise than their hashes say. What is read of them may be
+   * the same: JSON and BSON let a member stand twice, and not all who read it take the last.
    */
   storedOtherwise?(account: string, seqs: readonly number[]): Promise<number[]>;
 }

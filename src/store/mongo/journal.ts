@@ -23,6 +23,7 @@ import { newestBatches } from './across/newest.ts';
 import type { Appends } from './appends/appends.ts';
 import { LookupPages } from './audit/lookup-pages.ts';
 import { Restorations } from './audit/restoration.ts';
+import { storedTwice } from './audit/twice.ts';
 import { fromBson, toDate } from './bson.ts';
 import { inTime, type MongoConnection } from './connection.ts';
 import {
@@ -148,6 +149,11 @@ export class MongoJournal implements Journal {
 
   async batches(account: string, seqs: readonly number[]): Promise<Batch[]> {
     return this.#findBatches({ account, seq: { $in: seqs } }, {});
+  }
+
+  async storedOtherwise(account: string, seqs: readonly number[]): Promise<number[]> {
+    this.#check();
+    return storedTwice(this.#parts.reads, account, seqs);
   }
 
   async entries(account: string, transaction: string, seqs: readonly number[]): Promise<NumberedEntry[]> {

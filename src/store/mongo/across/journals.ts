@@ -2,7 +2,7 @@
  * The accounts' journals, each by itself, and how far each was read again (`followed`). All is read of the primary, as a
  * majority holds it: what is seen is never taken back, and of a journal never the end without what is before it.
  */
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import type {
   FollowedJournals,
   HeadInShort,
@@ -11,6 +11,7 @@ import type {
   StandingsPage,
   StoredBatch,
 } from '../../../engine/store/journals.ts';
+import { standsTwice } from '../audit/twice.ts';
 import type { Plain } from '../bson.ts';
 import { MAJORITY, type MongoConnection } from '../connection.ts';
 import type { JournalDocument } from '../documents.ts';
@@ -78,12 +79,8 @@ export class MongoJournals implements FollowedJournals {
     // Of several accounts the index gives no order by numbers alone, nor is there more of them than is asked for.
     const filter = others.length === 0 ? first : { $or: [first, ...others] };
     const options = others.length === 0 ? { sort: { seq: 1 }, limit } : { limit };
-    const found = await this.#reads.find<JournalDocument>('journal', filter, options);
-    found.sort((a, b) => a.seq - b.seq);
-    return found.map((document) => {
-      const { account, seq, hash } = document;
-      return { account, seq, hash, batch: readableBatch(document) };
-    });
+    const found = (await this.#reads.storedBatches(filter, options)).map(storedBatchIn);
+    return found.sort((a, b) => a.seq - b.seq);
   }
 
   async keep(heads: ReadonlyMap<string, HeadInShort>): Promise<void> {
@@ -95,6 +92,13 @@ export class MongoJournals implements FollowedJournals {
     for (let from = 0; from < updates.length; from += A_PAGE)
       await this.#connection.command({ ...command, updates: updates.slice(from, from + A_PAGE) });
   }
+}
+
+/** Where a member stands twice, what is hashed isn't all that stands there. */
+function storedBatchIn(bytes: Uint8Array): StoredBatch {
+  const document = BSON.deserialize(bytes) as JournalDocument;
+  const { account, seq, hash } = document;
+  return { account, seq, hash, batch: standsTwice(bytes) ? null : readableBatch(document) };
 }
 
 /** What is known of each account, of both. */
