@@ -1,6 +1,7 @@
 /** Webhook secrets at rest: AES-256-GCM under SECRETS_KEY, `base64(nonce | tag | ciphertext)`. */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { pagesOfAccounts } from '../engine/store/walks.ts';
 import type { AccountTable, Store } from '../engine/store.ts';
 import { OperatorError } from '../errors.ts';
 
@@ -47,8 +48,10 @@ const PROBE = 'this key seals the secrets of this store';
 
 /** A sealed secret of some account; null where none has any. */
 async function anySealed(accounts: AccountTable): Promise<string | null> {
-  for (const { webhooks } of await accounts.all())
-    for (const { secrets } of webhooks) for (const { sealed } of secrets) return sealed;
+  for await (const page of pagesOfAccounts(accounts)) {
+    const [secret] = page.flatMap(({ webhooks }) => webhooks.flatMap(({ secrets }) => secrets));
+    if (secret !== undefined) return secret.sealed;
+  }
   return null;
 }
 

@@ -269,7 +269,8 @@ export interface Attention {
 export interface AccountTable {
   get(id: string): Promise<Account | null>;
   byClientId(clientId: string): Promise<Account | null>;
-  all(): Promise<Account[]>;
+  /** Those behind an id, in the order of the ids. `walks.ts` goes through all of them. */
+  after(id: string, limit: number): Promise<Account[]>;
   /** Whether there is no account at all; costs the same however many there are. */
   isEmpty(): Promise<boolean>;
   /** Inserts (version 1) or replaces the version before; false where somebody else was first. */

@@ -42,7 +42,7 @@ function contested({ accounts }: MemoryStore): AccountTable {
   return {
     get: (id) => accounts.get(id),
     byClientId: (clientId) => accounts.byClientId(clientId),
-    all: () => accounts.all(),
+    after: (...page) => accounts.after(...page),
     isEmpty: () => accounts.isEmpty(),
     put: async (account) => {
       const stored = await accounts.get(account.id);

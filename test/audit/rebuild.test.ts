@@ -334,7 +334,8 @@ test('where the batches lie is found beside an engine that writes to another acc
   await withDamage(
     ({ places }) => places.clear(),
     async (core) => {
-      const other = (await core.store.accounts.all()).find(({ id }) => id !== life.account)?.id ?? '';
+      const other =
+        (await core.store.accounts.after('', 100)).find(({ id }) => id !== life.account)?.id ?? '';
       let going = true;
       const made: string[] = [];
       const writing = (async () => {

@@ -73,7 +73,7 @@ test('a database that is not there', async () => {
       throw error;
     },
   });
-  assert.is((await core.store.accounts.all())[0]?.status, 'active');
+  assert.is((await core.store.accounts.after('', 1))[0]?.status, 'active');
   await core.store.close();
 });
 

@@ -1,6 +1,10 @@
 /** A slow database, and a pool of connections that is full: queues are bounded, and everything goes on. */
 import * as assert from 'uvu/assert';
+import { pagesOfAccounts } from '../../src/engine/store/walks.ts';
+import { type AccountDocument, accountDocument } from '../../src/store/mongo/accounts.ts';
+import { MongoStore } from '../../src/store/mongo/store.ts';
 import { expectVerified, residentBytes } from '../faults/scene.ts';
+import { settings } from '../store/contract/builders.ts';
 import { type Merchant, merchant, merchants } from '../support/client.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { charge } from '../support/flows.ts';
@@ -10,7 +14,7 @@ import type { TcpProxy } from '../support/tcp-proxy.ts';
 import { eachOf, sleep } from '../support/wait.ts';
 import { command } from '../support/wire.ts';
 import { percentile, type Sample, sampled, tally, told } from './crowd.ts';
-import { held, probe, startOn, untilReady } from './stage.ts';
+import { held, probe, startOn, untilReady, withDb } from './stage.ts';
 
 const ROUND_TRIP_MS = 250;
 const CLIENTS = 192;
@@ -155,6 +159,29 @@ test('a pool of one connection for which nobody waits longer than 50 ms: 503, no
     // The look afterwards has a pool as usual: it reads several things at a time.
     await expectVerified({ ...server, env: { ...server.env, MONGODB_URI: uri } });
   });
+});
+
+test('more accounts than a read gives within its 5 s are gone through, page by page', async ({
+  proxy,
+  uri,
+}) => {
+  const made = Array.from({ length: 6_000 }, () => accountDocument(settings()));
+  await withDb(uri, (db) => db.collection<AccountDocument>('accounts').insertMany(made));
+  const store = new MongoStore({
+    ...{ uri, incarnation: 'reader', silentAfterMs: 5_000, leaseMs: 10_000 },
+    onUnusable: (reason) => assert.unreachable(reason),
+    onNotice: () => {},
+  });
+  try {
+    await store.ready;
+    proxy.latency(1_000);
+    const found = new Set<string>();
+    for await (const page of pagesOfAccounts(store.accounts, 1_000)) for (const { id } of page) found.add(id);
+    assert.ok(made.every(({ _id }) => found.has(_id)));
+  } finally {
+    proxy.latency(0);
+    await store.close();
+  }
 });
 
 suite.run();

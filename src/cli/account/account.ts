@@ -4,13 +4,14 @@ import type { AccountChanges } from '../../accounts/manage.ts';
 import type { Core } from '../../core.ts';
 import type { Account } from '../../domain/account.ts';
 import { MAX_AMOUNT } from '../../domain/money.ts';
+import { pagesOfAccounts } from '../../engine/store/walks.ts';
 import { changeSettings, rotateSecret, rotateWebhookSecret } from '../../ops/settings.ts';
 import { turn } from '../../waiting.ts';
 import { type ActingOptions, actingOf, addActing } from '../by.ts';
 import { accountNotFound, Failure, wrongUsage } from '../failure.ts';
 import { collect, Values } from '../options.ts';
 import { labelled, type Outcome, reais } from '../output.ts';
-import type { Shell, Work } from '../running/shell.ts';
+import type { Bench, Shell, Work } from '../running/shell.ts';
 import { addAdjustCommand } from './adjust.ts';
 import { type Asked, addCreateCommand, askedOf, WEBHOOK_HELP } from './create.ts';
 
@@ -63,19 +64,16 @@ function shownText(account: Shown): string {
   return `${account.accountId}  ${account.name}\n${labelled(rows, '  ')}`;
 }
 
-async function listAll(core: Core): Promise<Outcome> {
-  const all = await core.store.accounts.all();
+async function listAll(core: Core, { output }: Bench): Promise<Outcome> {
   const accounts: Shown[] = [];
-  for (let from = 0; from < all.length; from += SHOWN_TOGETHER) {
-    const some = all.slice(from, from + SHOWN_TOGETHER);
-    accounts.push(...(await Promise.all(some.map((account) => shown(core, account)))));
+  for await (const page of pagesOfAccounts(core.store.accounts, SHOWN_TOGETHER)) {
+    accounts.push(...(await Promise.all(page.map((account) => shown(core, account)))));
     await turn();
   }
-  const text =
-    accounts.length === 0
-      ? 'There is no account: pixstate account create'
-      : accounts.map(shownText).join('\n\n');
-  return { document: { accounts }, text };
+  // It may be long: what isn't written isn't made.
+  if (output.json) return { document: { accounts }, text: '' };
+  const none = 'There is no account: pixstate account create';
+  return { document: {}, text: accounts.length === 0 ? none : accounts.map(shownText).join('\n\n') };
 }
 
 function set({ config, user }: Asked, id: string, options: SetOptions): Work {

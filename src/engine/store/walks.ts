@@ -1,7 +1,8 @@
-/** Ways through a store's journals: what is held of them is bounded, whatever there is. */
+/** Ways through a store's journals and accounts: what is held of them is bounded, whatever there is. */
+import type { Account } from '../../domain/account.ts';
 import { timeOfText } from '../../domain/time.ts';
 import type { Batch } from '../journal.ts';
-import type { JournalReads } from '../store.ts';
+import type { AccountTable, JournalReads } from '../store.ts';
 
 const ACCOUNTS = 500;
 
@@ -12,6 +13,19 @@ export async function* accountsIn(journal: Pick<JournalReads, 'accountIds'>): As
     yield* ids;
     if (ids.length < ACCOUNTS) return;
     after = ids.at(-1) ?? after;
+  }
+}
+
+/** The settings of all accounts, in the order of their ids, page by page. */
+export async function* pagesOfAccounts(
+  accounts: Pick<AccountTable, 'after'>,
+  limit = ACCOUNTS,
+): AsyncGenerator<Account[]> {
+  for (let last = ''; ; ) {
+    const page = await accounts.after(last, limit);
+    if (page.length > 0) yield page;
+    if (page.length < limit) return;
+    last = page.at(-1)?.id ?? last;
   }
 }
 

@@ -25,8 +25,14 @@ export class LmdbAccounts implements AccountTable {
     return id === null ? null : this.get(id);
   }
 
-  async all(): Promise<Account[]> {
-    return [...this.#environment.opened.projections.accounts.range(...ALL)].map(([, account]) => account);
+  async after(id: string, limit: number): Promise<Account[]> {
+    const found: Account[] = [];
+    const [, end] = ALL;
+    for (const [key, account] of this.#environment.opened.projections.accounts.range(id, end)) {
+      if (found.length === limit) break;
+      if (key !== id) found.push(account);
+    }
+    return found;
   }
 
   async isEmpty(): Promise<boolean> {

@@ -66,9 +66,10 @@ export class MongoAccounts implements AccountTable {
     return document === undefined ? null : accountFromDocument(document);
   }
 
-  async all(): Promise<Account[]> {
+  async after(id: string, limit: number): Promise<Account[]> {
     this.#connection.check();
-    const found = await this.#reads.find<AccountDocument>('accounts', {}, { sort: { _id: 1 } });
+    const inOrder = { sort: { _id: 1 }, limit };
+    const found = await this.#reads.find<AccountDocument>('accounts', { _id: { $gt: id } }, inOrder);
     return found.map(accountFromDocument);
   }
 

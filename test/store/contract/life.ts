@@ -132,7 +132,7 @@ export function lifeContract(context: ContractContext): void {
         get: () => store.accounts.get(account),
         byClientId: () => store.accounts.byClientId('x'),
         isEmpty: () => store.accounts.isEmpty(),
-        all: () => store.accounts.all(),
+        after: () => store.accounts.after('', 1),
         put: () => store.accounts.put(settings()),
         mark: () => store.marks.mark('x'),
         keepMark: () => store.marks.keepMark('x', 'y'),

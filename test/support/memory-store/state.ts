@@ -331,6 +331,11 @@ export class MemoryState {
     return this.accounts().find((account) => account.clientId === clientId) ?? null;
   }
 
+  accountsAfter(after: string, limit: number): Account[] {
+    const behind = this.accounts().filter(({ id }) => id > after);
+    return behind.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+  }
+
   accounts(): Account[] {
     return [...this.#accounts.values()];
   }

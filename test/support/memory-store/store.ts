@@ -164,7 +164,7 @@ export class MemoryStore implements Store {
     return {
       get: this.#method('get', (id) => state.account(id)),
       byClientId: this.#method('byClientId', (clientId) => state.accountByClientId(clientId)),
-      all: this.#method('all', () => state.accounts()),
+      after: this.#method('after', (...page) => state.accountsAfter(...page)),
       isEmpty: this.#method('isEmpty', () => state.accounts().length === 0),
       put: this.#method('put', (account) => state.putAccount(account)),
     };

@@ -1,5 +1,6 @@
 /** Registers where the bank calls back, for each key: asked first, and set only where it differs. */
 import { keyOf } from '../../../domain/account.ts';
+import { pagesOfAccounts } from '../../../engine/store/walks.ts';
 import type { AccountTable } from '../../../engine/store.ts';
 import { textOf } from '../../../errors.ts';
 import type { BankConnection } from '../connection.ts';
@@ -8,7 +9,7 @@ import { CallFailed } from '../wire/outcome.ts';
 
 export interface RegistrarOptions {
   connection: Pick<BankConnection, 'hooks'>;
-  accounts: Pick<AccountTable, 'all'>;
+  accounts: Pick<AccountTable, 'after'>;
   /** The key of accounts without one of their own. */
   pixKey: string | null;
   /** Null: nothing is registered. */
@@ -58,9 +59,10 @@ export class Registrar {
   /** The keys that receive. */
   async #keys(): Promise<string[]> {
     const { accounts, pixKey } = this.#options;
-    const own = (await accounts.all()).map(keyOf).filter(({ isOwn }) => isOwn);
-    const keys = [pixKey, ...own.map((each) => each.pixKey)].filter((key) => key !== null);
-    return [...new Set(keys)];
+    const keys = new Set(pixKey === null ? [] : [pixKey]);
+    for await (const page of pagesOfAccounts(accounts))
+      for (const own of page.map(keyOf)) if (own.isOwn) keys.add(own.pixKey);
+    return [...keys];
   }
 
   async #register(key: string, webhookUrl: string): Promise<void> {
