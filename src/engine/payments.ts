@@ -18,10 +18,10 @@ import { LONGEST_WHAT } from '../domain/sentences/commands.ts';
 import type { ItemCode, ItemData } from '../domain/sentences/item-codes.ts';
 import { textOfTime } from '../domain/time.ts';
 import type { Metadata } from '../domain/transactions.ts';
-import { Overloaded } from './actors/host.ts';
+import { HandedOver, Overloaded } from './actors/host.ts';
 import { itemFor } from './attention/item.ts';
 import { type Bank, type BankMessage, BankRefused } from './bank.ts';
-import type { Answer, SoundMessage } from './commands.ts';
+import type { Answer, SentMessage, SoundMessage } from './commands.ts';
 import { signed } from './decision.ts';
 import type { Engine, SendOptions } from './engine.ts';
 import type { ChargeRecord, Door, TransactionRecord } from './journal.ts';
@@ -182,10 +182,13 @@ export class Payments {
 
   /** A message of the bank's that could not be decided, for a reason that lies with us. */
   async noteUndecided(message: UnknownMessage, reason: string): Promise<void> {
-    const { engine, journal } = this.#options;
-    const record = await journal.transaction(message.transactionId.toLowerCase());
+    const record = await this.#options.journal.transaction(message.transactionId.toLowerCase());
+    await this.#noteUndecided(message, reason, record);
+  }
+
+  async #noteUndecided(message: UnknownMessage, reason: string, of: TransactionRecord | null): Promise<void> {
     const data = { ...strayData(message), reason };
-    await engine.note([this.#stray('MESSAGE_UNDECIDED', message, data, record)]);
+    await this.#options.engine.note([this.#stray('MESSAGE_UNDECIDED', message, data, of)]);
   }
 
   #stray<Code extends ItemCode>(
@@ -211,7 +214,7 @@ export class Payments {
     door: Door,
     options: SendOptions & { by?: By } = {},
   ): Promise<MessageAnswer> {
-    const { bank, engine, newId } = this.#options;
+    const { bank, newId } = this.#options;
     const { type } = incoming;
     const given = incoming.data ?? {};
     const id = incoming.id ?? newId();
@@ -235,14 +238,14 @@ export class Payments {
       : [unknownType(record.type)];
     if (mistakes.length === 0) {
       const data = chartData(record, type, kept);
-      return engine.send(record.account, { ...message, data }, options);
+      return this.#send(record, { ...message, data }, options);
     }
     // An id that was applied is looked at before the data: with other content it is refused, whatever that is.
-    if (isKnown && Object.hasOwn(record.messages, id)) return engine.send(record.account, message, options);
+    if (isKnown && Object.hasOwn(record.messages, id)) return this.#send(record, message, options);
     if (door !== 'bank') return { kind: 'malformed', details: mistakes };
     const problem = mistakes.map(({ field, message: what }) => `${field} ${what}`).join('; ');
     const { data: _unread, ...sent } = message;
-    return engine.send(record.account, { ...sent, kind: 'invalidMessage', problem }, options);
+    return this.#send(record, { ...sent, kind: 'invalidMessage', problem }, options);
   }
 
   /** Records what the bank said to a transaction, and what can't even be read as a message. */
@@ -254,7 +257,19 @@ export class Payments {
   ): Promise<Answer> {
     const digest = digestOf(type, withoutNulls(data));
     const sent = { transaction: record.id, door: 'bank' as const, id, type, kept: data, digest };
-    return this.#options.engine.send(record.account, { kind: 'invalidMessage', ...sent, problem }, options);
+    return this.#send(record, { kind: 'invalidMessage', ...sent, problem }, options);
+  }
+
+  #send({ account }: TransactionRecord, message: SentMessage, options: SendOptions): Promise<Answer> {
+    const answer = this.#options.engine.send(account, message, options);
+    return message.door === 'bank' ? answer.catch((error) => this.#notTaken(message, error)) : answer;
+  }
+
+  /** Where another store has the account, ops have to see to it: by an item of no account, whose journal takes nothing. */
+  async #notTaken({ id, transaction, type, kept }: SentMessage, error: unknown): Promise<never> {
+    const message = { id, transactionId: transaction, type, data: kept };
+    if (error instanceof HandedOver) await this.#noteUndecided(message, error.message, null);
+    throw error;
   }
 
   /** The bank's own messages are complete; those through another door, some banks fill in. */

@@ -17,7 +17,7 @@ export class Overloaded extends Error {}
 /** Another store has the account: nothing is decided here. */
 export class HandedOver extends Overloaded {
   constructor() {
-    super('the account was moved to another store');
+    super('the account was moved to another store, whose servers decide on it');
   }
 }
 
