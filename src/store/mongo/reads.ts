@@ -83,6 +83,7 @@ function withoutEntries<Part>({ entries, ...part }: WithTransactions<Part>): Omi
 
 /** What a batch is known by. */
 export type BatchInShort = Pick<JournalDocument, '_id' | 'account' | 'seq' | 'id' | 'hash'>;
+const IN_SHORT = { account: 1, seq: 1, id: 1, hash: 1 };
 
 export class MongoReads {
   readonly #connection: MongoConnection;
@@ -155,11 +156,19 @@ export class MongoReads {
     return ids.map((id) => documents.get(id) ?? null);
   }
 
-  /** Which of these documents are there. */
-  async existing(collection: string, ids: readonly string[]): Promise<Set<string>> {
-    const options = { projection: { _id: 1 } };
-    const found = await this.find<{ _id: string }>(collection, { _id: { $in: ids } }, options);
-    return new Set(found.map(({ _id }) => _id));
+  /**
+   * Which of these batches are there, by their documents' names. Where a machine was put back to an earlier moment, its
+   * memory with it, or was copied, a process gives names anew under which other batches are there.
+   */
+  async asInserted(batches: readonly BatchInShort[]): Promise<Set<string>> {
+    const filter = { _id: { $in: batches.map(({ _id }) => _id) } };
+    const found = await this.find<BatchInShort>('journal', filter, { projection: IN_SHORT });
+    const stored = new Map(found.map((batch) => [batch._id, batch]));
+    const isSame = ({ _id, account, seq, hash }: BatchInShort): boolean => {
+      const there = stored.get(_id);
+      return there?.account === account && there.seq === seq && there.hash === hash;
+    };
+    return new Set(batches.filter(isSame).map(({ _id }) => _id));
   }
 
   /** An account's last batch, without its entries. */
@@ -194,9 +203,8 @@ export class MongoReads {
   }
 
   async #readInShort(numbers: BatchNumber[]): Promise<(BatchInShort | null)[]> {
-    const projection = { account: 1, seq: 1, id: 1, hash: 1 };
     const $or = numbers.map(({ account, seq }) => ({ account, seq }));
-    const found = await this.find<BatchInShort>('journal', { $or }, { projection });
+    const found = await this.find<BatchInShort>('journal', { $or }, { projection: IN_SHORT });
     const batches = new Map(found.map((batch) => [`${batch.account} ${batch.seq}`, batch]));
     return numbers.map(({ account, seq }) => batches.get(`${account} ${seq}`) ?? null);
   }

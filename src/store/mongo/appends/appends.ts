@@ -238,8 +238,8 @@ export class Appends {
     }
     if (taken.length === 0) return { committed: [...waiting.values()], taken: [] };
     const doubtful = new Set(taken.map(({ _id }) => _id));
-    // A document of that very name is our own insert, whose answer was lost on the way.
-    const own = await connection.surely(() => reads.existing('journal', [...doubtful]));
+    // Our own insert, whose answer was lost on the way. Its name alone tells nothing: `asInserted` says why.
+    const own = await connection.surely(() => reads.asInserted(taken));
     const isOurs = ({ document }: Waiting): boolean => !doubtful.has(document) || own.has(document);
     const all = [...waiting.values()];
     return { committed: all.filter(isOurs), taken: all.filter((each) => !isOurs(each)) };
