@@ -7,11 +7,11 @@ import type { Db } from 'mongodb';
 import type { FollowedJournals } from '../engine/store/journals.ts';
 import type { Tail } from '../engine/store/tail.ts';
 import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/store.ts';
-import { codeOf, OperatorError, textOf } from '../errors.ts';
+import { OperatorError, textOf } from '../errors.ts';
 import { later } from '../waiting.ts';
 import { hasPlenty } from './environments/room.ts';
 import { openFolder } from './folder.ts';
-import { hasLog, isFormer } from './lmdb/files.ts';
+import { expectFiles, isFormer } from './lmdb/files.ts';
 import type { LmdbStoreOptions } from './lmdb/store.ts';
 
 /** A process without a heartbeat for so long has fallen silent. */
@@ -81,23 +81,10 @@ export interface OpenDatabase extends OpenStore {
   journals: FollowedJournals;
 }
 
-/** The folder of a store that is there. @throws OperatorError where there is none: a mistyped name must not make one */
-function existingStore(dataDir: string): string {
-  const folder = resolve(dataDir);
-  let isThere: boolean;
-  try {
-    isThere = hasLog(folder) || isFormer(folder);
-  } catch (error) {
-    throw new OperatorError(`the store in ${folder} can't be opened: ${codeOf(error)}`);
-  }
-  if (!isThere) throw new OperatorError(`there is no store in ${folder}: is DATA_DIR right?`);
-  return folder;
-}
-
 /** The data folder as a process may use it. @throws OperatorError where it can't be made or written, or has no store */
 export function dataFolder(dataDir: string, access: Access): string {
-  if (access === 'make') return openFolder(dataDir);
-  const folder = existingStore(dataDir);
+  const folder = access === 'make' ? openFolder(dataDir) : resolve(dataDir);
+  expectFiles(folder, access === 'make');
   return access === 'write' ? openFolder(folder) : folder;
 }
 

@@ -15,10 +15,10 @@ import { LmdbAttention } from './attention.ts';
 import { LmdbBacklog } from './due/backlog.ts';
 import { LmdbDue } from './due/due.ts';
 import { Environment } from './environment.ts';
-import { logIn } from './files.ts';
+import { logIn, projectionsIn } from './files.ts';
 import { LmdbJournal } from './journal.ts';
 import { Log } from './log/log.ts';
-import { ProjectionsFile, projectionsIn } from './projections/file.ts';
+import { ProjectionsFile } from './projections/file.ts';
 import { Projections } from './projections/projections.ts';
 import { replay } from './projections/replay.ts';
 

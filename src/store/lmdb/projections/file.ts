@@ -36,10 +36,6 @@ const STATE = 'state';
 /** Pages that a write changes are written to new places: all of them, but hardly ever more than this. */
 const MOST_COPIED = 16_777_216;
 
-export function projectionsIn(folder: string): string {
-  return `${folder}/pixstate.projections`;
-}
-
 /** Names the present boot of the machine; null where the system doesn't tell. */
 export function bootId(): string | null {
   try {

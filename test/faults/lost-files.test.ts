@@ -1,0 +1,114 @@
+/** Files of a data folder that are gone, cut short, or somebody else's: a line says so, and nothing is made in their place. */
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
+import { openRoot } from '../../src/store/environments/lmdb.ts';
+import { Folder } from '../cli/support.ts';
+import { at, list, text } from '../support/json.ts';
+import { endWithin, type Outcome, spawnNode } from '../support/process.ts';
+import { serverEnv, startServer } from '../support/server.ts';
+import { withFolder } from './scene.ts';
+
+const EMBEDDED = { MONGODB_URI: '' };
+const LOG = 'pixstate.log';
+const PROJECTIONS = 'pixstate.projections';
+const START_MS = 30_000;
+const test = suite('lost files of a data folder');
+
+let whole: Folder;
+
+test.before(async () => {
+  whole = await Folder.make();
+  await whole.json(['account', 'create', '--balance', '1000'], 0, EMBEDDED);
+});
+test.after(() => whole.remove());
+
+/** A copy of a stopped folder. */
+async function withCopy(body: (copy: Folder) => Promise<void>): Promise<void> {
+  await withFolder(async (path) => {
+    await cp(whole.path, path, { recursive: true, filter: (each) => !each.endsWith('.socket') });
+    await body(new Folder(path));
+  });
+}
+
+async function start({ path }: Folder): Promise<Outcome> {
+  const env = serverEnv(path, await freePort(), await freePort(), EMBEDDED);
+  return endWithin(spawnNode(['dist/src/main.js'], env), START_MS);
+}
+
+/** A server doesn't start; gives the line that it says. */
+async function refused(folder: Folder): Promise<string> {
+  const { code, signal, stdout, stderr } = await start(folder);
+  assert.equal([code, signal, stdout], [1, null, ''], stderr);
+  assert.is(stderr.split('\n').length, 2, stderr);
+  return stderr;
+}
+
+/** What a command says, which doesn't open the store either. */
+async function toldBy(folder: Folder, args: string[]): Promise<string> {
+  const told = await folder.json(args, 1, EMBEDDED);
+  assert.is(text(told, 'error'), 'STORE_NOT_OPENED');
+  return text(told, 'message');
+}
+
+async function expectServed({ path }: Folder, accounts: number): Promise<void> {
+  const server = await startServer({ dataDir: path, env: EMBEDDED });
+  try {
+    const verified = await new Folder(path).json(['verify', '--decide'], 0, EMBEDDED);
+    assert.is(at(verified, 'ok'), true, JSON.stringify(verified));
+    const listed = list(await new Folder(path).json(['account', 'list'], 0, EMBEDDED), 'accounts');
+    assert.is(listed.length, accounts);
+  } finally {
+    await server.stop();
+  }
+}
+
+for (const lost of ['gone', 'empty'])
+  test(`where the log is ${lost}, and what was made from it is there, no store is begun`, async () => {
+    await withCopy(async (copy) => {
+      const log = join(copy.path, LOG);
+      if (lost === 'gone') rmSync(log);
+      else truncateSync(log);
+      const projections = readFileSync(join(copy.path, PROJECTIONS));
+      const what = `${log} is gone or empty, and ${join(copy.path, PROJECTIONS)}, which was made from it, is there`;
+      assert.match(await refused(copy), what);
+      const commands = lost === 'gone' ? [['account', 'create'], ['verify']] : [];
+      for (const args of commands) assert.match(await toldBy(copy, args), what);
+      assert.ok(readFileSync(join(copy.path, PROJECTIONS)).equals(projections));
+      await cp(join(whole.path, LOG), log);
+      await expectServed(copy, 1);
+    });
+  });
+
+test('a log alone has all that it had, and a key alone is a first start that died', async () => {
+  await withCopy(async (copy) => {
+    rmSync(join(copy.path, PROJECTIONS));
+    await expectServed(copy, 1);
+  });
+  await withFolder(async (path) => {
+    await cp(join(whole.path, 'secrets.key'), join(path, 'secrets.key'));
+    await expectServed(new Folder(path), 1);
+  });
+});
+
+test('a first start that died while it made its files is followed by another one', async () => {
+  const leftBehind: Record<string, 'nothing' | 'a header'>[] = [
+    { [LOG]: 'nothing' },
+    { [LOG]: 'a header' },
+    // A new log is whole before there are projections.
+    { [LOG]: 'a header', [PROJECTIONS]: 'a header' },
+  ];
+  for (const files of leftBehind)
+    await withFolder(async (path) => {
+      for (const [name, what] of Object.entries(files)) {
+        if (what === 'nothing') writeFileSync(join(path, name), '');
+        else await openRoot({ path: join(path, name), readOnly: false, maxDbs: 1 }).close();
+      }
+      await expectServed(new Folder(path), 1);
+    });
+});
+
+test.run();
