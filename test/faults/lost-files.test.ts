@@ -1,5 +1,5 @@
 /** Files of a data folder that are gone, cut short, or somebody else's: a line says so, and nothing is made in their place. */
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
 import { openRoot } from '../../src/store/environments/lmdb.ts';
 import { Folder } from '../cli/support.ts';
+import { askJson } from '../support/cli.ts';
 import { at, list, text } from '../support/json.ts';
 import { endWithin, type Outcome, spawnNode } from '../support/process.ts';
 import { serverEnv, startServer } from '../support/server.ts';
@@ -57,9 +58,9 @@ async function toldBy(folder: Folder, args: string[]): Promise<string> {
 async function expectServed({ path }: Folder, accounts: number): Promise<void> {
   const server = await startServer({ dataDir: path, env: EMBEDDED });
   try {
-    const verified = await new Folder(path).json(['verify', '--decide'], 0, EMBEDDED);
+    const verified = await askJson(server, ['verify', '--decide']);
     assert.is(at(verified, 'ok'), true, JSON.stringify(verified));
-    const listed = list(await new Folder(path).json(['account', 'list'], 0, EMBEDDED), 'accounts');
+    const listed = list(await askJson(server, ['account', 'list']), 'accounts');
     assert.is(listed.length, accounts);
   } finally {
     await server.stop();
@@ -108,6 +109,40 @@ test('a first start that died while it made its files is followed by another one
         else await openRoot({ path: join(path, name), readOnly: false, maxDbs: 1 }).close();
       }
       await expectServed(new Folder(path), 1);
+    });
+});
+
+/** A stopped folder's file, and how long it is. */
+function cutTo(path: string, share: number): string {
+  const { size } = statSync(path);
+  const left = Math.floor(size * share);
+  truncateSync(path, left);
+  return `${path} is cut short: it has ${left} of ${size} bytes`;
+}
+
+test('a log that was cut short is told by a server and by commands, and stays as it is', async () => {
+  await withCopy(async (copy) => {
+    const log = join(copy.path, LOG);
+    const what = cutTo(log, 0.7);
+    const left = readFileSync(log);
+    assert.match(await refused(copy), what);
+    for (const args of [['verify'], ['account', 'create']]) assert.match(await toldBy(copy, args), what);
+    assert.ok(readFileSync(log).equals(left));
+    truncateSync(log, 4_100);
+    assert.match(await refused(copy), `${log} is cut short: it has 4100 of at least 8192 bytes`);
+    writeFileSync(log, Buffer.alloc(left.length, 'x'));
+    assert.match(await refused(copy), `${log} is no file of LMDB`);
+  });
+});
+
+test('projections that were cut short, or are something else, are made again from the log', async () => {
+  for (const spoil of [
+    (path: string) => void cutTo(path, 0.9),
+    (path: string) => writeFileSync(path, Buffer.alloc(100_000, 'x')),
+  ])
+    await withCopy(async (copy) => {
+      spoil(join(copy.path, PROJECTIONS));
+      await expectServed(copy, 1);
     });
 });
 

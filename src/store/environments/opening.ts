@@ -1,10 +1,11 @@
 /**
  * What lmdb touches of the disk when it opens an environment is made sure of before: it maps the lock file, whose first
  * touch ends the whole process where the disk is full (SIGBUS), and a header that it can't write crashes it (lmdb-js
- * 3.5.6, `mdb_env_setup_locks`, `mdb_env_init_meta`).
+ * 3.5.6, `mdb_env_setup_locks`, `mdb_env_init_meta`). It crashes on a file that was cut short, too.
  */
 import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { codeOf } from '../../errors.ts';
+import { expectWhole } from './whole.ts';
 
 /** lmdb's own is smaller (8272 bytes on Linux, x64); a larger one has more places for readers. */
 const LOCK_BYTES = 12_288;
@@ -43,8 +44,13 @@ function tryRoom(path: string): void {
   }
 }
 
-/** Makes sure that an environment can be opened. @throws Error of the system where the disk has no room for that */
+/**
+ * Makes sure that an environment can be opened.
+ * @throws Error of the system where the disk has no room for that
+ * @throws OperatorError where its file isn't whole
+ */
 export function prepare(path: string, readOnly: boolean): void {
+  expectWhole(path);
   const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
   if (!readOnly && size === 0) tryRoom(path);
   makeLock(`${path}-lock`, readOnly);

@@ -1,6 +1,7 @@
 /** The embedded store's files in a data folder, as they are known without LMDB: commands that ask a server need none. */
 import { statSync } from 'node:fs';
 import { codeOf, OperatorError } from '../../errors.ts';
+import { expectWhole } from '../environments/whole.ts';
 
 /** A file with an environment's tables is never smaller, with pages of 4096 bytes. */
 const WHOLE_BYTES = 12_288;
@@ -50,6 +51,7 @@ function expectStore(folder: string, mayBegin: boolean): void {
   // In this order, since another process may be about to make both.
   const hasProjections = sizeOf(projectionsIn(folder)) !== null;
   if (hasLog(folder) || isFormer(folder)) return;
+  expectWhole(logIn(folder));
   if (hasProjections)
     throw new OperatorError(
       `${logIn(folder)} is gone or empty, and ${projectionsIn(folder)}, which was made from it, is there: put the log back, from a copy; a new store begins in an empty folder`,

@@ -6,6 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database, RootDatabase, Transaction } from 'lmdb';
 import { flushToDisk, inOneTransaction, type Opened, openTables } from '../../environments/lmdb.ts';
+import { flawOf } from '../../environments/whole.ts';
 import { formerSize, sizeOf } from '../files.ts';
 import { FORMAT, type Log, type LogState } from '../log/log.ts';
 import { Rows, type Table, tableOf } from './table.ts';
@@ -180,7 +181,7 @@ export class ProjectionsFile {
     known: LogState | null,
     readOnly: boolean,
   ): Promise<ProjectionsFile | null> {
-    if (known === null || sizeOf(path) === null) return null;
+    if (known === null || sizeOf(path) === null || flawOf(path) !== null) return null;
     const file = new ProjectionsFile(path, open(path, readOnly), known.generation);
     const state = file.#read();
     if (state?.generation === known.generation && state.version === VERSION) return file;
