@@ -18,12 +18,11 @@ import {
   type Outcome,
   type Spawned,
   spawnNode,
-  spawnProgram,
   temporaryFolder,
 } from '../support/process.ts';
 import { type Server, serverEnv, startServer } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';
-import { expectVerified, withFolder, withServer } from './scene.ts';
+import { expectVerified, spawnAsNobody, withFolder, withServer } from './scene.ts';
 
 const test = suite('commands and whoever holds the folder');
 
@@ -371,12 +370,8 @@ test('a folder whose path is too long for a socket is served, and commands find 
   });
 });
 
-/** As somebody who is nobody's owner: root may write to everything. */
 function asNobody(folder: string, args: string[]): Spawned {
-  const run = [process.execPath, ...COMMAND, ...args];
-  const others = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--clear-groups'] : ['env'];
-  const [program = '', ...rest] = [...others, ...run];
-  return spawnProgram(program, rest, { DATA_DIR: folder, LOG_LEVEL: 'warn' });
+  return spawnAsNobody([...COMMAND, ...args], { DATA_DIR: folder, LOG_LEVEL: 'warn' });
 }
 
 test('a folder that can’t be written is read by who holds nothing, and written by nobody', async () => {

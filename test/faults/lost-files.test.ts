@@ -1,5 +1,5 @@
 /** Files of a data folder that are gone, cut short, or somebody else's: a line says so, and nothing is made in their place. */
-import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -8,10 +8,10 @@ import { freePort } from '../../scripts/mongod/ports.ts';
 import { openRoot } from '../../src/store/environments/lmdb.ts';
 import { Folder } from '../cli/support.ts';
 import { askJson } from '../support/cli.ts';
-import { at, list, text } from '../support/json.ts';
+import { at, list, parseJson, text } from '../support/json.ts';
 import { endWithin, type Outcome, spawnNode } from '../support/process.ts';
 import { serverEnv, startServer } from '../support/server.ts';
-import { withFolder } from './scene.ts';
+import { spawnAsNobody, withFolder } from './scene.ts';
 
 const EMBEDDED = { MONGODB_URI: '' };
 const LOG = 'pixstate.log';
@@ -144,6 +144,31 @@ test('projections that were cut short, or are something else, are made again fro
       spoil(join(copy.path, PROJECTIONS));
       await expectServed(copy, 1);
     });
+});
+
+test('a file that a process may not open is told, with its path', async () => {
+  await withCopy(async ({ path }) => {
+    // As a service's user finds a folder in which root has run a command: all but one file is its own.
+    chmodSync(path, 0o777);
+    for (const name of readdirSync(path)) chmodSync(join(path, name), 0o777);
+    for (const [name, mode] of [
+      [`${LOG}-lock`, 0o444],
+      [`${PROJECTIONS}-lock`, 0o444],
+      [LOG, 0o444],
+      [PROJECTIONS, 0o000],
+    ] as const) {
+      chmodSync(join(path, name), mode);
+      const args = ['dist/src/cli/pixstate.js', 'verify', '--json'];
+      const { code, signal, stdout, stderr } = await endWithin(
+        spawnAsNobody(args, { ...EMBEDDED, DATA_DIR: path, LOG_LEVEL: 'warn' }),
+        START_MS,
+      );
+      assert.equal([code, signal], [1, null], `${name}: ${stdout}${stderr}`);
+      const told = text(parseJson(stdout) ?? null, 'message');
+      assert.is(told, `${join(path, name)} can't be opened (EACCES): is it another user's?`);
+      chmodSync(join(path, name), 0o666);
+    }
+  });
 });
 
 test.run();

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { cliJson } from '../support/cli.ts';
 import { fetchReply, type Reply } from '../support/client.ts';
 import { at, type Json, type JsonObject, list, text } from '../support/json.ts';
-import { type Spawned, spawnNode, temporaryFolder } from '../support/process.ts';
+import { type Env, type Spawned, spawnNode, spawnProgram, temporaryFolder } from '../support/process.ts';
 import { type Server, type ServerOptions, startServer } from '../support/server.ts';
 import { callbackSecret, sign } from '../support/signature.ts';
 import { testServer } from '../support/store.ts';
@@ -98,6 +98,13 @@ export async function frozenWriter(server: Server): Promise<Spawned> {
     throw new Error(`${String(error)}: ${spawned.stderr()}`);
   }
   return spawned;
+}
+
+/** Starts `node args...` as somebody who is nobody's owner, where this process is root, who may write to everything. */
+export function spawnAsNobody(args: string[], env: Env): Spawned {
+  const others = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--clear-groups'] : ['env'];
+  const [program = '', ...rest] = [...others, process.execPath, ...args];
+  return spawnProgram(program, rest, env);
 }
 
 /** Resolves with what `work` gives; rejects as soon as it has taken longer than `limitMs`. */

@@ -1,11 +1,21 @@
 /**
  * What lmdb touches of the disk when it opens an environment is made sure of before: it maps the lock file, whose first
  * touch ends the whole process where the disk is full (SIGBUS), and a header that it can't write crashes it (lmdb-js
- * 3.5.6, `mdb_env_setup_locks`, `mdb_env_init_meta`). It crashes on a file that was cut short, too.
+ * 3.5.6, `mdb_env_setup_locks`, `mdb_env_init_meta`). It crashes on a file that was cut short, and on
+ * one that it may not open, too.
  */
-import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { codeOf } from '../../errors.ts';
-import { expectWhole } from './whole.ts';
+import { cantOpen, expectWhole } from './whole.ts';
 
 /** lmdb's own is smaller (8272 bytes on Linux, x64); a larger one has more places for readers. */
 const LOCK_BYTES = 12_288;
@@ -45,11 +55,27 @@ function tryRoom(path: string): void {
 }
 
 /**
+ * A command that another user ran, root for one, may have left files of its own. Nothing is opened to find out: a lock
+ * file that is closed ends all locks that this process has on it.
+ */
+function expectAllowed(path: string, readOnly: boolean): void {
+  // lmdb reads without a lock file that it may not open.
+  const names = readOnly ? [path] : [path, `${path}-lock`];
+  for (const name of names)
+    try {
+      accessSync(name, readOnly ? constants.R_OK : constants.R_OK | constants.W_OK);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw cantOpen(name, error);
+    }
+}
+
+/**
  * Makes sure that an environment can be opened.
  * @throws Error of the system where the disk has no room for that
- * @throws OperatorError where its file isn't whole
+ * @throws OperatorError where its files may not be opened, or aren't whole
  */
 export function prepare(path: string, readOnly: boolean): void {
+  expectAllowed(path, readOnly);
   expectWhole(path);
   const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
   if (!readOnly && size === 0) tryRoom(path);

@@ -6,7 +6,7 @@
  * pages of a file may be missing where they are free: lmdb needn't have written those (`mm_last_pg`).
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { OperatorError } from '../../errors.ts';
+import { codeOf, OperatorError } from '../../errors.ts';
 
 const MAGIC = 0xbeefc0de;
 /** Before the content of each page. */
@@ -120,15 +120,23 @@ function flawIn(file: number): string | null {
   return `is cut short: it has ${size} of ${(lastPage + 1) * pageBytes} bytes`;
 }
 
-/** What is surely wrong with the file of an environment, for a sentence that begins with its path; null: nothing is, or there is none. */
+/** The system lets nobody of this process's user open a file. */
+export function cantOpen(path: string, error: unknown): OperatorError {
+  return new OperatorError(`${path} can't be opened (${codeOf(error)}): is it another user's?`);
+}
+
+/**
+ * What is surely wrong with the file of an environment, for a sentence that begins with its path; null: nothing is, or
+ * there is none. @throws OperatorError where it can't be opened
+ */
 export function flawOf(path: string): string | null {
   if (!IS_KNOWN) return null;
   let file: number;
   try {
     file = openSync(path, 'r');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+    if (codeOf(error) === 'ENOENT') return null;
+    throw cantOpen(path, error);
   }
   try {
     return flawIn(file);
