@@ -54,13 +54,21 @@ function makeKey(path: string): void {
   }
 }
 
+function textIn(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new OperatorError(`the key ${path} can't be read: ${codeOf(error)}`);
+  }
+}
+
 function readKey(path: string): Buffer {
-  const key = parseKey(readFileSync(path, 'utf8').trim());
+  const key = parseKey(textIn(path).trim());
   if (key === null) throw new OperatorError(`${path} is no key of 32 bytes in base64`);
   return key;
 }
 
-/** The key that a data folder has of its own; null where it has none. @throws OperatorError where it is no key */
+/** The key that a data folder has of its own; null where it has none. @throws OperatorError where it is no key, or can't be read */
 export function findSecretsKey(dataDir: string): Buffer | null {
   const path = pathIn(dataDir);
   return existsSync(path) ? readKey(path) : null;

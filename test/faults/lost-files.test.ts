@@ -1,5 +1,14 @@
 /** Files of a data folder that are gone, cut short, or somebody else's: a line says so, and nothing is made in their place. */
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -168,6 +177,17 @@ test('a file that a process may not open is told, with its path', async () => {
       assert.is(told, `${join(path, name)} can't be opened (EACCES): is it another user's?`);
       chmodSync(join(path, name), 0o666);
     }
+  });
+});
+
+test('a key that can’t be read is told, by a server and by commands', async () => {
+  await withCopy(async (copy) => {
+    const key = join(copy.path, 'secrets.key');
+    rmSync(key);
+    mkdirSync(key);
+    const what = `the key ${key} can't be read: EISDIR`;
+    assert.is(await refused(copy), `pixstate can't start: ${what}\n`);
+    assert.is(await toldBy(copy, ['verify']), what);
   });
 });
 
