@@ -36,6 +36,8 @@ function addOwn(program: Command, shell: ProcessShell): void {
     .action(async () => {
       const { demo } = await import('./demo/demo.ts');
       shell.exitCode = await demo(shell.output.json);
+      // What it waits for doesn't come any more.
+      if (shell.exitCode > 128) process.exit(shell.exitCode);
     });
   addMigrateCommand(program, shell);
 }

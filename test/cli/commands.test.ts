@@ -16,7 +16,7 @@ import {
   text,
   whole,
 } from '../support/json.ts';
-import { endWithin, spawnNode, temporaryFolder } from '../support/process.ts';
+import { temporaryFolder } from '../support/process.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { eachOf, until } from '../support/wait.ts';
@@ -543,14 +543,6 @@ test('commands work without a server, and serve serves', async () => {
     assert.is(at(await cliJson(dataDir, ['verify']), 'ok'), true);
   } finally {
     await rm(dataDir, { recursive: true, force: true });
-  }
-});
-
-test('demo shows it all in seconds and exits with 0', async () => {
-  const outcome = await endWithin(spawnNode(['dist/src/cli/pixstate.js', 'demo'], {}), 60_000);
-  assert.is(outcome.code, 0, `${outcome.stdout}${outcome.stderr}`);
-  for (const shownWord of ['pix-in.paid', 'cashout.completed', 'refund.pending', 'The statement']) {
-    assert.ok(outcome.stdout.includes(shownWord), `no ${shownWord} in the demo`);
   }
 });
 

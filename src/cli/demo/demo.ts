@@ -10,13 +10,21 @@ import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { WriteStream } from 'node:tty';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { now } from '../../clock.ts';
 import { parseBrCode } from '../../domain/br-code.ts';
 import { verifyWebhook } from '../../domain/webhook-signature.ts';
 import { textOf } from '../../errors.ts';
 import { temporaryFolder } from '../../store/scratch.ts';
-import { type Answer, freePort, type Issued, must, until, type Webhook } from './parts.ts';
+import {
+  type Answer,
+  Children,
+  endedBySignal,
+  freePort,
+  type Issued,
+  must,
+  until,
+  type Webhook,
+} from './parts.ts';
 import { drawingFor } from './qr-drawing.ts';
 
 const TOLERANCE_S = 300;
@@ -25,6 +33,7 @@ class Demo {
   readonly #out: WriteStream;
   readonly #folder: string;
   readonly #webhooks: Webhook[] = [];
+  readonly #children = new Children();
   #receiver: Server | null = null;
   #server: ChildProcess | null = null;
   #env: NodeJS.ProcessEnv = {};
@@ -76,10 +85,14 @@ class Demo {
     };
     this.#env = { PATH: process.env.PATH, ...env };
     const main = fileURLToPath(new URL('../../main.js', import.meta.url));
-    this.#server = spawn(process.execPath, [main], {
-      env: this.#env,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    // In a group of its own, so that Ctrl+C reaches the demo alone, which ends it.
+    this.#server = this.#children.begin(() =>
+      spawn(process.execPath, [main], {
+        env: this.#env,
+        detached: true,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      }),
+    );
     await until(() => this.#isReady(port), 'the start of the server');
     const url = `http://127.0.0.1:${receiverPort}/webhooks`;
     this.#account = (await this.#cli([
@@ -94,7 +107,7 @@ class Demo {
   }
 
   async #isReady(port: number): Promise<boolean> {
-    must(this.#server?.exitCode === null, 'the server ended');
+    must(this.#server?.exitCode === null && this.#server.signalCode === null, 'the server ended');
     try {
       return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
     } catch {
@@ -128,12 +141,16 @@ class Demo {
     });
   }
 
-  async #cli(args: string[]): Promise<unknown> {
+  #cli(args: string[]): Promise<unknown> {
     const entry = fileURLToPath(new URL('../pixstate.js', import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [entry, ...args, '--json'], {
-      env: this.#env,
+    return new Promise((resolve, reject) => {
+      this.#children.begin(() =>
+        execFile(process.execPath, [entry, ...args, '--json'], { env: this.#env }, (error, stdout) => {
+          if (error === null) resolve(JSON.parse(stdout));
+          else reject(error);
+        }),
+      );
     });
-    return JSON.parse(stdout);
   }
 
   async #request(method: string, path: string, body?: object): Promise<Answer> {
@@ -249,25 +266,22 @@ class Demo {
     must(rows.at(-1)?.balance === balance, 'the statement ends with another balance');
   }
 
-  /** Ends the server and takes the folder away. */
+  /** Ends the server and takes the folder away; nothing is begun any more. */
   async close(): Promise<void> {
-    const server = this.#server;
-    if (server !== null && server.exitCode === null) {
-      const ended = new Promise((resolve) => server.once('exit', resolve));
-      server.kill('SIGTERM');
-      await ended;
-    }
+    await this.#children.end();
     this.#receiver?.closeAllConnections();
     this.#receiver?.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
-/** Runs the demo; the exit status. */
+/** Runs the demo; the exit status, above 128 where a signal ended it. Nothing of it is left then, but what it waits for. */
 export async function demo(json: boolean): Promise<number> {
+  const ended = endedBySignal();
   const demo = new Demo(json ? process.stderr : process.stdout, await temporaryFolder('demo'));
   try {
-    const result = await demo.run();
+    const result = await Promise.race([demo.run(), ended]);
+    if (typeof result === 'number') return result;
     if (json) process.stdout.write(`${JSON.stringify({ ok: true, ...result })}\n`);
     else process.stdout.write('\nAll of it was right.\n');
     return 0;

@@ -1,5 +1,7 @@
 /** What the demo is told with: the shapes that it reads, and how it waits and insists. */
+import type { ChildProcess } from 'node:child_process';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { constants } from 'node:os';
 import { now } from '../../clock.ts';
 import { pause } from '../../waiting.ts';
 
@@ -47,5 +49,38 @@ export function freePort(): Promise<number> {
       const address = probe.address();
       probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
     });
+  });
+}
+
+/** The processes of the demo: none of them outlives it. */
+export class Children {
+  readonly #ends = new Map<ChildProcess, Promise<void>>();
+  #isEnding = false;
+
+  /** @throws DemoFailed where all are being ended */
+  begin(spawn: () => ChildProcess): ChildProcess {
+    must(!this.#isEnding, 'it was ended');
+    const child = spawn();
+    const end = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve()).once('error', () => resolve());
+    });
+    this.#ends.set(child, end);
+    return child;
+  }
+
+  /** Ends them all, and begins no more. */
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    for (const child of this.#ends.keys()) child.kill('SIGTERM');
+    await Promise.all(this.#ends.values());
+  }
+}
+
+/** The exit status for the first signal that is to end this process: of Ctrl+C, or of the terminal's end. */
+export function endedBySignal(): Promise<number> {
+  return new Promise((resolve) => {
+    // Not `once`: a second Ctrl+C would end this process before it has put everything away.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => resolve(128 + constants.signals[signal]));
   });
 }
