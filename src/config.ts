@@ -7,6 +7,7 @@ import type { BankChoice } from './bank/open.ts';
 import { type ConsoleSettings, readConsoleSettings } from './console/settings.ts';
 import type { Language } from './domain/sentences/refusals.ts';
 import { isWebhookSecret } from './domain/webhook-signature.ts';
+import { mistakesIn } from './store/connection-string.ts';
 
 export interface Config extends BankChoice {
   port: number;
@@ -124,8 +125,10 @@ class Reader {
   }
 }
 
-function mongoUri(text: string): string | null {
-  return /^mongodb(\+srv)?:\/\/[^\s/]+/.test(text) ? text : null;
+function mongoUri(reader: Reader): string | null {
+  const text = reader.text('MONGODB_URI');
+  if (text !== null) reader.mistakes.push(...mistakesIn(text).map((mistake) => `MONGODB_URI ${mistake}`));
+  return text;
 }
 
 function callbackSecret(text: string): string | null {
@@ -229,7 +232,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     'true',
     'false',
   ] as const);
-  const mongodbUri = reader.secret('MONGODB_URI', mongoUri, 'a MongoDB connection string (mongodb://...)');
+  const mongodbUri = mongoUri(reader);
   const secretsKey = reader.secret('SECRETS_KEY', parseKey, '32 bytes in base64');
   if (mongodbUri !== null && reader.text('SECRETS_KEY') === null)
     reader.mistakes.push(

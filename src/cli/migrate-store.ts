@@ -137,7 +137,7 @@ async function migrateFrom(
 
 export async function migrateStore(shell: ProcessShell, options: MigrateStoreOptions): Promise<Outcome> {
   const config = shell.config();
-  await checkTarget(options.to);
+  checkTarget(options.to);
   const key = targetKey(config);
   const incarnation = newIncarnation();
   const hold = await holdSource(config, incarnation);

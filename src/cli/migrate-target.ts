@@ -1,36 +1,21 @@
 /** The MongoDB store that accounts are moved to. Its connection string may hold a password: it is never told. */
 import { now } from '../clock.ts';
-import { OperatorError, textOf } from '../errors.ts';
+import { OperatorError } from '../errors.ts';
+import { mistakesIn, withoutSecrets } from '../store/connection-string.ts';
 import { type OpenStore, openDatabaseStore } from '../store/open.ts';
 import { within } from '../waiting.ts';
-import { type Failure, wrongUsage } from './failure.ts';
+import { wrongUsage } from './failure.ts';
 
-const URI = /^mongodb(\+srv)?:\/\/[^\s/]+/;
 /** A command doesn't wait for a database as a server does. */
 const READY_MS = 8_000;
-
-/** A text without what a connection string may hold. */
-export function withoutSecrets(text: string, uri = ''): string {
-  const secret = /^[^:]*:\/\/([^@/]*)@/.exec(uri)?.[1] ?? '';
-  let told = uri === '' ? text : text.replaceAll(uri, 'mongodb://...');
-  if (secret !== '') told = told.replaceAll(secret, '...');
-  return told.replace(/mongodb(\+srv)?:\/\/[^\s'"]+/g, 'mongodb://...');
-}
 
 /**
  * Whether the text is a connection string; nothing is connected.
  * @throws Failure of wrong usage
  */
-export async function checkTarget(uri: string): Promise<void> {
-  const malformed = (why: string): Failure =>
-    wrongUsage(`--to must be a MongoDB connection string (mongodb://HOST[:PORT]/DATABASE)${why}`);
-  if (!URI.test(uri)) throw malformed('');
-  const { MongoClient } = await import('mongodb');
-  try {
-    await new MongoClient(uri).close();
-  } catch (error) {
-    throw malformed(`: ${withoutSecrets(textOf(error), uri)}`);
-  }
+export function checkTarget(uri: string): void {
+  const mistakes = mistakesIn(uri);
+  if (mistakes.length > 0) throw wrongUsage(mistakes.map((mistake) => `--to ${mistake}`).join('; '));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** `migrate-store`: moves accounts from the embedded store to MongoDB. */
 import type { Command } from 'commander';
+import { withoutSecrets } from '../store/connection-string.ts';
 import type { MigrateStoreOptions } from './migrate-store.ts';
-import { withoutSecrets } from './migrate-target.ts';
 import { collect } from './options.ts';
 import type { ProcessShell } from './running/process.ts';
 

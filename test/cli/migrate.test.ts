@@ -50,11 +50,18 @@ test('a malformed connection string', async () => {
     ...['', 'localhost:27017', 'mongodb://', 'https://example.com/db'],
     ...[`mongodb://someone:${PASSWORD}@host:port/db`, `mongodb://some one:${PASSWORD}@/db`],
     `mongodb://someone:${PASSWORD}@host/db?nonsense=1`,
+    ...[`mongodb://someone:${PASSWORD}@host,/db`, 'mongodb://host/db?tls=true&tlsCAFile=/nowhere', 'o'],
   ];
   await Promise.all(
     wrong.map(async (uri) => {
       const told = await fails(['--to', uri], 2, 'INVALID_REQUEST');
-      assert.match(text(told, 'message'), '--to must be a MongoDB connection string', uri);
+      if (uri.endsWith('/nowhere')) {
+        assert.match(text(told, 'message'), "--to names a tlsCAFile that can't be read");
+        return;
+      }
+      // The form is told to its end, whatever was given instead.
+      const form = '--to must be a MongoDB connection string (mongodb://HOST[:PORT]/DATABASE)';
+      assert.ok(text(told, 'message').startsWith(form), `${uri}: ${text(told, 'message')}`);
     }),
   );
 });

@@ -1,67 +1,22 @@
-/** The driver's clients: what a connection string doesn't say, and what it can't; what is followed of their servers. */
-import { type Document, MongoClient, type MongoClientOptions, type TopologyDescription } from 'mongodb';
+/** The driver's clients, and what is followed of their servers. */
+import { type Document, MongoClient, type TopologyDescription } from 'mongodb';
 import { again, pauseAfter } from '../../waiting.ts';
-
-const DEFAULT_DATABASE = 'pixstate';
-const SELECTION_MS = 2_000;
-const SOCKET_MS = 5_000;
-
-const MOST_CONNECTIONS = 32;
-
-/** Bounds that the connection string doesn't set: the driver's own are half a minute, or none. */
-const BOUNDS: MongoClientOptions = {
-  maxPoolSize: MOST_CONNECTIONS,
-  waitQueueTimeoutMS: SELECTION_MS,
-  serverSelectionTimeoutMS: SELECTION_MS,
-  socketTimeoutMS: SOCKET_MS,
-  connectTimeoutMS: SELECTION_MS,
-  heartbeatFrequencyMS: 1_000,
-};
-
-/** What a connection string says of the pool's least. */
-const LEAST_CONNECTIONS = /[?&]minPoolSize=(\d+)/i;
-
-/** The bounds of the pool: with a number of its own a client heeds nothing that is said of all. */
-function poolOf(uri: string, mostConnections: number | undefined): MongoClientOptions {
-  if (mostConnections !== undefined)
-    return { minPoolSize: 0, maxPoolSize: mostConnections, waitQueueTimeoutMS: SELECTION_MS };
-  if (/[?&]maxPoolSize=/i.test(uri)) return {};
-  return { maxPoolSize: Math.max(MOST_CONNECTIONS, Number(LEAST_CONNECTIONS.exec(uri)?.[1] ?? 0)) };
-}
+import { newClient, PATIENT } from '../connection-string.ts';
 
 /**
  * A client whose every wait is bounded.
  * @throws Error where the connection string is none, or what it says of the pool contradicts itself
  */
 export function clientFor(uri: string, mostConnections?: number): MongoClient {
-  const bounds = Object.entries(BOUNDS).filter(([name]) => !new RegExp(`[?&]${name}=`, 'i').test(uri));
-  const client = new MongoClient(uri, {
-    appName: 'pixstate',
-    // A lost answer is our own retry's: it knows what was written by its deterministic ids.
-    retryWrites: false,
-    retryReads: true,
-    readPreference: 'primary',
-    ...Object.fromEntries(bounds),
-    ...poolOf(uri, mostConnections),
-  });
+  const client = newClient(MongoClient, uri, mostConnections);
   // A poll that comes after the end emits an error; without a listener that would end the process.
   client.on('error', () => {});
-  const { minPoolSize, maxPoolSize } = client.options;
-  // The driver says so only when it makes a pool, as often as it tries.
-  if (maxPoolSize !== 0 && minPoolSize > maxPoolSize)
-    throw new Error(`minPoolSize ${minPoolSize} is above maxPoolSize ${maxPoolSize}`);
   return client;
-}
-
-/** The database that a connection string names. */
-export function databaseName(uri: string): string {
-  const path = /^mongodb(?:\+srv)?:\/\/[^/?]*(?:\/([^?]*))?/.exec(uri)?.[1] ?? '';
-  return path === '' ? DEFAULT_DATABASE : decodeURIComponent(path);
 }
 
 /** A client that waits for an answer as long as it takes. */
 export function patientClient(uri: string): MongoClient {
-  return new MongoClient(uri, { minPoolSize: 0, serverSelectionTimeoutMS: SELECTION_MS, socketTimeoutMS: 0 });
+  return new MongoClient(uri, PATIENT);
 }
 
 /** A primary and its term; null: there is none, or a router doesn't tell. */

@@ -12,7 +12,8 @@
 import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb';
 import { StoreUnavailable } from '../../engine/store.ts';
 import { again, deadlines, jittered, pause, pauseAfter, within } from '../../waiting.ts';
-import { clientFor, databaseName, Primary, patientClient, ServerClock } from './clients.ts';
+import { databaseName } from '../connection-string.ts';
+import { clientFor, Primary, patientClient, ServerClock } from './clients.ts';
 import {
   causeOf,
   isAway,
