@@ -92,6 +92,14 @@ class Reader {
     return text;
   }
 
+  /** Blanks at an end are a slip: a folder of that name would be a new, empty store. */
+  folder(name: string): string | null {
+    const text = this.text(name);
+    if (text !== null && text !== text.trim())
+      this.mistakes.push(`${name} must be a folder's name without blanks at its ends, not "${text}"`);
+    return text;
+  }
+
   whole<Default extends number | null>(
     name: string,
     otherwise: Default,
@@ -246,7 +254,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
     port: reader.whole('PORT', 3000, 0, 65_535),
     host: reader.host('HOST') ?? (bank === 'sandbox' ? '127.0.0.1' : '0.0.0.0'),
     httpThreads: httpThreads(reader, mongodbUri),
-    dataDir: reader.text('DATA_DIR') ?? './data',
+    dataDir: reader.folder('DATA_DIR') ?? './data',
     mongodbUri,
     logLevel: reader.choice('LOG_LEVEL', 'info', LOG_LEVELS),
     bank,

@@ -84,7 +84,11 @@ export function readConsoleSettings(reader: EnvironmentReader): ConsoleSettings 
   const peers = readPeers(reader);
   const userHeader = readHeader(reader, 'CONSOLE_USER_HEADER', reader.text('CONSOLE_USER_HEADER'));
   const groupsHeader = readHeader(reader, 'CONSOLE_GROUPS_HEADER', reader.text('CONSOLE_GROUPS_HEADER'));
-  const operators = reader.list('CONSOLE_OPERATORS') ?? [];
+  const operators = reader.list('CONSOLE_OPERATORS');
+  if (operators?.length === 0)
+    reader.mistakes.push(
+      `CONSOLE_OPERATORS must be groups with commas between them, not "${reader.text('CONSOLE_OPERATORS')}"`,
+    );
   const needs = (name: string, other: string, why: string): void => {
     if (reader.text(name) !== null && reader.text(other) === null)
       reader.mistakes.push(`${name} needs ${other}: ${why}`);
@@ -96,5 +100,5 @@ export function readConsoleSettings(reader: EnvironmentReader): ConsoleSettings 
   needs('CONSOLE_OPERATORS', 'CONSOLE_GROUPS_HEADER', 'the header by which groups are told');
   needs('CONSOLE_GROUPS_HEADER', 'CONSOLE_OPERATORS', 'the groups whose members are operators');
   const isBehind = peers.length > 0 && userHeader !== null;
-  return { origin, proxy: isBehind ? { peers, userHeader, groupsHeader, operators } : null };
+  return { origin, proxy: isBehind ? { peers, userHeader, groupsHeader, operators: operators ?? [] } : null };
 }

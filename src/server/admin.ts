@@ -10,7 +10,7 @@ import type { Core } from '../core.ts';
 import { codeOf, textOf } from '../errors.ts';
 import { packageVersion } from '../version.ts';
 import type { UrlMemory } from '../webhooks/url-memory.ts';
-import { bind, type RunningServer, tryPort } from './http.ts';
+import { bind, noListening, type RunningServer, tryPort } from './http.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface AdminOptions {
@@ -91,7 +91,8 @@ async function startConsole(options: AdminOptions, port: number, place: string):
   const { adminHost } = core.config;
   const free = { port, drain: async () => {} };
   // A port that is taken is told at once. One that goes to somebody else after that is told in the log.
-  if (port !== 0) await bind(place, async () => ({ ...free, port: await tryPort(adminHost, port) }));
+  if (port !== 0)
+    await bind(place, 'ADMIN_HOST', async () => ({ ...free, port: await tryPort(adminHost, port) }));
   const bridge = openConsole(options, port);
   core.consoleAt = bridge.listening.then(
     () => {
@@ -101,7 +102,7 @@ async function startConsole(options: AdminOptions, port: number, place: string):
       return at;
     },
     (error: unknown) => {
-      const why = `${place} can't be listened on: ${codeOf(error)}`;
+      const why = noListening(place, 'ADMIN_HOST', error);
       log.error({ port }, `the console is not served: ${why}`);
       return { why };
     },
@@ -123,7 +124,7 @@ export async function openAdmin(options: AdminOptions): Promise<RunningServer | 
   const place = `ADMIN_PORT ${adminPort} on ${adminHost}`;
   try {
     if (why === null) return await startConsole(options, adminPort, place);
-    return await bind(place, () => metrics.serve(adminHost, adminPort));
+    return await bind(place, 'ADMIN_HOST', () => metrics.serve(adminHost, adminPort));
   } catch (error) {
     if (!adminPortIsDefault) throw error;
     core.consoleAt = Promise.resolve({ why: textOf(error) });

@@ -161,13 +161,27 @@ async function drain(server: Server, connections: Connections, timeoutMs: number
   clearTimeout(timer);
 }
 
-/** Starts to listen, or says which port it can't be. @throws OperatorError */
-export async function bind(what: string, start: () => Promise<RunningServer>): Promise<RunningServer> {
+/** There is no such address, or it is none of this machine's: the port may be right. */
+const NO_ADDRESS = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL', 'EAFNOSUPPORT']);
+
+/** Why nothing listens at a place whose host the variable names. */
+export function noListening(what: string, hostName: string, error: unknown): string {
+  const code = codeOf(error);
+  const told = `${what} can't be listened on: ${code}`;
+  return NO_ADDRESS.has(code) ? `${told}; is ${hostName} right?` : told;
+}
+
+/** Starts to listen, or says which port it can't be, or which variable names no address. @throws OperatorError */
+export async function bind(
+  what: string,
+  hostName: string,
+  start: () => Promise<RunningServer>,
+): Promise<RunningServer> {
   try {
     return await start();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') throw new OperatorError(`${what} is in use: another process listens there`);
-    throw new OperatorError(`${what} can't be listened on: ${codeOf(error)}`);
+    throw new OperatorError(noListening(what, hostName, error));
   }
 }

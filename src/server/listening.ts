@@ -184,7 +184,7 @@ export async function openDoors(options: DoorOptions): Promise<RunningServer[]> 
   const places = new BucketPlaces(elapsed);
   const open = (): Promise<RunningServer> =>
     httpThreads === 0 ? openHere(options, places) : openThreads(options, places);
-  const api = await bind(`port ${port} on ${host}`, open);
+  const api = await bind(`port ${port} on ${host}`, 'HOST', open);
   try {
     const admin = await openAdmin({ ...options, apiPort: api.port });
     return admin === null ? [api] : [api, admin];

@@ -163,6 +163,30 @@ test('a database on the same machine has a core of its own before HTTP has one',
   assert.is(threadsWith(here[0] ?? '', { HTTP_THREADS: '1' }), 1);
 });
 
+test('blanks at an end of DATA_DIR are a mistake, and no new store', () => {
+  for (const DATA_DIR of [' ', ' data', './data ', '\u00a0data'])
+    try {
+      readConfig({ DATA_DIR });
+      assert.unreachable(DATA_DIR);
+    } catch (error) {
+      assert.equal((error as ConfigError).mistakes, [
+        `DATA_DIR must be a folder's name without blanks at its ends, not "${DATA_DIR}"`,
+      ]);
+    }
+  assert.is(readConfig({ DATA_DIR: './my data' }).dataDir, './my data');
+});
+
+test('an address that is none of this machine’s is told by its variable', async () => {
+  for (const HTTP_THREADS of ['0', ...THREADS])
+    await withFolder(async (folder) => {
+      // Of a block that is nobody's.
+      const env = serverEnv(folder, 0, await freePort(), { HTTP_THREADS, HOST: '203.0.113.7' });
+      const { code, stderr } = await endWithin(spawnNode(ENTRY, env), 15_000);
+      assert.is(code, 1, stderr);
+      assert.match(stderr, /port 0 on 203\.0\.113\.7 can't be listened on: EADDRNOTAVAIL; is HOST right\?$/m);
+    });
+});
+
 test('what can be no host’s name is a mistake, which names its variable', () => {
   for (const name of ['HOST', 'ADMIN_HOST'])
     for (const value of [' ', 'a b', '127.0.0.1/24', 'http://localhost'])

@@ -61,7 +61,9 @@ export interface BankSettings {
   retryScale: number;
 }
 
-/** Whoever sets one of these means a real bank. */
+const CALLBACK_VARIABLES = ['CERT_FILE', 'KEY_FILE', 'CA_FILE', 'NAMES', 'HOST', 'PATH'];
+
+/** Whoever sets one of these means a real bank: all that are read here, but BANK_CALLBACK_SECRET, the sandbox's. */
 export const BANK_VARIABLES = [
   'BANK_PROFILE',
   'BANK_URL',
@@ -71,15 +73,20 @@ export const BANK_VARIABLES = [
   'BANK_CERT_FILE',
   'BANK_KEY_FILE',
   'BANK_P12_FILE',
+  'BANK_P12_PASSPHRASE',
+  'BANK_CA_FILE',
   'BANK_PIX_KEY',
   'BANK_CALLBACK_PORT',
+  ...CALLBACK_VARIABLES.map((name) => `BANK_CALLBACK_${name}`),
   'BANK_WEBHOOK_URL',
+  'BANK_RECONCILE_S',
+  'BANK_EXPIRY_GRACE_S',
+  'BANK_RETRY_SCALE',
 ];
 
 const PROFILES: readonly ProfileName[] = ['standard', 'efi', 'inter'];
 const SMALLEST_SCALE = 0.001;
 const DAY_S = 86_400;
-const CALLBACK_VARIABLES = ['CERT_FILE', 'KEY_FILE', 'CA_FILE', 'NAMES', 'HOST', 'PATH'];
 
 class BankReader {
   readonly #reader: EnvironmentReader;

@@ -1,10 +1,12 @@
 /** The variables of a real bank: what they give, and every mistake in them. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { validity } from '../../../src/bank/api-pix/wire/identity.ts';
 import { ConfigError, readBankConfig, readConfig } from '../../../src/config.ts';
 import { Certificates, type Pair } from '../../support/bank/certificates.ts';
+import { packageRoot } from '../../support/process.ts';
 
 const test = suite('settings of a bank');
 const certificates = new Certificates();
@@ -100,7 +102,13 @@ test('with the sandbox there are none', () => {
 });
 
 test('a bank’s variables without BANK are a mistake, and no start with play money', () => {
-  for (const name of ['BANK_URL', 'BANK_CLIENT_SECRET', 'BANK_CALLBACK_PORT']) {
+  const page = readFileSync(join(packageRoot, 'docs', 'bank.md'), 'utf8');
+  const told = [...page.matchAll(/^\| (`BANK_\w+`(?:, `BANK_\w+`)*) \|/gm)].flatMap(([, names = '']) =>
+    names.replaceAll('`', '').split(', '),
+  );
+  for (const name of ['BANK_URL', 'BANK_CA_FILE', 'BANK_RECONCILE_S', 'BANK_CALLBACK_PATH'])
+    assert.ok(told.includes(name), name);
+  for (const name of told) {
     const env = { [name]: sound[name] ?? '9000' };
     assert.throws(
       () => readConfig(env),
