@@ -266,7 +266,8 @@ export class MongoConnection {
   }
 
   #back(): void {
-    if (this.#away === null) return;
+    // Whoever closes has given up waiting: nothing is known of the database.
+    if (this.#away === null || this.#closed) return;
     this.#onNotice('the database is there');
     this.#away = null;
     this.#backAt = performance.now();
