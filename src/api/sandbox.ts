@@ -1,5 +1,5 @@
 /** The sandbox's endpoints (design, "Sandbox scenarios"): the merchant plays the bank. */
-import type { FieldError } from '../domain/message-data.ts';
+import { checkMessageData, type FieldError } from '../domain/message-data.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { IncomingMessage, MessageAnswer } from '../engine/payments.ts';
 import { objectOf, optionalObjectOf } from './body.ts';
@@ -66,13 +66,22 @@ export function sendMessage(services: ApiServices) {
   };
 }
 
+/** What is wrong with the payment's id, which is else looked at with the message: all mistakes are told at once. */
+function wrongId({ endToEndId = null }: Record<string, unknown>): FieldError[] {
+  if (endToEndId === null) return [];
+  const mistakes = checkMessageData('pix-in', 'PAY', { endToEndId });
+  return mistakes
+    .filter(({ field }) => field === 'data.endToEndId')
+    .map(({ message }) => ({ field: 'endToEndId', message }));
+}
+
 /** POST /sandbox/pix-in/:id/pay */
 export function pay(services: ApiServices) {
   return async (ctx: Context): Promise<void> => {
     const body = optionalObjectOf(ctx);
     const record = await ownTransaction(services, ctx, ctx.params.id ?? '', 'pix-in');
     const result = check(PaySchema, body);
-    if (!result.ok) throw validationError(result.details);
+    if (!result.ok) throw validationError([...result.details, ...wrongId(body)]);
     try {
       await send(services, ctx, record, { id: null, type: 'PAY', data: result.value });
     } catch (error) {

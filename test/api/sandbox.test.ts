@@ -229,6 +229,15 @@ test('pay with payer and endToEndId, and again', async ({ client }) => {
   assert.is(await client.balance(), before + 9_900);
 });
 
+test('all that is wrong with a payment is told at once', async ({ client }) => {
+  const id = await newCharge(client);
+  const wrong = { payer: 'Maria', endToEndId: 'E1', amount: 5 };
+  const reply = await client.post(`/sandbox/pix-in/${id}/pay`, wrong);
+  assert.equal(expectInvalid(reply).sort(), ['amount', 'endToEndId', 'payer']);
+  for (const payment of [{ payer: 'Maria' }, { payer: 'Maria', endToEndId: null }])
+    assert.equal(expectInvalid(await client.post(`/sandbox/pix-in/${id}/pay`, payment)), ['payer']);
+});
+
 test('the doors of the sandbox are behind the same authentication', async ({ server, client }) => {
   const id = await newCharge(client);
   const nobody = clientOf(server);
