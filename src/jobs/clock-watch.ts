@@ -63,14 +63,13 @@ export class ClockWatch {
   #isDone = true;
 
   /**
-   * Other values of `#setAt` that were seen and couldn't be followed yet, in order: the first is of the process's start.
-   * What was made meanwhile may be by any of them.
+   * Other values of `#setAt` that were seen and couldn't be followed yet, in order: a process's first is of its first
+   * look, since a database's clock isn't known before. What was made meanwhile may be by any of them.
    */
   readonly #seen: number[] = [];
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
-    this.#see();
   }
 
   #see(): void {

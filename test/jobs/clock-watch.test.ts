@@ -380,6 +380,16 @@ test('what the right clock makes due before a process has looked at it stays as 
   assert.is((await store.due.claim('timer', due, 10)).length, 1);
 });
 
+test('a clock that is not known before the first look, as a database’s, was not set until then', async () => {
+  const { clock, notices, watch } = watched();
+  await watch().look();
+  clock.ms = START + HOUR_MS;
+  const next = watch();
+  clock.ms = START + 1_000;
+  await next.look();
+  assert.equal(notices, []);
+});
+
 test('what a process made while it could not look, by a clock that was set right since, is brought back', async () => {
   const { clock, now, store, notices, watch } = watched();
   await watch().look();
