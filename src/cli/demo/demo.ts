@@ -141,16 +141,17 @@ class Demo {
     });
   }
 
-  #cli(args: string[]): Promise<unknown> {
+  async #cli(args: string[]): Promise<unknown> {
     const entry = fileURLToPath(new URL('../pixstate.js', import.meta.url));
-    return new Promise((resolve, reject) => {
+    const told = await new Promise<string>((resolve, reject) => {
       this.#children.begin(() =>
         execFile(process.execPath, [entry, ...args, '--json'], { env: this.#env }, (error, stdout) => {
-          if (error === null) resolve(JSON.parse(stdout));
+          if (error === null) resolve(stdout);
           else reject(error);
         }),
       );
     });
+    return JSON.parse(told);
   }
 
   async #request(method: string, path: string, body?: object): Promise<Answer> {
