@@ -35,12 +35,8 @@ function answered(answer: MessageAnswer, now: number): object {
 }
 
 /** Here the parts of the payment are the body's own fields. */
-function withoutPrefix(error: ApiError): ApiError {
-  const details = error.extra.details as FieldError[] | undefined;
-  if (details === undefined) return error;
-  return validationError(
-    details.map(({ field, message }) => ({ field: field.replace(/^data\./, ''), message })),
-  );
+function withoutPrefix(details: readonly FieldError[]): FieldError[] {
+  return details.map(({ field, message }) => ({ field: field.replace(/^data\./, ''), message }));
 }
 
 async function send(
@@ -69,10 +65,8 @@ export function sendMessage(services: ApiServices) {
 /** What is wrong with the payment's id, which is else looked at with the message: all mistakes are told at once. */
 function wrongId({ endToEndId = null }: Record<string, unknown>): FieldError[] {
   if (endToEndId === null) return [];
-  const mistakes = checkMessageData('pix-in', 'PAY', { endToEndId });
-  return mistakes
-    .filter(({ field }) => field === 'data.endToEndId')
-    .map(({ message }) => ({ field: 'endToEndId', message }));
+  const mistakes = withoutPrefix(checkMessageData('pix-in', 'PAY', { endToEndId }));
+  return mistakes.filter(({ field }) => field === 'endToEndId');
 }
 
 /** POST /sandbox/pix-in/:id/pay */
@@ -85,7 +79,9 @@ export function pay(services: ApiServices) {
     try {
       await send(services, ctx, record, { id: null, type: 'PAY', data: result.value });
     } catch (error) {
-      throw error instanceof ApiError ? withoutPrefix(error) : error;
+      const details =
+        error instanceof ApiError ? (error.extra.details as FieldError[] | undefined) : undefined;
+      throw details === undefined ? error : validationError(withoutPrefix(details));
     }
   };
 }
