@@ -10,7 +10,7 @@ import { SET_MS } from '../engine/store/due.ts';
 import type { Marks } from '../engine/store/marks.ts';
 import type { Store } from '../engine/store.ts';
 import type { RecurringJob } from './recurring-job.ts';
-import { type SeenStep, type SetBack, setBackIn, stepsOf, withStep } from './set-back.ts';
+import { mayBeWrong, type SeenStep, type SetBack, setBackIn, stepsOf, withStep } from './set-back.ts';
 
 export interface ClockWatchOptions {
   store: Pick<Store, 'due' | 'marks'>;
@@ -32,8 +32,6 @@ const ALL_HAVE_SEEN_MS = 5_000;
 const REWINDS = 3;
 /** What was made so long after the last look may still be by the clock of then. */
 const MADE_SINCE_MS = 60_000;
-/** A clock that goes on for so long was rightly set back, and what was brought back by it has come. */
-const BELIEVED_MS = 7 * 24 * 60 * 60_000;
 
 function inSeconds(ms: number): number {
   return Math.round(ms / 1000);
@@ -44,8 +42,7 @@ export async function putClockDown(marks: Pick<Marks, 'mark' | 'putMark'>, now: 
   const mark = await marks.mark(MARK);
   const back = setBackIn(await marks.mark(SET_BACK));
   // A clock that was set back meanwhile is the next one's to find, and one that was set right to follow.
-  const isFollowed =
-    mark === null || (Number(mark) <= now && (back === null || now - back.since > BELIEVED_MS));
+  const isFollowed = mark === null || (Number(mark) <= now && (back === null || !mayBeWrong(back, now)));
   if (isFollowed) await marks.putMark(MARK, String(now));
 }
 
@@ -129,7 +126,7 @@ export class ClockWatch {
   async #wasSetBack(now: number): Promise<void> {
     await this.#changeSetBack((before) => {
       // Set back again, by a little or seen by another process: what was brought back before may go with it.
-      const goesOn = before !== null && before.since <= now && now - before.since <= BELIEVED_MS;
+      const goesOn = before !== null && before.since <= now && mayBeWrong(before, now);
       const since = goesOn ? before.since : now;
       return { since, last: now, steps: [], number: before?.number ?? 0, isDone: false };
     });
@@ -140,24 +137,29 @@ export class ClockWatch {
   }
 
   async #wentForward(ms: number, from: number, to: number): Promise<void> {
-    const { store, onNotice } = this.#options;
+    const { onNotice } = this.#options;
     // What the right clock has made due since stays as it is.
     const until = to - ms + MADE_SINCE_MS;
     const seen: SeenStep = { from, to, ms, until };
     // Put down before it is followed: who dies amid that leaves it to be followed once more, and no further.
     const back = await this.#changeSetBack((before) =>
-      before === null || to - ms - before.since > BELIEVED_MS ? null : withStep(before, seen),
+      before !== null && mayBeWrong(before, to - ms) ? withStep(before, seen) : null,
     );
-    let count = 0;
-    for (const step of back === null ? [] : stepsOf(back, seen)) {
-      const since = (back?.since ?? 0) - ALL_HAVE_SEEN_MS;
-      const { number } = step;
-      count += await store.due.unwind({ number, ms: step.ms, since, until: step.until });
-    }
-    const what = `the clock went forward by ${inSeconds(ms)} s: what was brought back is put off by as much, up to its former time`;
-    if (count > 0) onNotice(what);
+    if (back !== null && (await this.#putOff(back, seen)) > 0)
+      onNotice(
+        `the clock went forward by ${inSeconds(ms)} s: what was brought back is put off by as much, up to its former time`,
+      );
     // A process that dies soon leaves what it wrote by this time: the next one must know, should it be wrong.
     await this.#mark();
+  }
+
+  /** How many things were put off by the steps that what was seen is made of. */
+  async #putOff(back: SetBack, seen: SeenStep): Promise<number> {
+    const since = back.since - ALL_HAVE_SEEN_MS;
+    let count = 0;
+    for (const { number, ms, until } of stepsOf(back, seen))
+      count += await this.#options.store.due.unwind({ number, ms, since, until });
+    return count;
   }
 
   /** What is kept of a set-back after a change of it, which is made upon that of no other process; null: of none. */

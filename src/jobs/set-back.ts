@@ -33,16 +33,24 @@ export interface SetBack {
   isDone: boolean;
 }
 
+/** A clock that goes on for so long was rightly set back, and what was brought back by it has come. */
+const BELIEVED_MS = 7 * 24 * 60 * 60_000;
+
 /** A look that saw none of the last so many steps is none of a process that runs. */
 const MOST_STEPS = 20;
 
 /** As it is written; former builds wrote `since` alone, or no steps. */
 export function setBackIn(text: string | null): SetBack | null {
   if (text === null) return null;
-  const told: number | (Pick<SetBack, 'since' | 'isDone'> & Partial<SetBack>) = JSON.parse(text);
-  const { since, isDone, last, steps, number } =
-    typeof told === 'number' ? ({ since: told, isDone: true } as Partial<SetBack> & { since: number }) : told;
-  return { since, last: last ?? since, steps: steps ?? [], number: number ?? 0, isDone: isDone ?? true };
+  const told: number | (Pick<SetBack, 'since'> & Partial<SetBack>) = JSON.parse(text);
+  const kept = typeof told === 'number' ? { since: told } : told;
+  const { since, last = since, steps = [], number = 0, isDone = true } = kept;
+  return { since, last, steps, number, isDone };
+}
+
+/** Whether a clock that was set back, and shows `now`, may be the one that is wrong: not once it has gone on for long. */
+export function mayBeWrong({ since }: SetBack, now: number): boolean {
+  return now - since <= BELIEVED_MS;
 }
 
 /** By how many ms a step may be the one that was seen. */
