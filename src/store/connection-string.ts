@@ -1,4 +1,4 @@
-/** A database's connection string: what of it can't be right, which is known before anything is connected. */
+/** A database's connection string: what clients are made of it, and what of it can't be right, before anything is connected. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { MongoClient, MongoClientOptions } from 'mongodb';
