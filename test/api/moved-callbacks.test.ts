@@ -4,12 +4,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
+import { callBack } from '../faults/scene.ts';
 import { cliJson } from '../support/cli.ts';
-import { fetchReply, merchant } from '../support/client.ts';
+import { merchant } from '../support/client.ts';
 import { charge, newEndToEndId } from '../support/flows.ts';
-import { at, type Json, list, text } from '../support/json.ts';
+import { at, type JsonObject, list, text } from '../support/json.ts';
 import { type Server, startServer } from '../support/server.ts';
-import { callbackSecret, sign } from '../support/signature.ts';
+import { callbackSecret } from '../support/signature.ts';
 
 const test = suite('callbacks to a moved account');
 
@@ -27,15 +28,8 @@ async function handOver(folder: string, id: string): Promise<void> {
   await core.close();
 }
 
-async function results(server: Server, message: Json): Promise<string[]> {
-  const body = JSON.stringify([message]);
-  const timestamp = String(Math.floor(Date.now() / 1_000));
-  const reply = await fetchReply('POST', `${server.url}/bank/callbacks`, body, {
-    'content-type': 'application/json',
-    'webhook-id': 'msg_1',
-    'webhook-timestamp': timestamp,
-    'webhook-signature': sign(callbackSecret, 'msg_1', timestamp, body),
-  });
+async function results(server: Server, message: JsonObject): Promise<string[]> {
+  const reply = await callBack(server.root, [message]);
   assert.is(reply.status, 200, reply.text);
   return list(reply.body).map((result) => text(result, 'result'));
 }

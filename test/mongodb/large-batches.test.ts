@@ -1,15 +1,16 @@
 /** What comes at once for one account, whose webhook URLs are as many and as long as they may be: all of it is done. */
 import { MongoClient } from 'mongodb';
 import * as assert from 'uvu/assert';
+import { callBack } from '../faults/scene.ts';
 import { cliJson } from '../support/cli.ts';
-import { fetchReply, type Merchant, merchant } from '../support/client.ts';
+import { type Merchant, merchant } from '../support/client.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { charge, newEndToEndId, transfer } from '../support/flows.ts';
-import { list, text, whole } from '../support/json.ts';
+import { type JsonObject, list, text, whole } from '../support/json.ts';
 import { freshDatabase } from '../support/mongodb.ts';
 import { startReceiver } from '../support/receiver.ts';
 import type { Server } from '../support/server.ts';
-import { callbackSecret, sign } from '../support/signature.ts';
+import { callbackSecret } from '../support/signature.ts';
 import { startOn } from './stage.ts';
 
 interface Scene {
@@ -45,15 +46,8 @@ const { test, run } = fixtureSuite<Scene>('large batches', async (defer) => {
 const COUNT = 250;
 
 /** Tells the bank's messages in one callback; how often each result comes. */
-async function tellAll(server: Server, messages: readonly object[]): Promise<Record<string, number>> {
-  const body = JSON.stringify(messages);
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const reply = await fetchReply('POST', `${server.url}/bank/callbacks`, body, {
-    'content-type': 'application/json',
-    'webhook-id': 'm',
-    'webhook-timestamp': timestamp,
-    'webhook-signature': sign(callbackSecret, 'm', timestamp, body),
-  });
+async function tellAll(server: Server, messages: readonly JsonObject[]): Promise<Record<string, number>> {
+  const reply = await callBack(server.root, messages);
   assert.is(reply.status, 200);
   const results: Record<string, number> = {};
   for (const each of list(reply.body)) {
