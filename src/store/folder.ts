@@ -38,6 +38,15 @@ interface Named {
   what?: string;
 }
 
+/** The log ends before what was made of it does: it was put back from an older copy. It can still be read. */
+export class OlderLog extends OperatorError {
+  constructor(log: string, end: number, projections: string, mark: number) {
+    super(
+      `${log} ends at row ${end}, and ${projections} was made of ${mark} rows: the log is an older copy. Put back the newest one; verify names the accounts that miss something. To go on without what is gone, remove ${projections}`,
+    );
+  }
+}
+
 /** The folder is held by another process, which hasn't always said yet which one. */
 export class FolderHeld extends OperatorError {
   constructor(folder: string, holder: Named | null) {

@@ -93,6 +93,24 @@ for (const lost of ['gone', 'empty'])
     });
   });
 
+test('an older copy of the log is read beside what was made of the newer one, and nobody writes to it', async () => {
+  await withCopy(async (copy) => {
+    const log = join(copy.path, LOG);
+    const older = readFileSync(log);
+    await copy.json(['account', 'create', '--balance', '5'], 0, EMBEDDED);
+    writeFileSync(log, older);
+    const what = /ends at row \d+, and .* was made of \d+ rows: the log is an older copy/;
+    assert.match(await refused(copy), what);
+    for (const args of [['account', 'create'], ['rebuild']]) assert.match(await toldBy(copy, args), what);
+    const verified = await copy.json(['verify'], 1, EMBEDDED);
+    assert.is(list(verified, 'differences').length > 0, true, JSON.stringify(verified));
+    await copy.json(['attention'], 0, EMBEDDED);
+    assert.ok(readFileSync(log).equals(older));
+    rmSync(join(copy.path, PROJECTIONS));
+    await expectServed(copy, 1);
+  });
+});
+
 test('a log alone has all that it had, and a key alone is a first start that died', async () => {
   await withCopy(async (copy) => {
     rmSync(join(copy.path, PROJECTIONS));

@@ -11,6 +11,7 @@ import { askToRun, described, otherVersion } from '../../holder/asking.ts';
 import { FolderHold, Sighting } from '../../holder/hold.ts';
 import { GivenWay, type WorkKind } from '../../holder/works.ts';
 import { putClockDown } from '../../jobs/clock-watch.ts';
+import { OlderLog } from '../../store/folder.ts';
 import { CannotHold, type Holder, holderOf, sightOf } from '../../store/folder-lock.ts';
 import { type Access, accessToHeld, dataFolder } from '../../store/open.ts';
 import { packageVersion } from '../../version.ts';
@@ -112,16 +113,16 @@ class InFolder {
   /** Does the work, and what others ask for meanwhile. All that was written is durable when this resolves. */
   async #holding({ works }: FolderHold, incarnation: string, run: Later<Run>): Promise<Outcome> {
     const { kind, name, work, output } = this.#errand;
-    const access = accessToHeld(this.#folder, this.#access);
     let core: Core;
+    let isOnlyRead: boolean;
     try {
-      core = await openedCore(this.#errand, access, incarnation, works.left);
+      ({ core, isOnlyRead } = await this.#opened(incarnation, works.left));
     } catch (error) {
       // What others asked for they do themselves, and see what is wrong.
       run.reject(new GivenWay());
       throw works.left.aborted ? works.left.reason : error;
     }
-    const forOthers = access === 'read' ? { ...core, checkWritable: giveWay } : core;
+    const forOthers = isOnlyRead ? { ...core, checkWritable: giveWay } : core;
     run.resolve(runOn(forOthers, works));
     try {
       const outcome = await works.run({ kind, name }, (signal) => work(core, { output, signal }));
@@ -131,6 +132,20 @@ class InFolder {
       await works.leave();
       await core.engine.drain(DRAIN_MS);
       await core.close();
+    }
+  }
+
+  /** Whoever looks at an older log only reads it. */
+  async #opened(incarnation: string, left: AbortSignal): Promise<{ core: Core; isOnlyRead: boolean }> {
+    const opened = async (access: Access) => ({
+      core: await openedCore(this.#errand, access, incarnation, left),
+      isOnlyRead: access === 'read',
+    });
+    try {
+      return await opened(accessToHeld(this.#folder, this.#access));
+    } catch (error) {
+      if (error instanceof OlderLog && this.#access === 'look') return opened('read');
+      throw error;
     }
   }
 

@@ -45,7 +45,7 @@ export interface LmdbStoreOptions {
   upTo?(end: number): Promise<number>;
 }
 
-/** Opens the embedded store in a folder. */
+/** Opens the embedded store in a folder. @throws OlderLog */
 export async function openLmdbStore(options: LmdbStoreOptions): Promise<Store> {
   const { folder, incarnation, boot } = options;
   const log = new Log(logIn(folder));

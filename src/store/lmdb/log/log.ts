@@ -39,6 +39,7 @@ const AT_THE_END = { append: true } as unknown as number;
 const BEAT = 'beat';
 
 export class Log {
+  readonly path: string;
   readonly #root: RootDatabase;
   readonly #rows: Database<string, number>;
   readonly #state: Database<string, string>;
@@ -52,6 +53,7 @@ export class Log {
       rows: environment.openDB<string, number>({ name: 'rows', encoding: 'string' }),
       state: environment.openDB<string, string>({ name: 'state', encoding: 'string' }),
     }));
+    this.path = path;
     this.#root = root;
     this.#rows = tables.rows;
     this.#state = tables.state;
@@ -74,11 +76,6 @@ export class Log {
   end(): number {
     const [end = 0] = [...this.#rows.getKeys({ reverse: true, limit: 1 })];
     return end;
-  }
-
-  /** Rows that come get higher numbers than this: it was somebody's. */
-  goBehind(number: number): void {
-    this.#last = Math.max(this.#last, number);
   }
 
   state(): LogState | null {

@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import type { Database, RootDatabase, Transaction } from 'lmdb';
 import { flushToDisk, inOneTransaction, type Opened, openTables } from '../../environments/lmdb.ts';
 import { flawOf } from '../../environments/whole.ts';
+import { OlderLog } from '../../folder.ts';
 import { formerSize, sizeOf } from '../files.ts';
 import { FORMAT, type Log, type LogState } from '../log/log.ts';
 import { Rows, type Table, tableOf } from './table.ts';
@@ -109,15 +110,19 @@ export class ProjectionsFile {
 
   /**
    * Opens the projections of a log to write them; those that can't be believed go, and are empty then, and of the
-   * given generation: a name that none had before.
+   * given generation: a name that none had before. @throws OlderLog
    */
   static async open(path: string, log: Log, generation: string, boot = bootId()): Promise<ProjectionsFile> {
     const known = log.state();
     const file =
       (await ProjectionsFile.#trusted(path, known, boot, false)) ??
       (await ProjectionsFile.fresh(path, generation));
-    // A log that was put back from a copy, or has lost its end, ends before that. What is gone stays to be found.
-    log.goBehind(file.mark);
+    const { mark } = file;
+    // What came next would get the numbers of what is gone, and its accounts couldn't go on.
+    if (mark > log.last) {
+      await file.#closeFile();
+      throw new OlderLog(log.path, log.last, path, mark);
+    }
     file.#log = log;
     const { dueFrom = 0 } = known ?? {};
     const made = isBesideFormer(dirname(path), known) ? { madeOfFormer: true } : {};
