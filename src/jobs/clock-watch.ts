@@ -200,17 +200,25 @@ export class ClockWatch {
    * former process.
    */
   async #aheadBefore(shown: number, setAt: number): Promise<{ ms: number; from: number }> {
-    const { marks } = this.#options.store;
     if (this.#setAt !== null) return { ms: this.#setAt - setAt, from: this.#shown };
-    const back = setBackIn(await marks.mark(SET_BACK));
+    const back = setBackIn(await this.#options.store.marks.mark(SET_BACK));
+    const from = await this.#shownBefore(shown, back);
+    const to = back?.steps.at(-1)?.to ?? from;
+    if (back === null || to - Math.max(from, shown) <= SET_MS) return { ms: from - shown, from };
+    // Who saw that step died before the time was put down: some things may be due by it, and all are, before it is undone.
+    await this.#putOff(back, { from, to, ms: to - from, until: to });
+    return { ms: to - shown, from: to };
+  }
+
+  /** What the clock showed at the last look of a former process, as far as that was put down. */
+  async #shownBefore(shown: number, back: SetBack | null): Promise<number> {
     if (back?.isDone === false) {
       // The mark is still of the time before: what was brought back is due by the time since, and not all of it may be.
       this.#rewinds = REWINDS;
       this.#isDone = false;
-      return { ms: back.last - shown, from: back.last };
+      return back.last;
     }
-    const mark = await marks.mark(MARK);
-    const from = mark === null ? shown : Number(mark);
-    return { ms: from - shown, from };
+    const mark = await this.#options.store.marks.mark(MARK);
+    return mark === null ? shown : Number(mark);
   }
 }

@@ -333,6 +333,33 @@ for (const [what, happens] of [
     assert.is((await store.due.claim('timer', at, 10)).length, 1);
   });
 
+for (const amid of ['unwind', 'putMark'] as const)
+  test(`a step too far is undone where who followed it died ${amid === 'unwind' ? 'amid that' : 'before it put the time down'}`, async () => {
+    const { clock, store, notices, watch } = watched();
+    const at = START + 6 * HOUR_MS;
+    await grow(store, randomUUID(), [chargeCreated(START, { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+    const first = watch();
+    await first.look();
+    clock.ms -= 4 * HOUR_MS;
+    await first.look();
+    clock.ms += 3 * HOUR_MS;
+    const { putMark } = store.marks;
+    const { unwind } = store.due;
+    const dead = (): Promise<never> => Promise.reject(new StoreUnavailable('dead'));
+    if (amid === 'unwind') store.due.unwind = (forward) => unwind.call(store.due, forward).then(dead);
+    else
+      store.marks.putMark = (name, text) =>
+        name === 'clock' ? dead() : putMark.call(store.marks, name, text);
+    await expectRejection(first.look(), StoreUnavailable);
+    Object.assign(store.due, { unwind });
+    Object.assign(store.marks, { putMark });
+    clock.ms -= HOUR_MS;
+    await watch().look();
+    assert.match(notices.at(-1) ?? '', /set back by 3600 s/);
+    assert.equal(await store.due.claim('timer', at - 2 * HOUR_MS - 1, 10), []);
+    assert.is((await store.due.claim('timer', at - 2 * HOUR_MS, 10)).length, 1);
+  });
+
 test('a command that writes without a server puts its clock down, but for one that is behind', async () => {
   const { clock, now, store, notices, watch } = watched();
   clock.ms += 24 * HOUR_MS;
