@@ -17,7 +17,7 @@ function earlier(time: string, wrong: string | Document, now: Date): Document {
 }
 
 /** What is set of a thing that becomes due at another time: by how much its own time is ahead, where that is kept. */
-function movedTo(place: string, due: Document): Document {
+function movedTo(place: string, due: Document): { due: Document; ahead: Document } {
   const ahead = `${place}ahead`;
   const by = { $subtract: [`${place}due`, due] };
   return { due, ahead: { $cond: [{ $isNumber: ahead }, { $add: [ahead, by] }, '$$REMOVE'] } };
@@ -76,6 +76,9 @@ async function updateOnce(
   return (await connection.command(command)).nModified;
 }
 
+/** By which time of the clock a delivery became due that was attempted. */
+const RECKONED = { $ifNull: ['$reckonedAt', reckonedBy('$due', '$nextAttemptAt', ATTEMPTED)] };
+
 interface Database {
   connection: MongoConnection;
   reads: MongoReads;
@@ -123,7 +126,7 @@ function changeDue(
 /** When a delivery that is due becomes so where the clock is right, and by which time it was reckoned. */
 function deliveriesAt(now: Date): Document {
   // What was never attempted, or not since ops started it again, became due when it was made.
-  const by = { $ifNull: ['$reckonedAt', reckonedBy('$due', '$nextAttemptAt', ATTEMPTED), '$due'] };
+  const by = { $ifNull: [RECKONED, '$due'] };
   const soon = soonAfter(now);
   const isAhead = { $and: [isFree('$$ROOT'), { $gt: [by, soon] }] };
   const due = {
@@ -198,11 +201,10 @@ export async function rewindAll(database: Database, time: number): Promise<numbe
 /** Whether something follows a step of the clock, and what is set where it does. */
 function followingStep(
   { number, ms, since, until }: SetForward,
-  { place, at, made }: { place: string; at: string; made: string | Document },
-): { if: Document; set: Document } {
+  { place, at, by }: { place: string; at: string; by: Document },
+): { if: Document; set: { due: Document; ahead: Document; followed: number } } {
   const due = `${place}due`;
   const early = { $subtract: [at, due] };
-  const by = reckonedBy(due, at, made);
   const isByIt = [{ $gte: [by, new Date(since)] }, { $lte: [by, new Date(until)] }];
   const hasNot = { $lt: [{ $ifNull: [`${place}followed`, 0] }, number] };
   const later = { $cond: [{ $lte: [early, ms + SET_MS] }, at, { $add: [due, ms] }] };
@@ -221,12 +223,16 @@ function followingStep(
 export async function unwindAll(database: Database, forward: SetForward): Promise<number> {
   database.connection.check();
   const following = (e: string): { if: Document; set: Document } => {
-    const { if: fits, set } = followingStep(forward, { place: `${e}.`, at: `${e}.at`, made: '$updatedAt' });
+    const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
+    const { if: fits, set } = followingStep(forward, { place: `${e}.`, at: `${e}.at`, by });
     return { if: { $and: [isFree(e), fits] }, set };
   };
   const timers = mapped('timers', (e) => [following(e)]);
   const any = { $anyElementTrue: { $map: { input: '$timers', as: 'e', in: following('$$e').if } } };
-  const delivery = followingStep(forward, { place: '$', at: '$nextAttemptAt', made: ATTEMPTED });
+  const delivery = followingStep(forward, { place: '$', at: '$nextAttemptAt', by: RECKONED });
+  // It was reckoned by a clock that was behind by as much; where nothing tells by which one, nothing is told.
+  const reckonedAt = { $add: ['$reckonedAt', { $subtract: [delivery.set.due, '$due'] }] };
+  const put = { ...delivery.set, reckonedAt: { $cond: [isDate('$reckonedAt'), reckonedAt, '$$REMOVE'] } };
   // Nothing became due before it was made.
   const from = forward.since - 1;
   const [transactions, deliveries] = await Promise.all([
@@ -236,7 +242,7 @@ export async function unwindAll(database: Database, forward: SetForward): Promis
     }),
     changeDue(database, {
       ...{ collection: 'deliveries', array: null, hint: 'parked_due', from },
-      change: () => ({ q: { token: null, $expr: delivery.if }, u: [{ $set: delivery.set }] }),
+      change: () => ({ q: { token: null, $expr: delivery.if }, u: [{ $set: put }] }),
     }),
   ]);
   return transactions + deliveries;

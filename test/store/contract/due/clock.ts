@@ -1,7 +1,7 @@
 /** The due index where its clock is set: nothing waits for a time that never came, and nothing comes too early for it. */
 import { randomUUID } from 'node:crypto';
 import type { DeliveryRecord } from '../../../../src/engine/store/deliveries.ts';
-import { type ClaimOf, type Due, type DueKind, isOf } from '../../../../src/engine/store/due.ts';
+import { type ClaimOf, type Due, type DueKind, isOf, postponed } from '../../../../src/engine/store/due.ts';
 import type { Settlement, Store } from '../../../../src/engine/store.ts';
 import { type CreatedParts, chargeCreated, grow, iso } from '../builders.ts';
 import { type ContractContext, contractPart, first, same } from '../harness.ts';
@@ -228,6 +228,28 @@ export function clockContract(context: ContractContext): void {
       await store.due.rewind(now());
       await store.due.beat(now());
       await isDueAt(store, 'timer', at);
+    });
+
+    test('what was put off by a clock that was behind is brought back with it, once that was set too far forward', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      await store.due.settle([failedOnce(await claimedDelivery(store, now()), now())]);
+      advance(-4 * HOUR_MS);
+      const since = now();
+      await store.due.rewind(since);
+      advance(RETRY_MS);
+      await store.due.beat(now());
+      const claim = first(await store.due.claim('delivery', now(), 10));
+      const next = postponed(claim.due, RETRY_MS, now());
+      same(await store.due.settle([{ claim, next, clock: now() }]), [true]);
+      const until = now();
+      for (const hours of [3, -1]) {
+        advance(hours * HOUR_MS);
+        if (hours > 0) await store.due.unwind({ number: 1, ms: hours * HOUR_MS, since, until });
+        else await store.due.rewind(now());
+      }
+      await store.due.beat(now());
+      await isDueAt(store, 'delivery', now() + RETRY_MS);
     });
 
     test('what a right clock had brought back before a wrong one was set stays so', async (harness) => {
