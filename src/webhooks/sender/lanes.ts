@@ -62,7 +62,6 @@ export class Lane {
   /** Targets in which something waits, in the order of their turns. */
   readonly turns: Target[] = [];
   limit: number;
-  running = 0;
   /** Has answered since it was last silent. */
   proven = false;
 
@@ -70,6 +69,14 @@ export class Lane {
     this.traffic = traffic;
     this.origin = origin;
     this.limit = limit;
+  }
+
+  /** Attempts under way; those of a choked target hang, and count as the one that probes it. */
+  get running(): number {
+    let running = 0;
+    for (const target of this.targets.values())
+      running += target.isChoked ? Math.min(1, target.running) : target.running;
+    return running;
   }
 
   get waiting(): number {

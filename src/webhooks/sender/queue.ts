@@ -5,7 +5,8 @@
  * A lane is one account's traffic to one origin; a target is one exact URL in it.
  *
  * 1. A lane has at most `limit` attempts under way: 4 at first, one more for each whole answer while others wait,
- *    128 at most, halved by a network error, 4 again after a timeout.
+ *    128 at most, halved by a network error, 4 again after a timeout. Where it has several targets, each leaves a
+ *    quarter of that, and of what may wait, to the others: a slow one holds up none that is quick.
  * 2. Accounts take turns, and no account takes more than it leaves free of the global bound, so a newcomer finds
  *    room beside those who fill it.
  * 3. Attempts in lanes that haven't answered yet, and probes, have at most half of the global bound; there too an
@@ -19,6 +20,9 @@ import type { Ending } from './attempt.ts';
 import { Lane, newTraffic, Ring, type Slot, type Target, type Traffic } from './lanes.ts';
 import type { QueueLimits } from './limits.ts';
 import type { Send } from './port.ts';
+
+/** Of what a lane has, where it has several targets. */
+const A_TARGETS_SHARE = 3 / 4;
 
 /** How many accounts one round looks at when those in front find no room. */
 const TURNS_MAX = 64;
@@ -64,7 +68,7 @@ export class OriginQueue {
     target.usedAt = now;
     if (target.isChoked && (target.running > 0 || target.waiting.length > 0)) {
       this.#effects.putOff(send.token);
-    } else if (this.#isFull(lane)) {
+    } else if (this.#isFull(lane, target)) {
       this.#effects.putOff(send.token);
     } else {
       if (target.waiting.push({ send, since: now }) === 1) lane.turns.push(target);
@@ -87,7 +91,6 @@ export class OriginQueue {
     const { lane } = target;
     const now = this.#effects.clock();
     this.#running -= 1;
-    lane.running -= 1;
     lane.traffic.running -= 1;
     target.running -= 1;
     target.usedAt = now;
@@ -156,9 +159,10 @@ export class OriginQueue {
     if (had) this.#ring(lane).add(lane);
   }
 
-  #isFull(lane: Lane): boolean {
+  #isFull(lane: Lane, target: Target): boolean {
     const free = this.#limits.maxWaiting - this.#waiting;
-    if (free <= 0 || lane.waiting >= this.#limits.maxWaitingPerOrigin) return true;
+    if (free <= 0) return true;
+    if (!hasShare(lane, this.#limits.maxWaitingPerOrigin, lane.waiting, target.waiting.length)) return true;
     return lane.traffic.waiting >= Math.max(1, free);
   }
 
@@ -178,7 +182,7 @@ export class OriginQueue {
     while (this.#running < this.#limits.maxInFlight && fruitless < TURNS_MAX) {
       const lane = ring.next();
       if (lane === undefined) return;
-      const target = lane.running < lane.limit ? lane.turns.shift() : undefined;
+      const target = nextTarget(lane);
       if (target === undefined) continue;
       if (this.#hasRoom(lane, target)) {
         this.#start(lane, target);
@@ -204,7 +208,6 @@ export class OriginQueue {
     this.#left(lane);
     const suspect = isSuspect(lane.proven, target);
     this.#running += 1;
-    lane.running += 1;
     lane.traffic.running += 1;
     target.running += 1;
     if (suspect) {
@@ -261,6 +264,18 @@ export class OriginQueue {
     lane.traffic.waiting -= 1;
     this.#waiting -= 1;
   }
+}
+
+/** Whether a target that has `own` of what its lane has at most may take one more; `taken`: what all of them have. */
+function hasShare({ targets }: Lane, most: number, taken: number, own: number): boolean {
+  return taken < most && (targets.size === 1 || own < most * A_TARGETS_SHARE);
+}
+
+/** Takes out the target whose turn it is, of those that may start another attempt. */
+function nextTarget(lane: Lane): Target | undefined {
+  const { turns, limit, running } = lane;
+  const index = turns.findIndex((target) => hasShare(lane, limit, running, target.running));
+  return index < 0 ? undefined : turns.splice(index, 1)[0];
 }
 
 function isSuspect(proven: boolean, target: Target): boolean {

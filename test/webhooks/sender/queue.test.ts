@@ -114,6 +114,50 @@ test('another URL of the same origin goes on beside a choked one', async () => {
   assert.is(bench.putOff.length, 1);
 });
 
+test('a URL that is slow leaves a quarter of its origin to the others', async () => {
+  const bench = new Bench();
+  const slow = 'http://a.example/slow';
+  const quick = 'http://a.example/quick';
+  await bench.add(slow, 8);
+  assert.is(bench.to(slow), 4);
+  await bench.add(quick, 8);
+  assert.is(bench.to(quick), 0);
+  // What comes free goes to the quick one, and stays with it.
+  await bench.end('cut', ({ target }) => target.url === slow);
+  for (let left = 7; left > 0; left -= 1) {
+    assert.equal([bench.to(slow), bench.to(quick)], [3, 1], `${left} quick ones wait`);
+    await bench.end('cut', ({ target }) => target.url === quick);
+  }
+  await bench.end('cut', ({ target }) => target.url === quick);
+  assert.is(bench.to(quick), 0);
+});
+
+test('what a URL had under way when it timed out holds up no other of its origin', async () => {
+  const bench = new Bench();
+  const slow = 'http://a.example/slow';
+  const quick = 'http://a.example/quick';
+  await bench.add(quick, 100);
+  await bench.add(slow, 100);
+  const isQuick = ({ target }: Slot): boolean => target.url === quick;
+  await bench.end('complete', isQuick, 40);
+  const hang = bench.to(slow);
+  assert.ok(hang > 4);
+  await bench.end('timeout', ({ target }) => target.url === slow);
+  for (let left = bench.to(quick); left > 0; left -= 1) await bench.end('cut', isQuick);
+  assert.equal([bench.to(slow), bench.to(quick)], [hang - 1, 3]);
+});
+
+test('nor does it take all the places in which its origin waits', async () => {
+  const bench = new Bench({ maxWaitingPerOrigin: 8 });
+  await bench.add('http://a.example/quick');
+  await bench.add('http://a.example/slow', 20);
+  assert.equal([bench.to('http://a.example/slow'), bench.putOff.length], [3, 14]);
+  await bench.add('http://a.example/slow', 20);
+  assert.is(bench.putOff.length, 14 + 17);
+  await bench.add('http://a.example/quick', 2);
+  assert.is(bench.putOff.length, 14 + 17);
+});
+
 test('a failure that is no timeout ends the choke as well: it costs nothing to try again', async () => {
   const bench = new Bench();
   await bench.add(A);
