@@ -5,27 +5,20 @@
 import type { pino } from 'pino';
 import { actsOf } from '../api/acts.ts';
 import type { ApiOptions, ServerState } from '../api/app.ts';
-import { ApiError } from '../api/errors.ts';
 import { BucketPlaces, RateLimit } from '../api/rate-limit.ts';
 import { showingOf } from '../api/showing.ts';
 import { elapsed, now } from '../clock.ts';
 import type { Core } from '../core.ts';
-import { Overloaded } from '../engine/actors/host.ts';
-import { BankRefused } from '../engine/bank.ts';
-import type { AttentionNote } from '../engine/journal.ts';
 import { bounded } from '../engine/statement/bounded.ts';
 import { endOf, type StatementEnd } from '../engine/statement/end.ts';
 import { statementsOf } from '../engine/statement/page.ts';
-import { StoreUnavailable } from '../engine/store.ts';
 import type { UrlMemory } from '../webhooks/url-memory.ts';
 import { openAdmin } from './admin.ts';
 import type { Flags } from './flags.ts';
 import { bind, listen, newRequestId, type RunningServer } from './http.ts';
 import { Metrics } from './metrics.ts';
+import { attentionLog, failureLog } from './telling.ts';
 import { HttpThreads } from './threads/pool.ts';
-
-/** What comes in thousands is told so often. */
-const TOLD_EVERY_MS = 1_000;
 
 /** The metrics of a server, whose alarms are told in the log as well. */
 export function openMetrics({ engine, store, now, onFlush }: Core, log: pino.Logger): Metrics {
@@ -43,46 +36,6 @@ export function openMetrics({ engine, store, now, onFlush }: Core, log: pino.Log
   engine.onUnrecorded((count) => metrics.unrecorded(count));
   engine.onTrouble((error) => log.warn({ err: error }, 'will be tried again'));
   return metrics;
-}
-
-/** Counts every item that needs a person. The log tells at once, of one kind once a second: they come in thousands. */
-function attentionLog(log: pino.Logger, count: (kind: string) => void): (note: AttentionNote) => void {
-  const silent = new Map<string, { until: number; more: number }>();
-  return ({ kind, id, what }) => {
-    count(kind);
-    // Where money is missing it is told loudly, each time.
-    if (what.includes('ALARM')) return log.error({ kind, id }, what);
-    const known = silent.get(kind);
-    if (known !== undefined && performance.now() < known.until) {
-      known.more += 1;
-      return;
-    }
-    log.warn({ kind, id, more: known?.more ?? 0 }, 'needs a person: see pixstate attention');
-    silent.set(kind, { until: performance.now() + TOLD_EVERY_MS, more: 0 });
-  };
-}
-
-/** A failure is told whole; an absent store once a second, with the number of requests that it cost. */
-function failureLog(log: pino.Logger): (error: unknown, requestId: string, path: string) => void {
-  let refused = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return (error, requestId, path) => {
-    if (error instanceof BankRefused) {
-      // The bank's answer is business, and no failure of ours.
-      log.info({ requestId, path, reason: error.message }, 'the bank refused a request');
-      return;
-    }
-    const isRefusal = error instanceof ApiError && error.status === 503;
-    if (!(error instanceof StoreUnavailable) && !(error instanceof Overloaded) && !isRefusal) {
-      log.error({ err: error, requestId, path }, 'a request failed');
-      return;
-    }
-    refused += 1;
-    if (performance.now() - toldAt < TOLD_EVERY_MS) return;
-    log.warn({ refused, reason: error.message }, 'requests are refused');
-    refused = 0;
-    toldAt = performance.now();
-  };
 }
 
 /** What the doors of a server are opened with. */

@@ -1,0 +1,75 @@
+/** What a server's log is told of what comes in thousands: items that need a person, and requests that failed. */
+import type { pino } from 'pino';
+import { ApiError } from '../api/errors.ts';
+import { Overloaded } from '../engine/actors/host.ts';
+import { BankRefused } from '../engine/bank.ts';
+import type { AttentionNote } from '../engine/journal.ts';
+import { StoreUnavailable } from '../engine/store.ts';
+
+const A_SECOND_MS = 1_000;
+const MOST_ITEMS = 20;
+
+/** Tells the first ones of a second at once; once it is over, the last of the others, and how many `more` there were. */
+function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void): (thing: Thing) => void {
+  let told = 0;
+  let held: { last: Thing; count: number } | null = null;
+  const over = (): void => {
+    const { last, count } = held ?? { count: 0 };
+    told = 0;
+    held = null;
+    if (last !== undefined) tell(last, count - 1);
+  };
+  return (thing) => {
+    if (told === 0) setTimeout(over, A_SECOND_MS).unref();
+    if (told < most) {
+      told += 1;
+      tell(thing, 0);
+    } else held = { last: thing, count: (held?.count ?? 0) + 1 };
+  };
+}
+
+/** Counts every item that needs a person, and tells each, of one kind so many a second. */
+export function attentionLog(
+  log: pino.Logger,
+  count: (kind: string) => void,
+): (note: Pick<AttentionNote, 'kind' | 'id' | 'what'>) => void {
+  const tellers = new Map<string, (id: string) => void>();
+  return ({ kind, id, what }) => {
+    count(kind);
+    // Where money is missing it is told loudly, each time.
+    if (what.includes('ALARM')) return log.error({ kind, id }, what);
+    const tell =
+      tellers.get(kind) ??
+      paced(MOST_ITEMS, (last: string, more) =>
+        log.warn({ kind, id: last, more }, 'needs a person: see pixstate attention'),
+      );
+    tellers.set(kind, tell);
+    tell(id);
+  };
+}
+
+/** The status of an error of the API's, which has lost its class where another thread answered; else null. */
+function statusOf(error: unknown): number | null {
+  if (error instanceof ApiError) return error.status;
+  return error instanceof Error && 'status' in error && typeof error.status === 'number'
+    ? error.status
+    : null;
+}
+
+/** A failure is told whole; an absent store once a second, with the number of requests that it cost. */
+export function failureLog(log: pino.Logger): (error: unknown, requestId: string, path: string) => void {
+  const refuse = paced(1, ({ message: reason }: Error, more) =>
+    log.warn({ refused: more + 1, reason }, 'requests are refused'),
+  );
+  return (error, requestId, path) => {
+    const status = statusOf(error);
+    // The bank's answer is business, and no failure of ours.
+    if (error instanceof BankRefused)
+      log.info({ requestId, path, reason: error.message }, 'the bank refused a request');
+    else if (error instanceof StoreUnavailable || error instanceof Overloaded) refuse(error);
+    else if (error instanceof Error && status === 503) refuse(error);
+    // Its body may never have come.
+    else if (status === 504) log.warn({ requestId, path }, 'a request took too long');
+    else log.error({ err: error, requestId, path }, 'a request failed');
+  };
+}

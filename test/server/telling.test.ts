@@ -1,0 +1,77 @@
+/** What the log is told of items that need a person and of requests that failed, however many there are. */
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { ApiError, unavailable } from '../../src/api/errors.ts';
+import { StoreUnavailable } from '../../src/engine/store.ts';
+import { attentionLog, failureLog } from '../../src/server/telling.ts';
+import { pack, unpack } from '../../src/server/threads/errors.ts';
+import { pause } from '../../src/waiting.ts';
+import { object, parseJson } from '../support/json.ts';
+
+const test = suite('what the log is told');
+const OVER_MS = 1_300;
+
+function logged() {
+  const lines: Record<string, unknown>[] = [];
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(object(parseJson(String(chunk)) ?? null));
+      done();
+    },
+  });
+  return { lines, log: pino({ base: null }, stream) };
+}
+
+test('each item is told; of thousands the first ones, the last, and how many there were between', async () => {
+  const { lines, log } = logged();
+  const counted: string[] = [];
+  const note = attentionLog(log, (kind) => counted.push(kind));
+  for (const id of ['a', 'b']) note({ kind: 'unknown', id, what: 'x' });
+  for (let each = 1; each <= 1_000; each++) note({ kind: 'refused', id: `r${each}`, what: 'x' });
+  for (let each = 1; each <= 50; each++) note({ kind: 'stuck', id: `s${each}`, what: 'ALARM' });
+  assert.is(counted.length, 1_052);
+  await pause(OVER_MS);
+  const of = (kind: string) => lines.filter((line) => line.kind === kind);
+  assert.equal(
+    of('unknown').map(({ id, level }) => [id, level]),
+    [
+      ['a', 40],
+      ['b', 40],
+    ],
+  );
+  const refused = of('refused');
+  assert.is(refused.at(-1)?.id, 'r1000');
+  assert.is(
+    refused.reduce((sum, { more }) => sum + 1 + Number(more), 0),
+    1_000,
+  );
+  assert.ok(refused.length < 30);
+  assert.is(of('stuck').length, 50);
+  note({ kind: 'refused', id: 'later', what: 'x' });
+  assert.is(of('refused').at(-1)?.id, 'later');
+});
+
+test('what is refused for now is counted, whichever thread answered, and is no failure', async () => {
+  const { lines, log } = logged();
+  const failed = failureLog(log);
+  const elsewhere = (error: Error): Error => unpack(pack(error));
+  const ending = unavailable('The service is shutting down.');
+  for (const error of [new StoreUnavailable('away'), ending, elsewhere(ending), elsewhere(ending)])
+    failed(error, 'r', '/v1/pix-in');
+  failed(elsewhere(new ApiError('TIMEOUT', 'late')), 'slow', '/v1/pix-in');
+  failed(elsewhere(new TypeError('ours')), 'bug', '/v1/pix-in');
+  await pause(OVER_MS);
+  assert.equal(
+    lines.map(({ level, msg, refused, requestId }) => [level, msg, refused ?? requestId]),
+    [
+      [40, 'requests are refused', 1],
+      [40, 'a request took too long', 'slow'],
+      [50, 'a request failed', 'bug'],
+      [40, 'requests are refused', 3],
+    ],
+  );
+});
+
+test.run();
