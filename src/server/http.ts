@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSocketServer, type ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ApiError, type ErrorCode } from '../api/errors.ts';
+import { ApiError, type ErrorCode, unavailable } from '../api/errors.ts';
 import { Connections } from '../connections.ts';
 import { codeOf, OperatorError } from '../errors.ts';
 
 export interface RunningServer {
   port: number;
-  /** Stops accepting and waits, at most `timeoutMs`, for the requests in flight. */
+  /** Stops accepting and waits, at most `timeoutMs`, for the requests in flight; those that are left are answered 503. */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -17,6 +17,8 @@ export interface RunningServer {
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 15_000;
 const KEEP_ALIVE_MS = 65_000;
+/** So long the last answers may take to be sent. */
+const LAST_ANSWERS_MS = 200;
 /** For which a connection is kept open once all is said on it. */
 const LAST_WORD_MS = 1_000;
 
@@ -25,19 +27,21 @@ export function newRequestId(): string {
   return randomUUID();
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 function errorBody(code: ErrorCode, message: string): string {
   return JSON.stringify(new ApiError(code, message).body);
 }
 
 function errorAnswer(status: string, code: ErrorCode, message: string): string {
   const body = errorBody(code, message);
-  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`;
+  return `HTTP/1.1 ${status}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`;
 }
 
 /** Answers requests that node would answer by itself, without a body, or not at all. */
 function answerUnusual(server: Server): void {
   server.on('checkExpectation', (_req, res) => {
-    const headers = { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': newRequestId() };
+    const headers = { 'Content-Type': JSON_TYPE, 'X-Request-Id': newRequestId() };
     const body = errorBody('INVALID_REQUEST', 'The Expect header asks for something unknown.');
     res.writeHead(400, headers).end(body);
   });
@@ -134,6 +138,11 @@ export function listen(
   // Node leaves out the lines after the 2,000th, and says nothing: a proxy's own would come last. Their bytes are bounded.
   server.maxHeadersCount = 0;
   const connections = new Connections(server);
+  const answers = new Set<ServerResponse>();
+  server.on('request', (_request, response) => {
+    answers.add(response);
+    response.once('close', () => answers.delete(response));
+  });
   answerUnparsable(server);
   answerUnusual(server);
   return new Promise((resolve, reject) => {
@@ -144,21 +153,38 @@ export function listen(
       const address = server.address();
       resolve({
         port: typeof address === 'object' && address !== null ? address.port : port,
-        drain: (timeoutMs) => drain(server, connections, timeoutMs),
+        drain: (timeoutMs) => drain(server, connections, answers, timeoutMs),
       });
     });
   });
 }
 
-async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
+/** Answers what nobody can wait for any more: what was asked may be done or not. */
+function answerLast(answers: ReadonlySet<ServerResponse>): void {
+  const { body, headers } = unavailable('The service is shutting down. A repeat with the same key is safe.');
+  for (const answer of answers)
+    if (!answer.headersSent)
+      answer
+        .writeHead(503, { ...headers, 'Content-Type': JSON_TYPE, Connection: 'close' })
+        .end(JSON.stringify(body));
+}
+
+async function drain(
+  server: Server,
+  connections: Connections,
+  answers: ReadonlySet<ServerResponse>,
+  timeoutMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // A connection that was busy a moment ago is idle now.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const timer = setTimeout(() => connections.destroyAll(), timeoutMs);
+  const timer = setTimeout(() => answerLast(answers), timeoutMs);
+  const end = setTimeout(() => connections.destroyAll(), timeoutMs + LAST_ANSWERS_MS);
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);
+  clearTimeout(end);
 }
 
 /** There is no such address, or it is none of this machine's: the port may be right. */

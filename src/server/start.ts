@@ -121,6 +121,11 @@ async function ordersEnded({ desk, timers }: Workers, patienceMs: number): Promi
   await atMost(patienceMs, Promise.all([desk.idle(), timers.idle()]));
 }
 
+/** How long callers are answered once the server ends: a charge is once a real bank has it. */
+function answersMs({ connection }: Core): number {
+  return connection === null ? HTTP_DRAIN_MS : ORDERS_DRAIN_MS;
+}
+
 /** Starts everything that a server has; whatever was started is closed again where one part can't be. */
 export async function start(
   config: Config,
@@ -180,7 +185,7 @@ export async function start(
     state.drain();
     await forgetConsole(core, log);
     const orderedBy = performance.now() + ORDERS_DRAIN_MS;
-    await Promise.all([bankSide.close(), ...doors.map((door) => door.drain(HTTP_DRAIN_MS))]);
+    await Promise.all([bankSide.close(), ...doors.map((door) => door.drain(answersMs(core)))]);
     await Promise.all(clocks.map((each) => each.stop()));
     const longerMs = core.connection === null ? 0 : orderedBy - performance.now();
     await ordersEnded(workers, Math.max(WORK_DRAIN_MS, longerMs));

@@ -14,17 +14,20 @@ function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void):
   let told = 0;
   let held: { last: Thing; count: number } | null = null;
   const over = (): void => {
-    const { last, count } = held ?? { count: 0 };
     told = 0;
+    if (held === null) return;
+    const { last, count } = held;
     held = null;
-    if (last !== undefined) tell(last, count - 1);
+    say(last, count - 1);
+  };
+  const say = (thing: Thing, more: number): void => {
+    if (told === 0) setTimeout(over, A_SECOND_MS).unref();
+    told += 1;
+    tell(thing, more);
   };
   return (thing) => {
-    if (told === 0) setTimeout(over, A_SECOND_MS).unref();
-    if (told < most) {
-      told += 1;
-      tell(thing, 0);
-    } else held = { last: thing, count: (held?.count ?? 0) + 1 };
+    if (told < most) say(thing, 0);
+    else held = { last: thing, count: (held?.count ?? 0) + 1 };
   };
 }
 

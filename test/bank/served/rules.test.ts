@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { expectVerified } from '../../faults/scene.ts';
 import { FakeBank, OUR_KEY } from '../../support/bank/bank.ts';
 import { cliJson } from '../../support/cli.ts';
-import { merchantOf } from '../../support/client.ts';
+import { merchantOf, type Reply } from '../../support/client.ts';
 import { expectError, expectStatus } from '../../support/expect.ts';
 import { charge, reaches, shown, transfer } from '../../support/flows.ts';
 import { at, list, text } from '../../support/json.ts';
@@ -113,6 +113,25 @@ test('at SIGTERM a call under way gets its answer, and what gets none is asked a
     await reaches(client, 'cashout', unanswered, 'processing', 20_000);
     const orders = bank.seen.slice(seen).filter(({ call }) => call === 'PUT envio');
     assert.equal(orders, [], 'no call that the journal doesn’t name');
+  });
+});
+
+test('at SIGTERM a charge under way is answered, also where the bank takes nearly 5 s, or longer', async () => {
+  await withServed({}, async ({ bank, server, client }) => {
+    const ended = async (ms: number): Promise<Reply> => {
+      bank.fault('PUT cob', { kind: 'slow', ms });
+      const calls = bank.calls('PUT cob').length;
+      const answer = client.post('/pix-in', { amount: 5_000 });
+      await until(() => bank.calls('PUT cob').length > calls, 10_000, 'a charge on its way');
+      assert.is(await server.terminate(), 0);
+      return answer;
+    };
+    expectStatus(await ended(4_600), 201);
+    await server.restart();
+    const left = await ended(8_000);
+    expectError(left, 503, 'SERVICE_UNAVAILABLE');
+    assert.is(left.headers['retry-after'], '1');
+    assert.ok(left.headers['x-request-id']);
   });
 });
 
