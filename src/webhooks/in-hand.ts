@@ -41,11 +41,16 @@ export function sendOf(
   return { token, account, url, event: event.name, eventId: event.id, transactionId, body, secrets, ahead };
 }
 
-/** The item for ops about a delivery whose last attempt has failed; `now` is in ms. */
-function deadLetter({ event, state }: InHand, record: DeliveryRecord, now: number): AttentionItem {
+/** The item for ops about a delivery whose last attempt has failed, or whose URL is gone; `now` is in ms. */
+function deadLetter(
+  { event, state, record: before }: InHand,
+  record: DeliveryRecord,
+  now: number,
+): AttentionItem {
   const { id, account, transaction, attempts } = record;
   const { url } = state.target;
-  const last = attempts.at(-1);
+  // Where it died without another attempt, no attempt is why.
+  const last = attempts.length > before.attempts.length ? attempts.at(-1) : undefined;
   const since = textOfTime(now);
   const about = { account, transaction, delivery: id, url };
   const data = { event: event.name, error: last?.error ?? null, status: last?.statusCode ?? null };

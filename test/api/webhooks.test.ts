@@ -614,7 +614,12 @@ test('a delivery keeps its URL, and is dead once that is taken off the account',
   expectDelivery(waits, 'retrying');
   const kept = ['--webhook-url', receiver.url('/kept')];
   await cliJson(server, ['account', 'set', client.accountId, ...kept]);
-  expectDelivery(await deliveryBecomes(client, id, url, 'dead'), 'dead');
+  const dead = await deliveryBecomes(client, id, url, 'dead');
+  expectDelivery(dead, 'dead');
+  const items = list(await cliJson(server, ['attention', '--kind', 'dead']), 'items');
+  const item = items.find((each) => at(each, 'id') === at(dead, 'id')) ?? null;
+  assert.match(text(item, 'what'), 'is dead: the URL is off the account');
+  assert.match(text(item, 'next'), '--webhook-url puts the URL back');
   assert.is(receiver.at('/taken-off').length, 1);
   assert.is(receiver.at('/kept').length, 0);
 });

@@ -7,6 +7,7 @@ import { deliveryRecord } from '../store/contract/builders.ts';
 const AT = Date.UTC(2026, 0, 5, 12);
 const JOB = {
   event: { id: 'evt_1', name: 'pix-in.paid' },
+  record: deliveryRecord('acc', 'transaction', AT, 'dlv_1'),
   state: { target: { account: 'acc', url: 'https://example.com/hook' } },
 } as unknown as InHand;
 
@@ -36,7 +37,14 @@ test('what ends after it was begun anew takes the item of its former end with it
 test('what is dead once more is told of once more', () => {
   const { attention, withdrawn } = toTell(JOB, record('dead', [503, 503], 1), AT);
   assert.is(attention?.id, 'dlv_1');
+  assert.match(attention?.what ?? '', 'is dead: 503');
   assert.is(withdrawn, undefined);
+});
+
+test('what is dead without another attempt is so because its URL is gone', () => {
+  const before = record('delivered', [503], 1);
+  const { attention } = toTell({ ...JOB, record: before }, record('dead', [503], 1), AT);
+  assert.match(attention?.what ?? '', 'is dead: the URL is off the account');
 });
 
 test.run();

@@ -154,7 +154,10 @@ export const items: ItemWords = {
   }),
   DELIVERY_DEAD: ({ id, about, data: { event, error, status } }) => ({
     what: `${event} of ${about.transaction} to ${about.url} is dead: ${error ?? status ?? 'the URL is off the account'}`,
-    next: `npx pixstate deliveries retry ${id}`,
+    next:
+      (error ?? status) === null
+        ? `npx pixstate account set ${about.account} with --webhook-url puts the URL back; npx pixstate deliveries retry ${id} has an effect then`
+        : `npx pixstate deliveries retry ${id}`,
   }),
   DELIVERIES_REJECTED: ({ about, data: { day, count, event, status } }) => ({
     what: `${about.url} rejected ${count} ${count === 1 ? 'delivery' : 'deliveries'} on ${day} (UTC), first ${event} of ${about.transaction} with ${status}`,

@@ -166,7 +166,10 @@ export const items: ItemWords = {
   }),
   DELIVERY_DEAD: ({ id, about, data: { event, error, status } }) => ({
     what: `${event} de ${about.transaction} para ${about.url} esgotou as tentativas: ${error ?? status ?? 'a URL saiu da conta'}`,
-    next: `npx pixstate deliveries retry ${id}`,
+    next:
+      (error ?? status) === null
+        ? `npx pixstate account set ${about.account} com --webhook-url põe a URL de volta; só então npx pixstate deliveries retry ${id} tem efeito`
+        : `npx pixstate deliveries retry ${id}`,
   }),
   DELIVERIES_REJECTED: ({ about, data: { day, count, event, status } }) => ({
     what: `${about.url} rejeitou ${count} ${count === 1 ? 'entrega' : 'entregas'} em ${day} (UTC), a primeira ${event} de ${about.transaction} com ${status}`,
