@@ -1,5 +1,6 @@
 /** The sandbox's endpoints (design, "Sandbox scenarios"): the merchant plays the bank. */
-import { checkMessageData, type FieldError } from '../domain/message-data.ts';
+import { checkMessageData, type FieldError, unknownType } from '../domain/message-data.ts';
+import { MESSAGE_TYPES } from '../domain/messages.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { IncomingMessage, MessageAnswer } from '../engine/payments.ts';
 import { objectOf, optionalObjectOf } from './body.ts';
@@ -50,23 +51,25 @@ async function send(
   ctx.body = answered(answer, services.now());
 }
 
+/** What is wrong with what is looked at when the message is sent, as far as it is given: all mistakes are told at once. */
+function wrongContent(record: TransactionRecord, type: unknown, data: unknown): FieldError[] {
+  if (typeof type !== 'string') return [];
+  if (!MESSAGE_TYPES[record.type].includes(type)) return [unknownType(record.type)];
+  const given = Object.fromEntries(Object.entries(data ?? {}).filter(([, value]) => value !== null));
+  const mistakes = checkMessageData(record.type, type, given);
+  return mistakes.filter(({ field }) => Object.hasOwn(given, field.replace(/^data\./, '')));
+}
+
 /** POST /sandbox/transactions/:id/messages */
 export function sendMessage(services: ApiServices) {
   return async (ctx: Context): Promise<void> => {
     const body = objectOf(ctx);
     const record = await ownTransaction(services, ctx, ctx.params.id ?? '', null);
     const result = check(MessageSchema, body);
-    if (!result.ok) throw validationError(result.details);
+    if (!result.ok) throw validationError([...result.details, ...wrongContent(record, body.type, body.data)]);
     const { type, id = null, data = null } = result.value;
     await send(services, ctx, record, { id, type, data });
   };
-}
-
-/** What is wrong with the payment's id, which is else looked at with the message: all mistakes are told at once. */
-function wrongId({ endToEndId = null }: Record<string, unknown>): FieldError[] {
-  if (endToEndId === null) return [];
-  const mistakes = withoutPrefix(checkMessageData('pix-in', 'PAY', { endToEndId }));
-  return mistakes.filter(({ field }) => field === 'endToEndId');
 }
 
 /** POST /sandbox/pix-in/:id/pay */
@@ -75,7 +78,11 @@ export function pay(services: ApiServices) {
     const body = optionalObjectOf(ctx);
     const record = await ownTransaction(services, ctx, ctx.params.id ?? '', 'pix-in');
     const result = check(PaySchema, body);
-    if (!result.ok) throw validationError([...result.details, ...wrongId(body)]);
+    if (!result.ok) {
+      const { endToEndId = null } = body;
+      const wrongId = withoutPrefix(wrongContent(record, 'PAY', { endToEndId }));
+      throw validationError([...result.details, ...wrongId]);
+    }
     try {
       await send(services, ctx, record, { id: null, type: 'PAY', data: result.value });
     } catch (error) {

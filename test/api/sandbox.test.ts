@@ -288,6 +288,9 @@ test('a message must be well-formed', async ({ client }) => {
   expectInvalidFields(await client.post(path, { type: 'PAY', unknown: 1 }), ['unknown']);
   for (const data of ['x', [], 1])
     expectInvalidFields(await client.post(path, { type: 'PAY', data }), ['data']);
+  const wrong = { type: 'PAY', id: '', unknown: 1, data: { amount: 1.5, endToEndId: null, other: 2 } };
+  expectInvalidFields(await client.post(path, wrong), ['data.amount', 'id', 'unknown']);
+  expectInvalidFields(await client.post(path, { ...wrong, type: 'X' }), ['id', 'type', 'unknown']);
   assert.is(text(await shown(client, 'pix-in', id), 'status'), 'waiting_payment');
   expectApplied(await tell(client, id, 'PAY', undefined, 'é'.repeat(255)), true, 'paid');
 });
