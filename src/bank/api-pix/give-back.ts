@@ -1,7 +1,7 @@
 /** `bank return`: one more return of a payment that the bank couldn't give back before. */
 import type { TransactionRecord } from '../../engine/journal.ts';
 import type { BankConnection } from './connection.ts';
-import { givenBackId } from './returns.ts';
+import { givenBackId, leftOf } from './returns.ts';
 
 /** The next return of a payment, or why there is none. */
 export type NextReturn = { number: number; returnId: string; amount: number } | { refusal: string };
@@ -18,12 +18,9 @@ export async function nextReturn(
   const refusal = (id: string, status: string): NextReturn => ({
     refusal: `return ${id} of pix-in ${record.id} is ${status}`,
   });
-  // What it leaves is known once it has ended: one of the bank's own may fail, and its part would be nobody's.
-  const underWay = payment.returns.find(({ status }) => status === 'EM_PROCESSAMENTO');
+  const { left: amount, underWay } = leftOf(payment);
   if (underWay !== undefined) return refusal(underWay.id, underWay.status);
   const statuses = new Map(payment.returns.map(({ id, status }) => [id, status]));
-  const taken = payment.returns.filter((each) => each.status !== 'NAO_REALIZADO');
-  const amount = payment.amount - taken.reduce((sum, each) => sum + each.amount, 0);
   for (let number = 1; ; number += 1) {
     const returnId = givenBackId(endToEndId, number);
     const status = statuses.get(returnId);

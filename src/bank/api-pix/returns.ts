@@ -15,9 +15,9 @@ import {
 } from '../../engine/bank.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
 import type { LastWords } from './last-words.ts';
-import { returnMessage } from './messages.ts';
+import { DONE, FAILED, returnMessage } from './messages.ts';
 import { reaisText } from './money-text.ts';
-import type { PaymentReturn, Payments } from './payments.ts';
+import type { Payment, PaymentReturn, Payments } from './payments.ts';
 import { bare } from './profile.ts';
 import { CallFailed } from './wire/outcome.ts';
 
@@ -32,6 +32,16 @@ export function isGivenBack(returnId: string): boolean {
 /** The id at the bank of the how-manieth return (from 1) that gives a payment back. */
 export function givenBackId(endToEndId: string, number = 1): string {
   return `gb${hash('sha256', endToEndId, 'hex').slice(0, 30)}${number}`;
+}
+
+/**
+ * What a payment leaves to be given back, cents, by what the bank says of its returns; and the return that hasn't ended,
+ * where there is one: it may fail, and its part would be nobody's.
+ */
+export function leftOf({ amount, returns }: Payment): { left: number; underWay: PaymentReturn | undefined } {
+  const taken = returns.filter(({ status }) => status !== FAILED);
+  const left = amount - taken.reduce((sum, each) => sum + each.amount, 0);
+  return { left, underWay: taken.find(({ status }) => status !== DONE) };
 }
 
 /** What the engine is told of a failure that nothing is known after, or nothing was done. */
@@ -82,7 +92,9 @@ export class Returns {
       return { messages: [{ id, type: 'REFUND_FAILED', data: { refundId, reason } }], wakeInMs: null };
     };
     try {
-      const found = await this.#returned(payment, refund.amount, refund.reason, attempt);
+      const { amount, reason } = refund;
+      const found =
+        (await this.#found(payment, attempt)) ?? (await this.#payments.giveBack(payment, amount, reason));
       this.#words.heard(refundId, found.status);
       const messages = message(found);
       return { messages, wakeInMs: messages.length > 0 ? null : backoffMs(this.#pace, attempt.turn) };
@@ -98,16 +110,17 @@ export class Returns {
   ): Promise<ReturnTurn> {
     const payment = { endToEndId, id: givenBackId(endToEndId, number) };
     try {
-      const { status, reason: why, amount: back } = await this.#returned(payment, amount, reason, attempt);
+      const made = (await this.#found(payment, attempt)) ?? (await this.#rest(payment, amount, reason));
+      if (made === null) return { wakeInMs: null };
+      const { status, reason: why, amount: back } = made;
       this.#words.heard(endToEndId, status);
-      if (status === 'DEVOLVIDO' && back !== amount)
+      if (status === DONE && back !== amount)
         return await this.#failed(
           endToEndId,
           `the bank gave back ${reaisText(back)} of ${reaisText(amount)}`,
         );
-      if (status === 'DEVOLVIDO') return { wakeInMs: null };
-      if (status === 'NAO_REALIZADO')
-        return await this.#failed(endToEndId, why ?? 'the bank says NAO_REALIZADO');
+      if (status === DONE) return { wakeInMs: null };
+      if (status === FAILED) return await this.#failed(endToEndId, why ?? 'the bank says NAO_REALIZADO');
       return { wakeInMs: backoffMs(this.#pace, attempt.turn) };
     } catch (error) {
       if (await isFinalRefusal(error, attempt)) return this.#failed(endToEndId, (error as Error).message);
@@ -129,7 +142,7 @@ export class Returns {
       throw new BankOutcomeUnknown(`what of the payment is back can't be asked: ${error.message}`);
     });
     if (payment === null || 'unread' in payment) return { wakeInMs: null, failed };
-    const back = payment.returns.filter(({ status }) => status === 'DEVOLVIDO');
+    const back = payment.returns.filter(({ status }) => status === DONE);
     const isBack = back.reduce((sum, { amount }) => sum + amount, 0) >= payment.amount;
     return isBack ? { wakeInMs: null } : { wakeInMs: null, failed };
   }
@@ -144,17 +157,43 @@ export class Returns {
     }
   }
 
-  /** The return as it stands; ordered where the bank doesn't know it. A refusal that counts is thrown as `refused`. */
-  async #returned(
+  /** The return as it stands; null where the bank doesn't know it. A refusal that counts is thrown as `refused`. */
+  async #found(
     payment: { endToEndId: string; id: string },
-    amount: number,
-    reason: string | null,
     { isFirst, refusedAt }: Attempt,
-  ): Promise<PaymentReturn> {
-    const payments = this.#payments;
+  ): Promise<PaymentReturn | null> {
     const found = isFirst ? null : await this.#asked(payment);
-    if (found !== null) return found;
-    if (refusedAt !== null) throw new CallFailed('refused', 'the bank refuses the return');
-    return payments.giveBack(payment, amount, reason);
+    if (found === null && refusedAt !== null) throw new CallFailed('refused', 'the bank refuses the return');
+    return found;
+  }
+
+  /**
+   * Orders what is left of a payment, since some of it may be back by others: at the bank's app, for one. A return that
+   * is there already is given instead, ours or one that has yet to end. Null: nothing is left.
+   * @throws CallFailed
+   */
+  async #rest(
+    { endToEndId, id }: { endToEndId: string; id: string },
+    amount: number,
+    reason: string,
+  ): Promise<PaymentReturn | null> {
+    const payment = await this.#wholePayment(endToEndId);
+    const { left, underWay } = leftOf(payment);
+    const there = payment.returns.find((each) => each.id === id) ?? underWay;
+    if (there !== undefined) return there;
+    return left <= 0 ? null : this.#payments.giveBack({ endToEndId, id }, Math.min(amount, left), reason);
+  }
+
+  /** A payment with its returns. Without them nothing is ordered: it could go back twice. @throws CallFailed */
+  async #wholePayment(endToEndId: string): Promise<Payment> {
+    const unknown = (why: string): CallFailed =>
+      new CallFailed('unknown', `what of the payment is left isn't known: ${why}`);
+    const payment = await this.#payments.ask(endToEndId).catch((error: unknown) => {
+      // That it takes no question is no word about the order.
+      throw error instanceof CallFailed && error.kind === 'refused' ? unknown(error.message) : error;
+    });
+    if (payment === null) throw unknown('the bank knows no such payment');
+    if ('unread' in payment) throw unknown(payment.unread);
+    return payment;
   }
 }

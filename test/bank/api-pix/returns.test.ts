@@ -15,6 +15,8 @@ const DUPLICATE = JSON.stringify({
 });
 /** The order is asked about, since it may have been sent before. */
 const LATER = { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true };
+/** Surely nobody has sent the order before. */
+const FIRST = { isFirst: true, turn: 0, refusedAt: null, isStillOurs: async () => true };
 let scene: Scene;
 
 test.before(async () => {
@@ -61,6 +63,76 @@ test('a return of which less was done than was ordered is a person’s, unless t
   if (ours !== undefined)
     returns.push({ ...ours, id: 'bank1', valor: '6.00', natureza: 'MED_FRAUDE', status: 'DEVOLVIDO' });
   assert.equal(await turn(), { wakeInMs: null });
+});
+
+/** Returns of a payment as others made them: value and status. */
+type Theirs = readonly (readonly [string, 'EM_PROCESSAMENTO' | 'DEVOLVIDO' | 'NAO_REALIZADO'])[];
+
+/** What a first return of a payment of 12.35 comes to that has these of others, and which values were ordered. */
+async function orderedBeside(theirs: Theirs): Promise<{ turn: ReturnTurn; ordered: unknown[] }> {
+  const { endToEndId } = scene.bank.state.pay({ amount: '12.35', key: OUR_KEY });
+  const returns = scene.bank.state.payments.get(endToEndId)?.returns ?? [];
+  for (const [index, [valor, status]] of theirs.entries()) {
+    const at = Date.now();
+    const rtrId = scene.bank.state.id('D', at);
+    returns.push({ id: `app${index}`, rtrId, valor, natureza: 'ORIGINAL', at, status });
+  }
+  const before = scene.bank.calls('PUT devolucao').length;
+  const turn = await new Returns(scene.us.payments, PACE, new LastWords()).giveBack(
+    { endToEndId, amount: 1_235, reason: 'x' },
+    FIRST,
+  );
+  const calls = scene.bank.calls('PUT devolucao').slice(before);
+  return { turn, ordered: calls.map(({ body }) => JSON.parse(body).valor) };
+}
+
+test('of a payment that others have given back, what is left is ordered, and nothing where nothing is', async () => {
+  const [later, done] = [{ wakeInMs: 1 }, { wakeInMs: null }];
+  assert.equal(await orderedBeside([]), { turn: later, ordered: ['12.35'] });
+  assert.equal(await orderedBeside([['12.35', 'DEVOLVIDO']]), { turn: done, ordered: [] });
+  assert.equal(await orderedBeside([['2.35', 'DEVOLVIDO']]), { turn: later, ordered: ['10.00'] });
+  assert.equal(await orderedBeside([['12.35', 'NAO_REALIZADO']]), { turn: later, ordered: ['12.35'] });
+  const both: Theirs = [
+    ['2.00', 'DEVOLVIDO'],
+    ['0.35', 'DEVOLVIDO'],
+  ];
+  assert.equal(await orderedBeside(both), { turn: later, ordered: ['10.00'] });
+});
+
+test('while a return of others is under way nothing is ordered: it may fail', async () => {
+  assert.equal(await orderedBeside([['2.35', 'EM_PROCESSAMENTO']]), { turn: { wakeInMs: 1 }, ordered: [] });
+});
+
+test('a return of ours that the payment alone shows is not ordered again', async () => {
+  const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
+  const { payments } = scene.us;
+  await payments.giveBack({ endToEndId, id: givenBackId(endToEndId) }, 1_000);
+  const before = scene.bank.calls('PUT devolucao').length;
+  const missing = JSON.stringify({ type: 'https://x/PixDevolucaoNaoEncontrada', status: 404 });
+  scene.bank.fault('GET devolucao', { kind: 'answer', status: 404, body: missing });
+  const order = { endToEndId, amount: 1_000, reason: 'x' };
+  const returns = new Returns(payments, PACE, new LastWords());
+  assert.equal(await returns.giveBack(order, LATER), { wakeInMs: 1 });
+  assert.is(scene.bank.calls('PUT devolucao').length, before);
+});
+
+test('where what is left of a payment can’t be asked, nothing is ordered, and that is no refusal', async () => {
+  const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
+  const returns = new Returns(scene.us.payments, PACE, new LastWords());
+  const before = scene.bank.calls('PUT devolucao').length;
+  const unread = JSON.stringify({ endToEndId, valor: '10.00', horario: 'ontem' });
+  for (const [status, body] of [
+    [400, DUPLICATE],
+    [503, '{}'],
+    [404, JSON.stringify({ type: 'https://x/PixNaoEncontrado', status: 404 })],
+    [200, unread],
+  ] as const) {
+    scene.bank.fault('GET pix', { kind: 'answer', status, body });
+    const turn = returns.giveBack({ endToEndId, amount: 1_000, reason: 'x' }, FIRST);
+    const outcome = await turn.catch((error: unknown) => error);
+    assert.instance(outcome, BankOutcomeUnknown, `${status}`);
+  }
+  assert.is(scene.bank.calls('PUT devolucao').length, before);
 });
 
 test('where the bank takes no question about the payment, a failed return is told of', async () => {

@@ -11,6 +11,9 @@ import { attention, bare, hint, hintPayment, paidCharge, payAt, withServed } fro
 
 const test = suite('a real bank: charges');
 
+/** Longer than an order and its repeats take to reach the bank. */
+const QUIET_MS = 2_500;
+
 test('a charge is registered at the bank, paid there, and credited once', async () => {
   await withServed({}, async (served) => {
     const { bank, server, client } = served;
@@ -136,8 +139,39 @@ test('what the bank takes back of a payment that was no credit debits nobody', a
     const taken = { id: 'M1', rtrId: 'D1', valor: second.valor, natureza: 'MED_FRAUDE', at: Date.now() };
     second.returns.push({ ...taken, status: 'DEVOLVIDO' });
     await hintPayment(served, second);
-    await until(() => bank.calls('PUT devolucao').length > 0, 10_000, 'an attempt to give it back');
+    await until(async () => (await attention(server, 'return')).length > 0, 10_000, 'it is to go back');
+    await sleep(QUIET_MS);
+    assert.is(bank.calls('PUT devolucao').length, 0, 'none of it is left');
     assert.is(await client.balance(), balance);
+    await expectVerified(server);
+  });
+});
+
+test('of a payment that is partly back by others, what is left goes back, once theirs has ended', async () => {
+  await withServed({}, async (served) => {
+    const { bank, server, client } = served;
+    const wrong = payAt(served, await charge(client, 1_000), '12.35');
+    const theirs = {
+      id: 'app1',
+      rtrId: bank.state.id('D', Date.now()),
+      natureza: 'ORIGINAL',
+      at: Date.now(),
+    };
+    const [failed, underWay] = ['NAO_REALIZADO', 'EM_PROCESSAMENTO'] as const;
+    wrong.returns.push({ ...theirs, valor: '12.35', status: failed });
+    wrong.returns.push({ ...theirs, id: 'app2', valor: '2.35', status: underWay });
+    await hintPayment(served, wrong);
+    await until(async () => (await attention(server, 'return')).length > 0, 10_000, 'it is to go back');
+    await sleep(QUIET_MS);
+    assert.is(bank.calls('PUT devolucao').length, 0, 'what theirs leaves is not known yet');
+    for (const each of wrong.returns) if (each.id === 'app2') each.status = 'DEVOLVIDO';
+    await until(() => wrong.returns.length === 3, 20_000, 'our return');
+    assert.is(wrong.returns[2]?.valor, '10.00');
+    for (const each of wrong.returns.slice(2)) each.status = 'DEVOLVIDO';
+    await sleep(QUIET_MS);
+    assert.is(bank.calls('PUT devolucao').length, 1);
+    const told = (await attention(server, 'return')).map((item) => text(item, 'code'));
+    assert.equal(told, ['PAYMENT_GIVEN_BACK'], 'nobody is told that something failed');
     await expectVerified(server);
   });
 });
