@@ -405,6 +405,53 @@ test('a rotated secret is told once, to who rotated it', async (context) => {
   );
 });
 
+test('of two who rotate a secret on the same version the second is refused, and the first one’s works', async (context) => {
+  const { eva, rui, server, receiver } = context;
+  const own = await merchant(server, ['--webhook-url', receiver.url('/a')]);
+  const path = `/accounts/${own.accountId}`;
+  for (const of of [{}, { url: receiver.url('/a') }]) {
+    const looked = ok(await eva.get(path));
+    const version = whole(looked, 'version');
+    const wish = { ...parts('a laptop was lost'), ...of, version };
+    const shown = ok(await eva.act('POST', `${path}/rotate`, wish));
+    const seq = whole(ok(await eva.get(path)), 'head.seq');
+    const late = { ...parts('a laptop was lost'), ...of, version };
+    const reply = await rui.act('POST', `${path}/rotate`, late);
+    refused(reply, 409, 'ACCOUNT_CHANGED');
+    assert.is(at(reply.body, 'present.version'), version + 1);
+    assert.is(whole(ok(await eva.get(path)), 'head.seq'), seq, 'nothing was written');
+    // The first one again is answered as before, though its version is gone.
+    refused(await eva.act('POST', `${path}/rotate`, wish), 409, 'DONE_BEFORE');
+    if (!('url' in of)) {
+      const authorization = `Basic ${btoa(`${text(shown, 'clientId')}:${text(shown, 'clientSecret')}`)}`;
+      const works = async () => (await own.get('/balance', { authorization })).status === 200;
+      await until(works, 5_000, 'the pair that was shown opens the account');
+    }
+    // Who has seen what it is now may confirm; who has looked at none isn't held to any.
+    ok(await rui.act('POST', `${path}/rotate`, { ...late, version: version + 1 }));
+    ok(await rui.act('POST', `${path}/rotate`, { ...parts(), ...of }));
+    for (const wrong of [0, 1.5, '1'])
+      refused(
+        await eva.act('POST', `${path}/rotate`, { ...parts(), ...of, version: wrong }),
+        400,
+        'VALIDATION_ERROR',
+      );
+  }
+});
+
+test('of many who rotate a secret at once on the same version one does', async (context) => {
+  const { eva, rui, server } = context;
+  const own = await merchant(server, []);
+  const path = `/accounts/${own.accountId}`;
+  const version = whole(ok(await eva.get(path)), 'version');
+  const wishes = Array.from({ length: 6 }, () => ({ ...parts(), version }));
+  const replies = await Promise.all(
+    wishes.map((wish, nth) => (nth % 2 === 0 ? eva : rui).act('POST', `${path}/rotate`, wish)),
+  );
+  assert.equal(replies.map(({ status }) => status).sort(), [200, 409, 409, 409, 409, 409]);
+  assert.is(whole(ok(await eva.get(path)), 'head.seq'), 1);
+});
+
 test('items of an account are done with, in its journal', async (context) => {
   const { eva, rui, server, shop } = context;
   const id = text(await transfer(shop, 4_107), 'id');

@@ -46,11 +46,11 @@ export const change: Doing<DeedOf<'settings'>> = async (parts, { account, change
   return { account, issued };
 };
 
-export const rotate: Doing<DeedOf<'rotate'>> = async (parts, { account, url }, acting) => {
+export const rotate: Doing<DeedOf<'rotate'>> = async (parts, { account, url, version }, acting) => {
   const rotated =
     url === null
-      ? await rotateSecret(parts, account, acting)
-      : await rotateWebhookSecret(parts, account, url, acting);
+      ? await rotateSecret(parts, account, acting, version)
+      : await rotateWebhookSecret(parts, account, url, acting, version);
   if (rotated === null) throw noAccount();
   if (rotated === false) throw new ConsoleError('WEBHOOK_NOT_FOUND', 'The account has no such URL.');
   return rotated;

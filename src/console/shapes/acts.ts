@@ -129,8 +129,9 @@ export interface ChangedAccount {
   issued: { url: string; secret: string }[];
 }
 
-/** `POST /console/api/accounts/:id/rotate`: the client's pair, or the secret of a URL. */
+/** `POST /console/api/accounts/:id/rotate`: the client's pair, or the secret of a URL. `version`: as a `SettingsWish` has it. */
 export interface RotateWish extends ActParts {
+  version?: number | null;
   url?: string | null;
 }
 

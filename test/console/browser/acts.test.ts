@@ -243,6 +243,37 @@ browserSuite("a browser's acts", (test) => {
     await watched.close();
   });
 
+  test('a secret that another rotates meanwhile isn’t ended unseen: it is said, and confirmed once more', async (stage) => {
+    for (const [language, button, said, warned] of [
+      ['en-GB', 'Rotate the credentials', 'Somebody else has changed', 'what somebody else was just shown'],
+      ['pt-BR', 'Trocar credenciais', 'foi mudada por outra pessoa', 'outra pessoa acabou de ver'],
+    ] as const) {
+      const own = await merchant(stage.server, ['--name', 'Tapeçaria']);
+      const watched = await stage.enter(`/accounts/${own.accountId}`, { language });
+      const { page } = watched;
+      await shown(page);
+      await page.getByRole('button', { name: button }).click();
+      await opened(page);
+      await page.keyboard.type('a laptop was lost');
+      const rui = await visitor(stage.server, ['--role', 'operator', '--by', 'Rui']);
+      const path = `/accounts/${own.accountId}/rotate`;
+      const pair = (await rui.act('POST', path, { id: 'office', reason: 'the office' })).body;
+      const confirm = page.locator('dialog.act [type=submit]');
+      await confirm.click();
+      await page.locator('dialog.act [role=alert]', { hasText: said }).waitFor();
+      await page.locator('dialog.act .given', { hasText: warned }).waitFor();
+      const authorization = `Basic ${btoa(`${text(pair, 'clientId')}:${text(pair, 'clientSecret')}`)}`;
+      const works = async () => (await own.get('/balance', { authorization })).status === 200;
+      await until(works, 5_000, 'the pair that Rui was shown opens the account');
+      await confirm.click();
+      await page.locator('dialog.act .outcome', { hasText: 'sk_' }).waitFor();
+      await page.keyboard.press('Escape');
+      await closed(page);
+      forgive(watched, 409);
+      await watched.close();
+    }
+  });
+
   test('an account gets a Pix key of its own, and goes back to the one that is made of its id', async (stage) => {
     const own = await merchant(stage.server, ['--name', 'Quitanda']);
     const code = async () => text(await charge(own, 1_000), 'pix.qrcode');

@@ -38,6 +38,9 @@ const ids = z
   .max(MOST_IDS, `must have at most ${MOST_IDS} ids`);
 const parts = { id: text(MOST_ID), reason: text(MOST_REASON) };
 
+/** Of the account that was looked at. */
+const version = optional(whole(1, Number.MAX_SAFE_INTEGER));
+
 const data = optional(
   z.custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -76,8 +79,5 @@ export const adjustBody = z.strictObject({
   allowNegative: flag,
 });
 /** What is to be set is checked where it is done, which knows to where webhooks may go. */
-export const settingsBody = z.looseObject({
-  ...parts,
-  version: optional(whole(1, Number.MAX_SAFE_INTEGER)),
-});
-export const rotateBody = z.strictObject({ ...parts, url: optional(text(MOST_TEXT)) });
+export const settingsBody = z.looseObject({ ...parts, version });
+export const rotateBody = z.strictObject({ ...parts, version, url: optional(text(MOST_TEXT)) });

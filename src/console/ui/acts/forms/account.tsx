@@ -244,11 +244,17 @@ const rotateForm: Form<'rotate'> = {
   plan(situation, { account, url }): Plan {
     const words = wordsOf(situation.language).rotate;
     const { id, reason } = situation;
-    const body = url === null ? { id, reason } : { id, url, reason };
+    // A new secret that somebody else was shown meanwhile would end with this one.
+    const { version } = presentOf(situation, account);
+    const body = url === null ? { id, reason, version } : { id, url, reason, version };
     const data = url === null ? { secret: 'client' } : { secret: 'webhook', url };
     return {
       ...{ title: words.title, verb: words.verb },
-      says: [url === null ? words.client : fill(words.url, { url }), words.final],
+      says: [
+        url === null ? words.client : fill(words.url, { url }),
+        ...(situation.values.present === undefined ? [] : [words.meanwhile]),
+        words.final,
+      ],
       request: { method: 'POST', path: pathOf(account, '/rotate'), body },
       entry: opsEntry(situation, 'rotate', data),
     };

@@ -137,6 +137,7 @@ export const en: ActWords = {
     verb: 'Rotate now',
     client: 'A new pair of credentials; the old one stops working within a second.',
     url: 'A new secret for {url}; the old one signs beside it for 24 hours.',
+    meanwhile: 'If it was rotated meanwhile, the old one is what somebody else was just shown.',
     final: 'Nothing brings the old one back.',
   },
   secret: {

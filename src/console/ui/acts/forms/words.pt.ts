@@ -134,6 +134,7 @@ export const pt = {
     verb: 'Trocar agora',
     client: 'Um novo par de credenciais; o antigo deixa de valer em até um segundo.',
     url: 'Um novo segredo para {url}; o antigo assina junto por mais 24 horas.',
+    meanwhile: 'Se houve uma troca nesse meio-tempo, o antigo é o que outra pessoa acabou de ver.',
     final: 'O antigo não pode ser recuperado.',
   },
   secret: {
