@@ -170,6 +170,13 @@ test('documents and keys are masked in the bytes, for an operator too who does n
   const shown = await ops.get(`/transactions/${id}?reveal=1`);
   assert.match(shown.text, CPF);
   assert.match(shown.text, KEY);
+  for (const wrong of ['0', 'false', 'no', 'true', '01', '1&reveal=1']) {
+    const refused = await ops.get(`${paths[0]}?reveal=${wrong}`);
+    assert.is(refused.status, 400, wrong);
+    assert.is(text(refused.body, 'error'), 'INVALID_REQUEST');
+    assert.not.match(refused.text, CPF);
+  }
+  assert.not.match((await ops.get(`${paths[0]}?reveal=`)).text, CPF);
   for (const path of paths.slice(0, 3)) {
     const refused = await eva.get(`${path}?reveal=1`);
     assert.is(refused.status, 403);

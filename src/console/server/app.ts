@@ -91,7 +91,7 @@ function operatorsOnly({ role }: Entrant, what: string): void {
 
 /** Whether a request wants to see what is masked. @throws ConsoleError where that isn't its to see */
 function reveals({ ctx, session }: Call, log: ConsoleLog): boolean {
-  if (textOf(ctx, 'reveal') === null) return false;
+  if (oneOf(ctx, 'reveal', ['1']) === null) return false;
   operatorsOnly(session, 'see what is masked');
   log.info({ by: session.by, path: ctx.path }, 'the console shows what is masked');
   return true;
