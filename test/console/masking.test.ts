@@ -1,7 +1,7 @@
 /** What tells of a person is masked wherever it stands: in names, in references, in a merchant's own members. */
 import * as assert from 'uvu/assert';
 import { mask } from '../../src/console/server/masking.ts';
-import { merchant } from '../support/client.ts';
+import { type Merchant, merchant } from '../support/client.ts';
 import { expectStatus } from '../support/expect.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { reaches } from '../support/flows.ts';
@@ -13,7 +13,17 @@ const CPF = '52998224725';
 const EMAIL = 'maria.souza@example.com';
 const PHONE = '+5511987654321';
 
+/** What merchants refer to a charge, a refund and a transfer by; none is a payer's of theirs. */
+const REFERENCES = [
+  '11144477735',
+  '11444777000161',
+  '153.509.460-56',
+  '11222333000181',
+  '86288366757',
+] as const;
+
 interface Scene {
+  shop: Merchant;
   account: string;
   id: string;
   eva: Visitor;
@@ -36,7 +46,7 @@ const { test, run } = fixtureSuite<Scene>('masking', async (defer) => {
   expectStatus(await shop.post(`/sandbox/pix-in/${id}/pay`, {}), 200);
   await reaches(shop, 'pix-in', id, 'paid');
   const [eva, ops] = [await visitor(server), await visitor(server, ['--role', 'operator'])];
-  return { account: shop.accountId, id, eva, ops };
+  return { shop, account: shop.accountId, id, eva, ops };
 });
 
 test('in lists, in what is found, in a statement and on a page of its own', async ({
@@ -99,6 +109,59 @@ test('and what tells of nobody is there', async ({ account, id, eva }) => {
   assert.match(text(row, 'accountName'), /^MARIA DA SILVA /);
   const { text: csv } = await eva.get(`/accounts/${account}/statement/csv`);
   assert.match(csv, id);
+});
+
+test('in what merchants refer to a sale by, which is found by it all the same', async ({
+  shop,
+  eva,
+  ops,
+}) => {
+  const [reference, key, ofRefund, ofTransfer, keyOfTransfer] = REFERENCES;
+  const sale = { amount: 6_000, externalRef: reference, idempotencyKey: key };
+  const made = await shop.post('/pix-in', sale);
+  const id = text(expectStatus(made, 201), 'id');
+  expectStatus(await shop.post(`/sandbox/pix-in/${id}/pay`, {}), 200);
+  await reaches(shop, 'pix-in', id, 'paid');
+  const order = { amount: 1_000, idempotencyKey: ofRefund };
+  expectStatus(await shop.post(`/pix-in/${id}/refunds`, order), 201);
+  const pix = { pixKeyType: 'EMAIL', pixKey: 'loja@example.com' };
+  const transfer = { amount: 1_000, pix, externalRef: ofTransfer, idempotencyKey: keyOfTransfer };
+  const sent = text(expectStatus(await shop.post('/cashout', transfer), 201), 'id');
+  const own = `/accounts/${shop.accountId}`;
+  const deliveries = list((await ops.get(`/transactions/${id}`)).body, 'deliveries');
+  const events = deliveries.map((delivery) => text(delivery, 'eventId'));
+  assert.ok(events.length > 0);
+  const ofOne = [
+    ...[`/transactions/${id}`, `/transactions/${sent}`],
+    ...events.map((event) => `/transactions/${id}/payload/${event}`),
+  ];
+  const first = (await eva.get('/transactions?limit=1')).body;
+  const next = `/transactions?limit=1&after=${encodeURIComponent(text(first, 'after'))}`;
+  const paths = [
+    ...[...ofOne, '/transactions', next, '/journal', `${own}/statement`, `${own}/statement/csv`],
+    ...REFERENCES.map((each) => `/find?q=${encodeURIComponent(each)}`),
+  ];
+  for (const who of [eva, ops])
+    for (const path of paths) {
+      const { status, text: bytes } = await who.get(path);
+      assert.is(status, 200, path);
+      for (const each of REFERENCES) assert.not.ok(bytes.includes(each), `${each} in ${path}`);
+    }
+  for (const each of [reference, key, ofRefund, keyOfTransfer]) {
+    const hits = list((await eva.get(`/find?q=${encodeURIComponent(each)}`)).body, 'hits');
+    const found = each === keyOfTransfer ? sent : id;
+    assert.equal(
+      hits.map((hit) => text(hit, 'id')),
+      [found],
+      each,
+    );
+  }
+  const [charge, transferred, payload] = await Promise.all(
+    ofOne.slice(0, 3).map(async (path) => (await ops.get(`${path}?reveal=1`)).text),
+  );
+  for (const each of [reference, key, ofRefund]) assert.match(charge ?? '', each);
+  for (const each of [ofTransfer, keyOfTransfer]) assert.match(transferred ?? '', each);
+  assert.match(payload ?? '', reference);
 });
 
 run();

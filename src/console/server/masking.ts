@@ -13,10 +13,8 @@ const MASKED = new Set([
   ...['pixkey', 'pix_key', 'key', 'chave', 'qrcode', 'pixcopiaecola'],
   ...['email', 'phone', 'telefone'],
 ]);
-/** Members that are ids or sentences of our own: an order's number may have a document's form. */
-const PLAIN = new Set([
-  ...['id', 'externalref', 'external_ref', 'idempotencykey', 'reference', 'endtoendid', 'end_to_end_id'],
-]);
+/** Members that are ids of ours, or of a bank: one of them may have a document's form by chance. */
+const PLAIN = new Set(['id', 'reference', 'endtoendid', 'end_to_end_id']);
 /** What documents look like: of digits, also behind a word without a space, and of letters, too, by themselves. */
 const DOCUMENTS = [
   /(?<![\d.])(?:\d{3}\.\d{3}\.\d{3}-\d{2}|\d{11}|\d{14})(?!\d)/g,
