@@ -22,7 +22,7 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 4_000;
 
 export interface PixstateOptions {
-  /** The API's address with its version: `https://pix.example/v1`. */
+  /** The API's address with its version, `https://pix.example/v1`; without it where a proxy adds that. */
   baseUrl: string;
   clientId: string;
   /** Belongs on a server, never into a browser or an app. */
@@ -34,6 +34,12 @@ export interface PixstateOptions {
   /** Sends the requests in the place of the global `fetch`. */
   fetch?: typeof fetch;
 }
+
+/** A name that is none of these is one that was misspelt. */
+const OPTIONS: Readonly<Record<keyof PixstateOptions, true>> = {
+  ...{ baseUrl: true, clientId: true, clientSecret: true },
+  ...{ retries: true, timeoutMs: true, fetch: true },
+};
 
 export interface CallOptions {
   /** Ends the call, which rejects with the signal's reason: `AbortSignal.timeout(ms)` is a deadline. */
@@ -103,6 +109,13 @@ function fromZero(name: string, value: number): number {
   return value;
 }
 
+/** @throws TypeError */
+function timeOf(timeoutMs: number): number {
+  if (typeof timeoutMs !== 'number' || !(timeoutMs > 0))
+    throw new TypeError('timeoutMs must be a number above 0');
+  return timeoutMs;
+}
+
 /** JSON would make null of such a number, which the API takes for one left out: a refund's amount for all of it. */
 function finite(_name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value))
@@ -129,11 +142,13 @@ export class Connection {
 
   /** @throws TypeError for options that can't be right. */
   constructor(options: PixstateOptions) {
+    for (const name of Object.keys(options))
+      if (!Object.hasOwn(OPTIONS, name)) throw new TypeError(`${name} is not an option`);
     this.#address = addressOf(options.baseUrl);
     this.#authorization = authorizationOf(options.clientId, options.clientSecret);
     this.#retries = fromZero('retries', options.retries ?? RETRIES);
     if (this.#retries % 1 > 0) throw new TypeError('retries must be a whole number');
-    this.#timeoutMs = fromZero('timeoutMs', options.timeoutMs ?? TIMEOUT_MS);
+    this.#timeoutMs = timeOf(options.timeoutMs ?? TIMEOUT_MS);
     if (options.fetch !== undefined && typeof options.fetch !== 'function')
       throw new TypeError('fetch must be a function');
     this.#fetch = options.fetch ?? ((...args) => fetch(...args));

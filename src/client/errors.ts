@@ -18,9 +18,11 @@ export type FailureBody = ErrorObject | NoAnswer | UnexpectedAnswer;
 /** The API's codes (docs/api.md, "Errors"), and the client's own two. A later server may send others. */
 export type ErrorCode = FailureBody['error'];
 
-/** An error's members: `code`, and those that only this code has. */
+/** An error's members: `code`, those that only this code has, and whether there is a status. */
 type Told<Body> = Body extends { error: infer Code }
-  ? { readonly code: Code } & Readonly<Omit<Body, 'error' | 'message'>>
+  ? { readonly code: Code; readonly httpStatus: Code extends 'NO_ANSWER' ? null : number } & Readonly<
+      Omit<Body, 'error' | 'message'>
+    >
   : never;
 
 /** How a call came to its end. */
@@ -63,7 +65,7 @@ class CallFailed extends Error implements Ending {
 /**
  * A call that failed: a union by `code`. After a look at it TypeScript knows what else there is: `details` of
  * VALIDATION_ERROR, `transactionId` and `refundId` of DUPLICATE_REQUEST, `status` and `allowed` of
- * MESSAGE_NOT_ACCEPTED, `status` of REFUND_NOT_POSSIBLE.
+ * MESSAGE_NOT_ACCEPTED, `status` of REFUND_NOT_POSSIBLE, and that every code but NO_ANSWER has an `httpStatus`.
  */
 export type PixstateError = CallFailed & Told<FailureBody>;
 

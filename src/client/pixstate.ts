@@ -18,7 +18,7 @@ import {
   type StatementWindow,
 } from './statement.ts';
 import type { Balance, DeliveryList } from './types.ts';
-import { verifyWebhook, type WebhookHeaders, WebhookRejected } from './webhook.ts';
+import { verifyWebhook, type WebhookBody, type WebhookHeaders, WebhookRejected } from './webhook.ts';
 
 export class Pixstate {
   /** Charges. */
@@ -69,6 +69,7 @@ export type {
   StatementCsv,
   StatementQuery,
   StatementWindow,
+  WebhookBody,
   WebhookHeaders,
 };
 export { PixstateError, verifyWebhook, WebhookRejected };

@@ -28,10 +28,14 @@ function signedHeaders(headers: WebhookHeaders): Record<string, string> {
   return own;
 }
 
-function textOf(body: string | Uint8Array): string {
+/** A body as it came: text, or bytes as `Request` (`arrayBuffer()`) and Node's streams give them. */
+export type WebhookBody = string | Uint8Array | ArrayBuffer;
+
+function textOf(body: WebhookBody): string {
   if (typeof body === 'string') return body;
+  const isBytes = body instanceof Uint8Array || body instanceof ArrayBuffer;
   // The signature is of the bytes: a byte order mark counts.
-  if (body instanceof Uint8Array) return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
+  if (isBytes) return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
   throw new TypeError("the body must be the request's own text or bytes, before any JSON parser");
 }
 
@@ -58,11 +62,7 @@ function keyOf(secret: string): Webhook {
  * @param secret of the URL that it came to, `whsec_...`
  * @throws WebhookRejected where it isn't ours: answer 401. TypeError for a parsed body, or a secret that is none
  */
-export function verifyWebhook(
-  body: string | Uint8Array,
-  headers: WebhookHeaders,
-  secret: string,
-): WebhookEvent {
+export function verifyWebhook(body: WebhookBody, headers: WebhookHeaders, secret: string): WebhookEvent {
   const text = textOf(body);
   const key = keyOf(secret);
   try {

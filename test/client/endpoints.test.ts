@@ -208,6 +208,10 @@ test('options and ids that can not be right are told at once', async ({ options,
     { retries: '3' as unknown as number },
     { timeoutMs: Number.NaN },
     { timeoutMs: '5000' as unknown as number },
+    { timeoutMs: 0 },
+    { timeoutMs: -1 },
+    { retry: 3 },
+    { toString: () => 'misspelt' },
   ])
     assert.throws(
       () => new Pixstate({ ...options, ...wrong }),
@@ -256,11 +260,13 @@ test('a webhook that is not ours is rejected', async ({ receiver, secret }) => {
   const seen = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   assert.is(verifyWebhook(text, seen, secret).id, headers['webhook-id']);
   assert.is(verifyWebhook(new Uint8Array(rawBody), { ...headers }, secret).id, headers['webhook-id']);
+  assert.is(verifyWebhook(new Uint8Array(rawBody).buffer, seen, secret).id, headers['webhook-id']);
   const other = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
   for (const [body, given, key] of [
     [text.replace('"amount":', '"amount":1'), headers, secret],
     [`\ufeff${text}`, headers, secret],
     [Buffer.from(`\ufeff${text}`), headers, secret],
+    [new Uint8Array(Buffer.from(`\ufeff${text}`)).buffer, headers, secret],
     [text, headers, other],
     [text, {}, secret],
     [text, { ...headers, 'webhook-timestamp': '1' }, secret],

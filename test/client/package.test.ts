@@ -74,10 +74,15 @@ try {
   if (error.code === 'VALIDATION_ERROR') for (const { field } of error.details) console.log(field.length);
   // @ts-expect-error this code has no details
   if (error.code === 'TIMEOUT') console.log(error.details);
+  if (error.code === 'UNEXPECTED_ANSWER') console.log(error.httpStatus.toFixed());
+  if (error.code === 'NO_ANSWER') { const none: null = error.httpStatus; console.log(none); }
+  // @ts-expect-error without a look at the code there may be no status
+  console.log(error.httpStatus.toFixed());
   // @ts-expect-error a code that there is not
   if (error.code === 'OUT_OF_COFFEE') console.log(paid);
 }
 const event = verifyWebhook('{}', {}, 'whsec_');
+verifyWebhook(await new Request('https://shop.example').arrayBuffer(), new Headers(), 'whsec_');
 if (event.event === 'pix-in.paid') console.log(event.data.pix.qrcode);
 if (event.type === 'refund') console.log(event.data.transaction_id);
 // @ts-expect-error only a transfer has a key
