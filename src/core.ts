@@ -21,7 +21,7 @@ import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
 import { type AttentionItem, type Store, StoreUnavailable } from './engine/store.ts';
 import { expectNoNewerCharts } from './engine/versions.ts';
-import { OperatorError } from './errors.ts';
+import { OperatorError, type Unwritten } from './errors.ts';
 import type { Act } from './ops/acting.ts';
 import { endReaders } from './reader/living.ts';
 import { SpareTime } from './spare-time.ts';
@@ -69,8 +69,8 @@ export interface CoreOptions {
   incarnation?: string;
   /** Aborted where the folder is to be given up before all is open. */
   signal?: AbortSignal;
-  /** A write to the disk failed: the process must stop. */
-  onFatal(error: Error): void;
+  /** A write to the disk failed, as `LmdbStoreOptions` has it. */
+  onFatal(error: Error, unwritten: Unwritten): void;
   /** Tells ops something that they should know, in a sentence. */
   onNotice?(text: string): void;
 }

@@ -18,6 +18,12 @@ export function codeOf(thrown: unknown): string {
   return (thrown as NodeJS.ErrnoException).code ?? String(thrown);
 }
 
+/**
+ * What a store in a data folder could not write: its log, and what that holds isn't known then; or the projections, and
+ * all of them follows from the log, which is taken up by who opens the store next.
+ */
+export type Unwritten = 'log' | 'projections';
+
 /** The sentence that a process ends with because its store could not write. */
 export function writeFailure(error: Error): string {
   return `the store could not write (${error.message}): is there space on the disk?`;

@@ -37,16 +37,17 @@ export function tellCantStart({ message }: OperatorError): void {
 
 /** Runs the server until SIGTERM or SIGINT; the process ends with it. What the operator can mend is told by `tell`. */
 export async function serve(config: Config, tell: (error: OperatorError) => void): Promise<void> {
+  let hasFailed = false;
   const cantStart = (error: unknown): never => {
     if (!(error instanceof OperatorError)) throw error;
-    tell(error);
+    // Where a write has failed, that has been told.
+    if (!hasFailed) tell(error);
     process.exit(1);
   };
   // A thread's `resourceLimits` do nothing where the command line has this flag, and V8 reads it again for each new
   // thread, and no more for this one.
   setFlagsFromString(`--max-semi-space-size=${THREADS_SEMI_SPACE_MB}`);
   const log = openLog(config.logLevel);
-  let hasFailed = false;
   const onFatal = (error: Error): void => {
     if (hasFailed) return;
     hasFailed = true;

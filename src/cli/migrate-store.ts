@@ -4,6 +4,7 @@ import { findSecretsKey } from '../accounts/secrets-key.ts';
 import { newIncarnation, now } from '../clock.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { StoreUnavailable } from '../engine/store.ts';
+import { type Unwritten, writeFailure } from '../errors.ts';
 import { type FolderHold, takeWithPrecedence } from '../holder/hold.ts';
 import { Busy } from '../holder/works.ts';
 import { type MovedAccount, migrate, type Progress } from '../migration/migrate.ts';
@@ -14,6 +15,7 @@ import { packageVersion } from '../version.ts';
 import { Failure } from './failure.ts';
 import { checkTarget, openTarget } from './migrate-target.ts';
 import type { Outcome } from './output.ts';
+import { behind } from './running/behind.ts';
 import type { ProcessShell } from './running/process.ts';
 
 export interface MigrateStoreOptions {
@@ -142,10 +144,14 @@ export async function migrateStore(shell: ProcessShell, options: MigrateStoreOpt
   const incarnation = newIncarnation();
   const hold = await holdSource(config, incarnation);
   try {
-    const onFatal = (error: Error): never => shell.fatal(error);
+    const onFatal = (error: Error, unwritten: Unwritten): void => {
+      if (unwritten === 'log') shell.end(failureFor(new StoreUnavailable(writeFailure(error))));
+    };
     const source = await openFolderStore(config.dataDir, { incarnation, now, access: 'write', onFatal });
     const work = (): Promise<Outcome> => migrateFrom(source, key, incarnation, options);
-    return await hold.works.run({ kind: 'alone', name: NAME }, work).finally(() => source.close());
+    return await hold.works
+      .run({ kind: 'alone', name: NAME }, work)
+      .finally(() => behind(shell.output, () => source.close()));
   } catch (error) {
     throw failureFor(error);
   } finally {

@@ -39,12 +39,18 @@ export class Output {
     return exitCode;
   }
 
-  /** Writes what was thrown; gives the exit code. `id`: under which the command is done once. */
-  failure(error: unknown, id: string | null = null): number {
+  /**
+   * Writes what was thrown; gives the exit code. `id`: under which the command is done once. `soFar`: what it has done
+   * before that.
+   */
+  failure(error: unknown, id: string | null = null, soFar: Outcome | null = null): number {
     const failure: Failure = failureOf(error, id);
-    if (this.json) this.#out(`${JSON.stringify(failure.document, null, 2)}\n`);
-    else this.#err(`error: ${failure.message}\n`);
-    return failure.exitCode;
+    const { exitCode } = failure;
+    const document = { ...failure.document, ...soFar?.document };
+    if (this.json) return this.outcome({ document, text: '', exitCode });
+    if (soFar !== null) this.outcome(soFar);
+    this.#err(`error: ${failure.message}\n`);
+    return exitCode;
   }
 
   /** Writes a line beside the result, for people. */

@@ -89,6 +89,6 @@ export async function runProgram(
   } catch (error) {
     if (error instanceof GivenWay) throw error;
     const failure = error instanceof CommanderError ? usageOf(error, args) : error;
-    return failure === null ? 0 : shell.output.failure(failure, shell.id);
+    return failure === null ? 0 : shell.fail(failure);
   }
 }

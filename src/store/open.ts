@@ -7,7 +7,7 @@ import type { Db } from 'mongodb';
 import type { FollowedJournals } from '../engine/store/journals.ts';
 import type { Tail } from '../engine/store/tail.ts';
 import type { AttentionItem, JournalReads, Store, StoreReads } from '../engine/store.ts';
-import { OperatorError, textOf } from '../errors.ts';
+import { OperatorError, textOf, type Unwritten } from '../errors.ts';
 import { later } from '../waiting.ts';
 import { hasPlenty } from './environments/room.ts';
 import { openFolder } from './folder.ts';
@@ -37,8 +37,8 @@ interface Opener {
 
 export interface FolderOptions extends Opener {
   access: Access;
-  /** A write to the disk failed: the process must stop. */
-  onFatal(error: Error): void;
+  /** A write to the disk failed, as `LmdbStoreOptions` has it. */
+  onFatal(error: Error, unwritten: Unwritten): void;
   /** Tells ops something that they should know, in a sentence. */
   onNotice?(text: string): void;
   /** As `LmdbStoreOptions` has them. */

@@ -9,7 +9,7 @@ import type { Acting } from '../../ops/acting.ts';
 import { createAccount } from '../../ops/settings.ts';
 import { actingOf, addByAndReason, type ByOptions } from '../by.ts';
 import { collect, Values } from '../options.ts';
-import { labelled } from '../output.ts';
+import { labelled, type Outcome } from '../output.ts';
 import type { Shell, Work } from '../running/shell.ts';
 
 const MAX_NAME = 140;
@@ -60,7 +60,8 @@ function optional<Value>(text: string | undefined, read: (text: string) => Value
   return text === undefined ? null : read(text);
 }
 
-function create({ config, user }: Asked, options: CreateOptions): Work {
+function create(shell: Shell, options: CreateOptions): Work {
+  const { config, user } = askedOf(shell);
   const values = new Values();
   const wanted: NewAccount = {
     name: values.text('--name', options.name, MAX_NAME),
@@ -81,11 +82,17 @@ function create({ config, user }: Asked, options: CreateOptions): Work {
   const acting = actingOf(options, user, values);
   values.check();
   return async (core) => {
-    const accounts = await createAll(core, { wanted, balance, acting }, count ?? 1);
-    const hint = 'The secrets are shown once: keep them now.';
-    const document = count === null ? (accounts[0] ?? {}) : { accounts };
-    return { document, text: `${accounts.map(issuedText).join('\n\n')}\n\n${hint}` };
+    const made: IssuedAccount[] = [];
+    shell.soFar = () => (made.length === 0 ? null : outcomeOf(made, { accounts: made }));
+    const onMade = (issued: IssuedAccount): void => void made.push(issued);
+    const accounts = await createAll(core, { wanted, balance, acting, onMade }, count ?? 1);
+    return outcomeOf(accounts, count === null ? (accounts[0] ?? {}) : { accounts });
   };
+}
+
+function outcomeOf(accounts: readonly IssuedAccount[], document: object): Outcome {
+  const hint = 'The secrets are shown once: keep them now.';
+  return { document, text: `${accounts.map(issuedText).join('\n\n')}\n\n${hint}` };
 }
 
 /** What a new account is to be. */
@@ -94,6 +101,8 @@ interface Wanted {
   /** Cents. */
   balance: number;
   acting: Acting;
+  /** The account is durable, though its balance may not be there yet. */
+  onMade(issued: IssuedAccount): void;
 }
 
 async function createAll(core: Core, wanted: Wanted, count: number): Promise<IssuedAccount[]> {
@@ -105,8 +114,9 @@ async function createAll(core: Core, wanted: Wanted, count: number): Promise<Iss
   return accounts;
 }
 
-async function createOne(core: Core, { wanted, balance, acting }: Wanted): Promise<IssuedAccount> {
+async function createOne(core: Core, { wanted, balance, acting, onMade }: Wanted): Promise<IssuedAccount> {
   const issued = await createAccount(core, wanted, acting);
+  onMade(issued);
   if (balance > 0) {
     const reason = 'opening balance';
     const opening = { id: 'opening', amount: balance, reason, allowNegative: false, by: acting.by };
@@ -138,6 +148,6 @@ export function addCreateCommand(account: Command, shell: Shell): void {
     .option('--merchant-name <text>', "as in a charge's code (default: the name)")
     .option('--merchant-city <text>', "as in a charge's code (default: SAO PAULO)");
   addByAndReason(creating).action(async (options: CreateOptions) =>
-    shell.run('makes', create(askedOf(shell), options)),
+    shell.run('makes', create(shell, options)),
   );
 }

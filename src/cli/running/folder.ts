@@ -4,12 +4,13 @@
  */
 import { newIncarnation, now } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import type { Core } from '../../core.ts';
-import { OperatorError, textOf } from '../../errors.ts';
+import type { Core, CoreOptions } from '../../core.ts';
+import { StoreUnavailable } from '../../engine/store.ts';
+import { OperatorError, textOf, type Unwritten, writeFailure } from '../../errors.ts';
 import type { Run } from '../../holder/answering.ts';
 import { askToRun, described, otherVersion } from '../../holder/asking.ts';
 import { FolderHold, Sighting } from '../../holder/hold.ts';
-import { GivenWay, type WorkKind } from '../../holder/works.ts';
+import { GivenWay, type WorkKind, type Works } from '../../holder/works.ts';
 import { putClockDown } from '../../jobs/clock-watch.ts';
 import { OlderLog } from '../../store/folder.ts';
 import { CannotHold, type Holder, holderOf, sightOf } from '../../store/folder-lock.ts';
@@ -17,6 +18,7 @@ import { type Access, accessToHeld, dataFolder } from '../../store/open.ts';
 import { packageVersion } from '../../version.ts';
 import { type Later, later, pause } from '../../waiting.ts';
 import type { Outcome, Output } from '../output.ts';
+import { behind } from './behind.ts';
 import { runOn } from './others.ts';
 import { accessOf, type Work } from './shell.ts';
 
@@ -44,21 +46,20 @@ export interface Errand {
   kind: WorkKind;
   work: Work;
   output: Output;
-  /** A write to the disk failed. */
-  onFatal(error: Error): never;
+  /** Ends the process, whose command has failed. */
+  end(failure: Error): void;
+  /** Ends the process, whose command has come to its end, and says what has failed behind it. */
+  endAfter(outcome: Outcome, failure: Error): void;
 }
 
+const MAY_BE_DONE = 'What was asked for may be done or not';
+
 /** Opens a core. @throws OperatorError */
-export async function openedCore(
-  { config, onFatal }: Pick<Errand, 'config' | 'onFatal'>,
-  access: Access,
-  incarnation = newIncarnation(),
-  signal?: AbortSignal,
-): Promise<Core> {
+export async function openedCore(config: Config, options: CoreOptions): Promise<Core> {
   // A command that asks a server starts without engine and store.
   const { openCore } = await import('../../core.ts');
   try {
-    return await openCore(config, { access, incarnation, onFatal, ...(signal && { signal }) });
+    return await openCore(config, options);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store can't be opened: ${textOf(error)}`);
@@ -76,6 +77,11 @@ class InFolder {
   readonly #access: Access;
   readonly #version = packageVersion();
   readonly #refusals = new Sighting();
+  /** Whether something may have been done, should the store fail. */
+  #isBegun = false;
+  /** What was done, and is durable. */
+  #outcome: Outcome | null = null;
+  #isEnding = false;
 
   constructor(errand: Errand) {
     this.#errand = errand;
@@ -113,6 +119,7 @@ class InFolder {
   /** Does the work, and what others ask for meanwhile. All that was written is durable when this resolves. */
   async #holding({ works }: FolderHold, incarnation: string, run: Later<Run>): Promise<Outcome> {
     const { kind, name, work, output } = this.#errand;
+    this.#isBegun = false;
     let core: Core;
     let isOnlyRead: boolean;
     try {
@@ -125,20 +132,43 @@ class InFolder {
     const forOthers = isOnlyRead ? { ...core, checkWritable: giveWay } : core;
     run.resolve(runOn(forOthers, works));
     try {
-      const outcome = await works.run({ kind, name }, (signal) => work(core, { output, signal }));
-      if (this.#access !== 'look') await putClockDown(core.store.marks, core.now());
-      return outcome;
+      this.#isBegun = true;
+      this.#outcome = await works.run({ kind, name }, (signal) => work(core, { output, signal }));
+      return this.#outcome;
+    } finally {
+      await behind(output, () => this.#leave(core, works));
+      // The folder is held until the process has ended.
+      if (this.#isEnding) await new Promise<never>(() => {});
+    }
+  }
+
+  async #leave({ store, engine, now, close }: Core, works: Works): Promise<void> {
+    try {
+      if (this.#outcome !== null && this.#access !== 'look') await putClockDown(store.marks, now());
     } finally {
       await works.leave();
-      await core.engine.drain(DRAIN_MS);
-      await core.close();
+      await engine.drain(DRAIN_MS);
+      await close();
     }
+  }
+
+  /** A write failed. Whether a log that fails has what was to be written, nobody knows, and it answers nothing any more. */
+  #onFatal(error: Error, unwritten: Unwritten): void {
+    // The projections follow from the log: who closes the store is told that they aren't written.
+    if (unwritten === 'projections') return;
+    this.#isEnding = true;
+    const failure = new OperatorError(writeFailure(error));
+    if (this.#outcome !== null) this.#errand.endAfter(this.#outcome, failure);
+    else if (!this.#isBegun || this.#access === 'look') this.#errand.end(failure);
+    else this.#errand.end(new StoreUnavailable(`${failure.message} ${MAY_BE_DONE}`));
   }
 
   /** Whoever looks at an older log only reads it. */
   async #opened(incarnation: string, left: AbortSignal): Promise<{ core: Core; isOnlyRead: boolean }> {
+    const { config } = this.#errand;
+    const onFatal: CoreOptions['onFatal'] = (error, unwritten) => this.#onFatal(error, unwritten);
     const opened = async (access: Access) => ({
-      core: await openedCore(this.#errand, access, incarnation, left),
+      core: await openedCore(config, { access, incarnation, signal: left, onFatal }),
       isOnlyRead: access === 'read',
     });
     try {
@@ -167,8 +197,9 @@ class InFolder {
   }
 
   async #read(): Promise<Outcome> {
-    const { work, output } = this.#errand;
-    const core = await openedCore(this.#errand, 'read');
+    const { config, work, output } = this.#errand;
+    // Nothing is written.
+    const core = await openedCore(config, { access: 'read', onFatal: () => {} });
     try {
       return await work(core, { output, signal: new AbortController().signal });
     } finally {

@@ -2,10 +2,11 @@
 import { type Config, readConfig } from '../../config.ts';
 import { systemUser } from '../../console/user.ts';
 import type { Core } from '../../core.ts';
-import { OperatorError, writeFailure } from '../../errors.ts';
+import { OperatorError } from '../../errors.ts';
 import type { WorkKind } from '../../holder/works.ts';
 import { within } from '../../waiting.ts';
 import type { Outcome, Output } from '../output.ts';
+import { behind, tellBehind } from './behind.ts';
 import { openedCore, runInFolder } from './folder.ts';
 import { accessOf, Shell, type Work } from './shell.ts';
 
@@ -52,15 +53,19 @@ export class ProcessShell extends Shell {
       this.say(await this.#onDatabase(config, kind, work));
       return;
     }
-    const onFatal = (error: Error): never => this.fatal(error);
-    const own = { config, args: this.#args, user: this.user, id };
-    this.exitCode = await runInFolder({ ...own, name, kind, work, output, onFatal });
+    const own = { config, args: this.#args, user: this.user, id, name, kind, work, output };
+    this.exitCode = await runInFolder({
+      ...own,
+      end: (failure) => this.end(failure),
+      endAfter: (outcome, failure) => this.#endAfter(outcome, failure),
+    });
   }
 
   /** All that the work wrote is durable when this resolves. */
   async #onDatabase(config: Config, kind: WorkKind, work: Work): Promise<Outcome> {
-    const onFatal = (error: Error): never => this.fatal(error);
-    const core = await openedCore({ config, onFatal }, kind === 'reads' ? 'read' : accessOf(kind));
+    const access = kind === 'reads' ? 'read' : accessOf(kind);
+    // Only a folder's store fails for good.
+    const core = await openedCore(config, { access, onFatal: () => {} });
     await readySoon(core);
     // Where others share the store, they take up what a silent process leaves; this one isn't silent.
     const beating = kind === 'reads' ? undefined : setInterval(() => beat(core), BEAT_MS);
@@ -68,14 +73,24 @@ export class ProcessShell extends Shell {
       return await work(core, { output: this.output, signal: new AbortController().signal });
     } finally {
       clearInterval(beating);
-      await core.engine.drain(DRAIN_MS);
-      await core.close();
+      await behind(this.output, async () => {
+        await core.engine.drain(DRAIN_MS);
+        await core.close();
+      });
     }
   }
 
-  /** A write failed: what the disk holds is not known, and nobody waits for an answer that never comes. */
-  fatal(error: Error): never {
-    this.output.failure(new OperatorError(writeFailure(error)));
-    process.exit(1);
+  /** Ends the process where its store has failed, which answers nothing any more. */
+  end(failure: unknown): never {
+    process.exit(this.fail(failure));
+  }
+
+  /** Ends it the same way where all that was asked for is done. */
+  #endAfter(outcome: Outcome, failure: Error): void {
+    this.say(outcome);
+    tellBehind(this.output, failure);
+    if (this.exitCode !== 0) process.exitCode = this.exitCode;
+    // That stdout can't be written comes to light a moment later.
+    process.stdout.write('', () => setImmediate(() => process.exit()));
   }
 }

@@ -31,6 +31,8 @@ export abstract class Shell {
   command = '';
   /** The id under which what the command asks for is done once; null where it has none. */
   id: string | null = null;
+  /** What the command has done by now, and has to say even where it fails later: null where that is nothing. */
+  soFar: () => Outcome | null = () => null;
 
   constructor(output: Output) {
     this.output = output;
@@ -48,5 +50,10 @@ export abstract class Shell {
   /** Ends a command with what it has to say. */
   say(outcome: Outcome): void {
     this.exitCode = this.output.outcome(outcome);
+  }
+
+  /** Says why a command failed, and what it has done by then that is shown once; gives the exit code. */
+  fail(error: unknown): number {
+    return this.output.failure(error, this.id, this.soFar());
   }
 }

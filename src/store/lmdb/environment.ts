@@ -3,7 +3,7 @@
  * written in groups, and the watch over all writes. It is closed once, for all roles.
  */
 import { StoreUnavailable } from '../../engine/store.ts';
-import { asError } from '../../errors.ts';
+import { asError, type Unwritten } from '../../errors.ts';
 import type { LogGroup } from './log/group.ts';
 import type { Log } from './log/log.ts';
 import type { Fact } from './log/rows.ts';
@@ -17,8 +17,8 @@ export interface EnvironmentOptions {
   log: Log;
   file: ProjectionsFile;
   projections: Projections;
-  /** A write or flush failed, and the process must stop. */
-  onFatal(error: Error): void;
+  /** As `LmdbStoreOptions` has it. */
+  onFatal(error: Error, unwritten: Unwritten): void;
   onFlush(ms: number, writes: number): void;
 }
 
@@ -39,16 +39,16 @@ export class Environment {
         else projections.changed();
         onFlush(ms, writes);
       },
-      onFatal: (error) => this.fatal(error),
+      onFatal: (error) => this.fatal(error, 'log'),
     });
   }
 
-  fatal(error: Error): void {
+  fatal(error: Error, unwritten: Unwritten): void {
     // lmdb tells the cause in a promise of its own.
     const cause = (error as Error & { commitError?: Promise<never> }).commitError;
     const { onFatal } = this.#options;
-    if (cause === undefined) onFatal(error);
-    else cause.catch((reason: unknown) => onFatal(reason instanceof Error ? reason : error));
+    if (cause === undefined) onFatal(error, unwritten);
+    else cause.catch((reason: unknown) => onFatal(reason instanceof Error ? reason : error, unwritten));
   }
 
   /** For what is under way; all else begins with `opened`. */
@@ -120,7 +120,7 @@ export class Environment {
   /** Writes something that says nothing. Its failure is fatal, as any other write's. */
   beat(now: number): Promise<void> {
     const beaten = this.opened.log.beat(now).catch((error: unknown) => {
-      this.fatal(asError(error));
+      this.fatal(asError(error), 'log');
       throw error;
     });
     return this.watch.bound(beaten);
@@ -132,7 +132,7 @@ export class Environment {
     this.watch.check();
   }
 
-  /** Writes what waits, then closes. */
+  /** Writes what waits, then closes. @throws OperatorError where the projections can't be written: all is closed then, too */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -141,8 +141,11 @@ export class Environment {
   async #close(): Promise<void> {
     const { log, file, projections } = this.#options;
     await this.#queue.close();
-    await projections.close();
-    await file.close();
-    await log.close();
+    try {
+      await projections.close();
+    } finally {
+      await file.close();
+      await log.close();
+    }
   }
 }

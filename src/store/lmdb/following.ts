@@ -126,7 +126,7 @@ export class LmdbFollower {
     const onFatal = (error: Error): never => {
       throw error;
     };
-    const projections = new Projections({ file, log, incarnation, now, onFatal });
+    const projections = new Projections({ file, log, incarnation, now, onFailure: onFatal });
     const environment = new Environment({ log, file, projections, onFatal, onFlush: () => {} });
     return { file, projections, environment, openedAt: performance.now(), looks: 0 };
   }

@@ -2,13 +2,14 @@
  * The embedded store on LMDB: the default. One process has the data folder.
  *
  * - The log is what is durable: an append is a row of it, and resolves once that is flushed to disk (I5). The first
- *   failed write is fatal.
+ *   failed write of it is fatal.
  * - All else follows from the log. It is served from memory, written without a flush behind a mark, and taken up from
  *   there by who opens the store next.
  * - An append is waited for to its end. The caller of any other write is told after 5 s; the write goes on.
  */
 import { rm } from 'node:fs/promises';
 import type { Store } from '../../engine/store.ts';
+import type { Unwritten } from '../../errors.ts';
 import { temporaryFailure, temporaryFolder } from '../scratch.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
@@ -28,8 +29,11 @@ export interface LmdbStoreOptions {
   /** Names this run of this process. */
   incarnation: string;
   now(): number;
-  /** A write or flush failed: the process must stop. */
-  onFatal(error: Error): void;
+  /**
+   * A write or flush failed. Where it was the log's, nothing is answered any more: the process must stop. Where it was the
+   * projections', all goes on from memory, and `close` says that they aren't written; a server must stop all the same.
+   */
+  onFatal(error: Error, unwritten: Unwritten): void;
   /** A group of writes is on the disk. */
   onFlush?(ms: number, writes: number): void;
   /** Names the present boot of the machine; the system's word where nothing is said. */
@@ -97,8 +101,8 @@ async function openOn(
   let projections: Projections | null = null;
   try {
     file = await openFile();
-    const onFailure = (error: Error): void => environment.fatal(error);
-    projections = new Projections({ file, log, incarnation, now, onFatal: onFailure });
+    const onFailure = (error: Error): void => environment.fatal(error, 'projections');
+    projections = new Projections({ file, log, incarnation, now, onFailure });
     const environment = new Environment({ log, file, projections, onFatal, onFlush });
     // What lies in the file ahead of the mark is in the log, as it is by now.
     log.renew();

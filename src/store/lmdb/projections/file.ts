@@ -89,6 +89,8 @@ export class ProjectionsFile {
   readonly #rows: Rows | null;
   /** The log that is told of a clean end. */
   #log: Log | null = null;
+  /** Whether all that was to be written is. */
+  #isWhole = true;
 
   private constructor(path: string, { root, tables, room }: Opened<Tables>, generation: string) {
     this.#path = path;
@@ -225,11 +227,16 @@ export class ProjectionsFile {
     const rows = this.#rows;
     if (rows === null) throw new Error('the projections are only read');
     const { room } = rows;
-    await inOneTransaction(this.#root, room, () => {
-      room.take(Math.min(room.used, MOST_COPIED));
-      rows.issue(issue);
-      return mark === null ? [] : [this.#keep(mark)];
-    });
+    try {
+      await inOneTransaction(this.#root, room, () => {
+        room.take(Math.min(room.used, MOST_COPIED));
+        rows.issue(issue);
+        return mark === null ? [] : [this.#keep(mark)];
+      });
+    } catch (error) {
+      this.#isWhole = false;
+      throw error;
+    }
   }
 
   #keep(mark: number): Promise<unknown> {
@@ -242,10 +249,13 @@ export class ProjectionsFile {
     await this.#root.close();
   }
 
-  /** Closes the projections; those of a log, in which all of it is, are on the disk then, and the log says so. */
+  /**
+   * Closes the projections; those of a log, in which all of it is, are on the disk then, and the log says so. Where a write
+   * has failed, nothing more is asked of the disk.
+   */
   async close(): Promise<void> {
     await this.#closeFile();
-    if (this.#log === null) return;
+    if (this.#log === null || !this.#isWhole) return;
     flushToDisk(this.#path);
     const state = this.#log.state();
     if (state !== null) await this.#log.keepState({ ...state, clean: true });

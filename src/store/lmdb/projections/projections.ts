@@ -10,7 +10,7 @@
  */
 import type { Account } from '../../../domain/account.ts';
 import type { DoneBy } from '../../../engine/store.ts';
-import { asError } from '../../../errors.ts';
+import { asError, OperatorError, writeFailure } from '../../../errors.ts';
 import { Schedule } from '../due/schedule.ts';
 import type { Log } from '../log/log.ts';
 import type { KeptItem } from '../log/rows.ts';
@@ -44,8 +44,8 @@ export interface ProjectionsOptions {
   log: Log;
   incarnation: string;
   now(): number;
-  /** The projections can't be written: the process must stop. */
-  onFatal(error: Error): void;
+  /** The projections can't be written any more, at the most once. */
+  onFailure(error: Error): void;
 }
 
 /** All is written once so many changes wait of what lies in the tables as it was at the mark, or one has for `WAIT_MS`. */
@@ -110,7 +110,7 @@ export class Projections {
   /** By kind: how many items are on the list. */
   readonly counts: Overlay<number>;
   readonly #file: ProjectionsFile;
-  readonly #onFatal: (error: Error) => void;
+  readonly #onFailure: (error: Error) => void;
   /** What may lie in the tables before the mark says so. */
   readonly #early: readonly Written[];
   readonly #rest: readonly Written[];
@@ -121,12 +121,13 @@ export class Projections {
   #isTime = false;
   #timer: NodeJS.Timeout | undefined;
   #hasEnded = false;
+  #failure: Error | null = null;
 
-  constructor({ file, log, incarnation, now, onFatal }: ProjectionsOptions) {
+  constructor({ file, log, incarnation, now, onFailure }: ProjectionsOptions) {
     const texts = (name: TableName): Overlay<string> =>
       new Overlay({ table: file.table(name), coding: TEXT });
     this.#file = file;
-    this.#onFatal = onFatal;
+    this.#onFailure = onFailure;
     this.#mark = file.mark;
     // Who only reads goes through all there is, once.
     const keptFor = (recent: number): number => (file.isWritable ? recent : 0);
@@ -246,7 +247,8 @@ export class Projections {
     } catch (error) {
       // Nothing is written any more; what the log has is taken up at the next start.
       this.#hasEnded = true;
-      this.#onFatal(asError(error));
+      this.#failure = asError(error);
+      this.#onFailure(this.#failure);
       return;
     }
     for (const table of tables) table.written();
@@ -254,14 +256,24 @@ export class Projections {
     if (this.waiting > 0) this.changed();
   }
 
-  /** Writes all that has changed until now. */
+  /** Writes all that has changed until now. @throws OperatorError where that can't be written */
   async write(): Promise<void> {
+    await this.#writeAll();
+    this.#expectWritten();
+  }
+
+  async #writeAll(): Promise<void> {
     if (this.#writing !== null) {
       // What is written next is all of it, whoever begins it.
       this.#isTime = true;
       await this.#writing;
     }
     if (!this.#hasEnded) await this.#write();
+  }
+
+  /** @throws OperatorError */
+  #expectWritten(): void {
+    if (this.#failure !== null) throw new OperatorError(writeFailure(this.#failure));
   }
 
   /** Writes nothing more: what isn't written is taken up from the log again. */
@@ -271,13 +283,14 @@ export class Projections {
     await this.#writing;
   }
 
-  /** Writes all that others are to find, and takes no more. */
+  /** Writes all that others are to find, and takes no more. @throws as `write` */
   async close(): Promise<void> {
     while (this.#file.isKept && !this.#hasEnded) {
-      await this.write();
+      await this.#writeAll();
       if (this.waiting === 0) break;
     }
     this.#hasEnded = true;
     clearTimeout(this.#timer);
+    this.#expectWritten();
   }
 }
