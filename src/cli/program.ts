@@ -22,6 +22,20 @@ function addJson(command: Command): void {
   for (const child of command.commands) addJson(child);
 }
 
+/** Of an option that may stand once, and stands twice, the last value would hold, in silence. */
+function expectOnce(command: Command): void {
+  for (const option of command.options) {
+    // Those that may stand several times collect their values.
+    if (!option.required || option.parseArg !== undefined) continue;
+    let isGiven = false;
+    command.on(`option:${option.name()}`, () => {
+      if (isGiven) throw wrongUsage(`--${option.name()} may stand once; --help tells more`);
+      isGiven = true;
+    });
+  }
+  for (const child of command.commands) expectOnce(child);
+}
+
 function nameOf(command: Command): string {
   const names: string[] = [];
   for (let each: Command | null = command; each?.parent; each = each.parent) names.unshift(each.name());
@@ -58,6 +72,7 @@ function programOf(shell: Shell, addOwn: (program: Command) => void): Command {
   addBankCommands(program, shell);
   addConsoleCommand(program, shell);
   addJson(program);
+  expectOnce(program);
   return program;
 }
 

@@ -35,6 +35,25 @@ test('wrong usage exits with 2 and one error object', async () => {
   await Promise.all(wrong.map((args) => folder.fails(args, 2, 'INVALID_REQUEST')));
 });
 
+test('an option that may stand once is wrong usage where it stands twice', async () => {
+  const twice = [
+    ['verify', '--account', 'acc_a', '--account', 'acc_b'],
+    ['account', 'create', '--name', 'one', '--name', 'one'],
+    ['account', 'create', '--balance=1', '--balance=2'],
+    ['account', 'set', 'acc_a', '--max-amount', '1', '--max-amount', '2'],
+    ['account', 'adjust', 'acc_a', '1', '--reason', 'why', '--id', 'one', '--id', 'two'],
+    ['attention', 'done', '--kind', 'dead', '--kind', 'stuck'],
+    ['--json', 'attention', '--kind', 'dead', 'done', '--kind', 'stuck'],
+    ['migrate-store', '--to', 'mongodb://one', '--to', 'mongodb://two'],
+  ];
+  await Promise.all(
+    twice.map(async (args) => {
+      const told = await folder.fails(args, 2, 'INVALID_REQUEST');
+      assert.match(text(told, 'message'), /^--[a-z-]+ may stand once/);
+    }),
+  );
+});
+
 test('--json may stand anywhere', async () => {
   for (const args of [
     ['--json', 'account', 'list'],
@@ -80,6 +99,15 @@ test('a folder that cannot be used is the machine’s fault', async () => {
   await writeFile(path, '');
   const told = await folder.json(['account', 'list'], 1, { DATA_DIR: path, MONGODB_URI: '' });
   assert.is(text(told, 'error'), 'STORE_NOT_OPENED');
+});
+
+test('what may stand several times, and what is on or off, may stand twice', async () => {
+  const ips = ['--allow-ip', '127.0.0.1', '--allow-ip', '192.0.2.1'];
+  const id = text(await folder.json(['account', 'create', ...ips, '--json']), 'accountId');
+  assert.is(
+    (await folder.run(['verify', '--heads', '--heads', '--json', '--account', id, '--json'])).code,
+    0,
+  );
 });
 
 test.run();
