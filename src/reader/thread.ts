@@ -16,6 +16,7 @@ import type { VerifyReport } from '../audit/verify.ts';
 import type { Restoration } from '../engine/store/restoration.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { asError, OperatorError } from '../errors.ts';
+import { removeTemporary, temporaryFolder } from '../store/scratch.ts';
 import { Semaphore } from '../waiting.ts';
 import { workerEntry } from '../worker-entry.ts';
 import { keep } from './living.ts';
@@ -29,6 +30,8 @@ export interface Given {
   task: Task;
   /** One number: 1 tells the thread to stop. */
   stop: SharedArrayBuffer;
+  /** An empty folder, which is removed when the thread has ended: it may be cut off. */
+  temporary: string;
 }
 
 /** The kinds of errors that both sides tell apart. */
@@ -104,9 +107,25 @@ const UNASKED: Asked = {
   met: () => Promise.reject(new Error('nobody else verifies')),
 };
 
-function inThread(task: Task, { folder, incarnation, signal, onPage }: ApartOptions, asked: Asked) {
+async function inThread(task: Task, apart: ApartOptions, asked: Asked): Promise<Report> {
+  // Whoever gives the folder up ends the threads that there are by then: this one is, at once.
+  const temporary = temporaryFolder('rebuild');
+  try {
+    return await ended(task, apart, asked, temporary);
+  } finally {
+    // Nobody waits for that: the end of the process sees to what is left.
+    removeTemporary(temporary).catch(() => {});
+  }
+}
+
+function ended(
+  task: Task,
+  { folder, incarnation, signal, onPage }: ApartOptions,
+  asked: Asked,
+  temporary: string,
+): Promise<Report> {
   const stop = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  const given: Given = { folder, incarnation, task, stop };
+  const given: Given = { folder, incarnation, task, stop, temporary };
   return new Promise<Report>((resolve, reject) => {
     const options = { workerData: given, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } };
     const worker = new Worker(...workerEntry(import.meta.url, './worker', options));

@@ -22,7 +22,7 @@ const TOLD_EVERY_MS = 200;
 /** Told to stop. */
 class Stopped extends Error {}
 
-const { folder, incarnation, task, stop }: Given = workerData;
+const { folder, incarnation, task, stop, temporary }: Given = workerData;
 const isStopped = new Int32Array(stop);
 
 function say(said: Said): void {
@@ -72,7 +72,7 @@ async function perform(asked: Task, tools: Tools): Promise<Report> {
 
 try {
   expectWanted();
-  const scratch = await openTemporaryTable();
+  const scratch = await openTemporaryTable(temporary);
   try {
     say({ kind: 'done', report: await perform(task, { scratch, onPage, onAccount: expectWanted }) });
   } finally {

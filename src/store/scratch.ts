@@ -1,5 +1,6 @@
 /** A table in a temporary folder, for work that is more than memory holds: nothing of it outlives `close`. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database, RootDatabase } from 'lmdb';
@@ -65,7 +66,7 @@ export class TemporaryTable {
   async close(): Promise<void> {
     await this.#root.close();
     this.#room.close();
-    await rm(this.#folder, { recursive: true, force: true });
+    await removeTemporary(this.#folder);
   }
 }
 
@@ -78,10 +79,30 @@ export function temporaryFailure(error: unknown): unknown {
   );
 }
 
-/** A new folder in the one for temporary files (TMPDIR). @throws OperatorError where none can be made */
-export async function temporaryFolder(purpose: string): Promise<string> {
+/** Temporary folders that are there, in this thread's hands. */
+const ours = new Set<string>();
+
+/** What ends a process may come amid anything: a store that can't write, for one. */
+function removeAll(): void {
+  for (const folder of ours) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Another thread may still write in it: nobody can be told any more.
+    }
+  }
+}
+
+/**
+ * A new folder in the one for temporary files (TMPDIR), which is gone by the end of this thread, or of the process where
+ * this is its main one. @throws OperatorError where none can be made
+ */
+export function temporaryFolder(purpose: string): string {
   try {
-    return await mkdtemp(join(tmpdir(), `pixstate-${purpose}-`));
+    const folder = mkdtempSync(join(tmpdir(), `pixstate-${purpose}-`));
+    if (ours.size === 0) process.on('exit', removeAll);
+    ours.add(folder);
+    return folder;
   } catch (error) {
     throw new OperatorError(
       `no folder for temporary files can be made in ${tmpdir()}: ${codeOf(error)}; is TMPDIR right?`,
@@ -89,13 +110,23 @@ export async function temporaryFolder(purpose: string): Promise<string> {
   }
 }
 
-/** A table of its own, in the folder for temporary files. @throws OperatorError where it can't be made there */
-export async function openTemporaryTable(): Promise<TemporaryTable> {
-  const folder = await temporaryFolder('rebuild');
+/** Removes a temporary folder with all that is in it. */
+export async function removeTemporary(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  ours.delete(folder);
+  if (ours.size === 0) process.off('exit', removeAll);
+}
+
+/**
+ * A table of its own, in a temporary folder, which goes with it: a new one where none is given.
+ * @throws OperatorError where it can't be made there
+ */
+export async function openTemporaryTable(given?: string): Promise<TemporaryTable> {
+  const folder = given ?? temporaryFolder('rebuild');
   try {
     return new TemporaryTable(folder);
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await removeTemporary(folder);
     throw temporaryFailure(error);
   }
 }

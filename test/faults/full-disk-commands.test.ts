@@ -2,13 +2,13 @@
  * Commands that write where the disk takes no more (`ulimit -f`, EFBIG), without a server: what the log has is answered
  * as done, though nothing that follows from it can be written; of what it may not have, the answer has the id.
  */
-import { statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Folder } from '../cli/support.ts';
 import { at, type Json, list, parseJson, text, whole } from '../support/json.ts';
-import { endWithin, type Outcome, spawnProgram } from '../support/process.ts';
+import { type Env, endWithin, type Outcome, spawnProgram } from '../support/process.ts';
 import { accountsOf, expectVerified } from './scene.ts';
 
 const EMBEDDED = { MONGODB_URI: '' };
@@ -37,10 +37,10 @@ function kilobytesOf(name: string): number {
 }
 
 /** `ulimit -f` counts 1024 bytes in bash. */
-function limited(kilobytes: number, args: readonly string[]): Promise<Outcome> {
+function limited(kilobytes: number, args: readonly string[], env: Env = {}): Promise<Outcome> {
   const command = `ulimit -f ${kilobytes}; exec "$0" "$@"`;
   const line = ['-c', command, process.execPath, 'dist/src/cli/pixstate.js', ...args];
-  return endWithin(spawnProgram('bash', line, { ...EMBEDDED, DATA_DIR: folder.path }), PATIENCE_MS);
+  return endWithin(spawnProgram('bash', line, { ...EMBEDDED, DATA_DIR: folder.path, ...env }), PATIENCE_MS);
 }
 
 /** What a command says that is done, though the projections can't be written. */
@@ -87,6 +87,15 @@ test('secrets that count from now on are shown', async () => {
   assert.match(await done(['account', 'rotate-secret', account]), /client secret {2}sk_/);
   assert.match(text(await doneJson(['account', 'rotate-webhook-secret', account, URL]), 'secret'), /^whsec_/);
   await expectVerified(folder.path);
+});
+
+test('a rebuild, of which no row of the log tells, is refused, and leaves no temporary files', async () => {
+  const TMPDIR = join(folder.path, 'temporary');
+  mkdirSync(TMPDIR);
+  const { code, stdout, stderr } = await limited(enoughForTheLog, ['rebuild'], { TMPDIR });
+  assert.equal([code, stdout], [1, '']);
+  assert.match(stderr, /^error: the store could not write \(EFBIG: .+\n$/m);
+  assert.equal(readdirSync(TMPDIR), []);
 });
 
 test('where the log itself takes no more, the answer has the id under which it is done once', async () => {

@@ -1,9 +1,11 @@
 /** A table in the folder for temporary files: where its file may grow no more (`ulimit -f`), that is said in time. */
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Folder } from '../cli/support.ts';
 import { withFolder } from '../faults/scene.ts';
-import { endWithin, spawnProgram } from '../support/process.ts';
+import { endWithin, spawnNode, spawnProgram } from '../support/process.ts';
 
 const test = suite('a temporary table');
 
@@ -25,5 +27,19 @@ for (const limit of LIMITS)
       assert.equal(readdirSync(folder), [], 'it is gone');
     });
   });
+
+test('is gone with the process that ends amid a rebuild', async () => {
+  await withFolder(async (path) => {
+    const TMPDIR = join(path, 'temporary');
+    mkdirSync(TMPDIR);
+    const folder = new Folder(join(path, 'data'));
+    await folder.account('--balance', '5000');
+    const env = { DATA_DIR: folder.path, TMPDIR, TSX_DISABLE_CACHE: '1' };
+    const ending = spawnNode(['--import', 'tsx', 'test/store/scratch-left.ts'], env);
+    const { code, stderr } = await endWithin(ending, PATIENCE_MS);
+    assert.equal([code, stderr], [1, '']);
+    assert.equal(readdirSync(TMPDIR), []);
+  });
+});
 
 test.run();

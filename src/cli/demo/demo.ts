@@ -279,7 +279,7 @@ class Demo {
 /** Runs the demo; the exit status, above 128 where a signal ended it. Nothing of it is left then, but what it waits for. */
 export async function demo(json: boolean): Promise<number> {
   const ended = endedBySignal();
-  const demo = new Demo(json ? process.stderr : process.stdout, await temporaryFolder('demo'));
+  const demo = new Demo(json ? process.stderr : process.stdout, temporaryFolder('demo'));
   try {
     const result = await Promise.race([demo.run(), ended]);
     if (typeof result === 'number') return result;

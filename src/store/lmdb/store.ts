@@ -7,10 +7,9 @@
  *   there by who opens the store next.
  * - An append is waited for to its end. The caller of any other write is told after 5 s; the write goes on.
  */
-import { rm } from 'node:fs/promises';
 import type { Store } from '../../engine/store.ts';
 import type { Unwritten } from '../../errors.ts';
-import { temporaryFailure, temporaryFolder } from '../scratch.ts';
+import { removeTemporary, temporaryFailure, temporaryFolder } from '../scratch.ts';
 import { LmdbAccounts, LmdbMarks } from './accounts.ts';
 import { LmdbAttention } from './attention.ts';
 import { LmdbBacklog } from './due/backlog.ts';
@@ -70,11 +69,11 @@ export async function openLmdbToRead(options: Omit<LmdbStoreOptions, 'onFatal' |
     throw failure(error);
   };
   const fresh = async (): Promise<ProjectionsFile> => {
-    scratch = await temporaryFolder('read');
+    scratch = temporaryFolder('read');
     return ProjectionsFile.fresh(`${scratch}/projections`, incarnation);
   };
   const removeScratch = async (): Promise<void> => {
-    if (scratch !== null) await rm(scratch, { recursive: true, force: true });
+    if (scratch !== null) await removeTemporary(scratch);
   };
   try {
     const store = await openOn(
