@@ -10,20 +10,23 @@ export interface Outcome {
   text: string;
   /** 0 unless the command found that something is off. */
   exitCode?: number;
+  /** It is shown once: a sentence on what to do where it was lost. */
+  ifLost?: string;
 }
 
 export interface OutputOptions {
   json: boolean;
   /** Whether somebody reads how far the work has come. */
   isWatched: boolean;
-  out(text: string): void;
+  /** `ifLost`: what to do where nobody takes it, since it is shown once. */
+  out(text: string, ifLost?: string): void;
   err(text: string): void;
 }
 
 export class Output {
   readonly json: boolean;
   readonly isWatched: boolean;
-  readonly #out: (text: string) => void;
+  readonly #out: OutputOptions['out'];
   readonly #err: (text: string) => void;
 
   constructor({ json, isWatched, out, err }: OutputOptions) {
@@ -34,8 +37,8 @@ export class Output {
   }
 
   /** Writes what a command has to say; gives the exit code. */
-  outcome({ document, text, exitCode = 0 }: Outcome): number {
-    this.#out(this.json ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`);
+  outcome({ document, text, exitCode = 0, ifLost }: Outcome): number {
+    this.#out(this.json ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`, ifLost);
     return exitCode;
   }
 
@@ -47,7 +50,7 @@ export class Output {
     const failure: Failure = failureOf(error, id);
     const { exitCode } = failure;
     const document = { ...failure.document, ...soFar?.document };
-    if (this.json) return this.outcome({ document, text: '', exitCode });
+    if (this.json) return this.outcome({ ...soFar, document, text: '', exitCode });
     if (soFar !== null) this.outcome(soFar);
     this.#err(`error: ${failure.message}\n`);
     return exitCode;
@@ -59,13 +62,12 @@ export class Output {
   }
 
   /** Writes what whoever did the work has to say. */
-  given(text: string): void {
-    this.#out(text);
+  given(text: string, ifLost?: string): void {
+    this.#out(text, ifLost);
   }
 
   help(text: string): void {
-    if (this.json) this.#out(`${JSON.stringify({ help: text }, null, 2)}\n`);
-    else this.#out(text);
+    this.#out(this.json ? `${JSON.stringify({ help: text }, null, 2)}\n` : text);
   }
 }
 

@@ -42,14 +42,14 @@ function addOwn(program: Command, shell: ProcessShell): void {
   addMigrateCommand(program, shell);
 }
 
-outliveOutput();
+const out = outliveOutput();
 withoutPretenuring();
 const args = process.argv.slice(2);
 const json = wantsJson(args);
 const output = new Output({
   json,
   isWatched: json || process.stderr.isTTY,
-  out: (text) => void process.stdout.write(text),
+  out,
   err: (text) => void process.stderr.write(text),
 });
 const shell = new ProcessShell(output, args);

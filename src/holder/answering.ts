@@ -24,7 +24,8 @@ const MOST_ASKERS = 1_000;
 
 /** A command that somebody asked for. */
 export interface Call extends Request {
-  out(text: string): void;
+  /** `ifLost`: what to do where the asker can't show it, which is shown once. */
+  out(text: string, ifLost?: string): void;
   err(text: string): void;
   /** Aborted once the asker has gone. */
   gone: AbortSignal;
@@ -109,7 +110,10 @@ class Asker {
     try {
       const code = await this.#answerer.run({
         ...request,
-        out: (text) => void this.#out.push(text),
+        out: (text, ifLost) => {
+          if (ifLost !== undefined) this.#tell({ type: 'ifLost', text: ifLost });
+          this.#out.push(text);
+        },
         err: (text) => {
           for (const piece of pieces(text)) this.#tellIfHeard({ type: 'err', text: piece });
         },

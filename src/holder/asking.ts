@@ -18,7 +18,7 @@ export class HolderLost extends Error {}
 const OPEN = 'what was asked of it may be done or not';
 
 export type Answer =
-  | { kind: 'ended'; code: number; out: string[] }
+  | { kind: 'ended'; code: number; out: string[]; ifLost?: string }
   /** Nothing was done: the folder may be free, or somebody else's. */
   | { kind: 'again' };
 
@@ -148,6 +148,7 @@ export async function askToRun(
 ): Promise<Answer> {
   const { folder, holder, version } = asking;
   const out: string[] = [];
+  let ifLost: string | undefined;
   let isBegun = false;
   const answer = await converse<Answer>(asking, {
     begin: (socket) => void send(socket, { type: 'run', version, ...request }),
@@ -162,8 +163,11 @@ export async function askToRun(
         case 'err':
           onErr(message.text);
           return undefined;
+        case 'ifLost':
+          ifLost = message.text;
+          return undefined;
         case 'end':
-          return { kind: 'ended', code: message.code, out };
+          return { kind: 'ended', code: message.code, out, ...(ifLost !== undefined && { ifLost }) };
         case 'again':
           return { kind: 'again' };
         case 'busy':

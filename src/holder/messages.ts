@@ -38,6 +38,8 @@ export type Told =
   | { type: 'beat' }
   | { type: 'out'; text: string }
   | { type: 'err'; text: string }
+  /** What is told is shown once: what to do where it is lost. */
+  | { type: 'ifLost'; text: string }
   /** The command has ended. */
   | { type: 'end'; code: number }
   /** The folder is about to be free, or somebody else's: nothing was done. */
@@ -143,6 +145,7 @@ export function toldIn(message: unknown): Told | null {
         : null;
     case 'out':
     case 'err':
+    case 'ifLost':
       return isText(text) ? { type, text } : null;
     case 'end':
       return typeof code === 'number' ? { type, code } : null;

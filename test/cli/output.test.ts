@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
 import { text } from '../support/json.ts';
 import { type Env, endWithin, type Outcome, type Spawned, spawnProgram } from '../support/process.ts';
+import { startServer } from '../support/server.ts';
 import { sleep } from '../support/wait.ts';
 import { Folder } from './support.ts';
 
@@ -43,6 +44,57 @@ async function isReady(server: Spawned, port: number): Promise<boolean> {
   }
   return false;
 }
+
+/** Runs a command whose reader has left before it has anything to say. */
+function unread(args: string[]): Promise<Outcome> {
+  const line = ['-c', '"$0" dist/src/cli/pixstate.js "$@" | true; exit $PIPESTATUS', process.execPath];
+  const env = { ...EMBEDDED, DATA_DIR: folder.path };
+  return endWithin(spawnProgram('bash', [...line, ...args], env), PATIENCE_MS);
+}
+
+/** Nobody reads: of lists that is no failure, of secrets it is, and a line says what to do. */
+async function expectUnread(): Promise<void> {
+  const URL = 'https://shop.example/hook';
+  const account = text(
+    await folder.json(['account', 'create', '--webhook-url', URL], 0, EMBEDDED),
+    'accountId',
+  );
+  for (const args of [['account', 'list'], ['verify'], ['account', 'set', account, '--status', 'active']]) {
+    const { code, stderr } = await unread(args);
+    assert.equal([code, stderr], [0, ''], args.join(' '));
+  }
+  const lost: [string[], string][] = [
+    [['rotate-secret', account], `account rotate-secret ${account} makes a new one`],
+    [
+      ['rotate-webhook-secret', account, URL],
+      `account rotate-webhook-secret ${account} ${URL} makes a new one`,
+    ],
+    [
+      ['set', account, '--webhook-url', `${URL}/new`],
+      `account rotate-webhook-secret ${account} URL makes a new one`,
+    ],
+    [['create', '--json'], 'account rotate-secret acc_[0-9a-f]+ makes new ones'],
+    [['create', '--count', '2'], 'account rotate-secret ID makes new ones'],
+  ];
+  for (const [args, toDo] of lost) {
+    const { code, stderr } = await unread(['account', ...args]);
+    assert.is(code, 1, args.join(' '));
+    assert.match(
+      stderr,
+      new RegExp(`^error: stdout can't be written \\(EPIPE\\): .+; the secrets? .+ pixstate ${toDo}\n$`),
+    );
+  }
+}
+
+test('what is shown once and nobody reads is a failure, of which a line says what to do', async () => {
+  await expectUnread();
+  const server = await startServer({ dataDir: folder.path, env: { MONGODB_URI: '' } });
+  try {
+    await expectUnread();
+  } finally {
+    await server.terminate();
+  }
+});
 
 if (existsSync('/dev/full')) {
   test('a command whose stdout is full says so in a line, and ends with 1', async () => {

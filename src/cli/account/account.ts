@@ -94,6 +94,7 @@ function set({ config, user }: Asked, id: string, options: SetOptions): Work {
     }),
   };
   const acting = actingOf(options, user, values);
+  const again = newWebhookSecret(id, 'URL');
   values.check();
   if (Object.keys(changes).length === 0) {
     throw wrongUsage(
@@ -104,12 +105,19 @@ function set({ config, user }: Asked, id: string, options: SetOptions): Work {
     const changed = await changeSettings(core, id, changes, acting);
     if (changed === null) throw accountNotFound(id);
     const document = await shown(core, changed.account, changed.issued);
-    return { document, text: shownText(document) };
+    const text = shownText(document);
+    return Object.keys(changed.issued).length === 0 ? { document, text } : { document, text, ifLost: again };
   };
+}
+
+/** What to do where the secret of a URL was lost. */
+function newWebhookSecret(id: string, url: string): string {
+  return `the secret is lost: pixstate account rotate-webhook-secret ${id} ${url} makes a new one`;
 }
 
 function rotateUrl(user: string, id: string, url: string, options: ActingOptions): Work {
   const values = new Values();
+  const again = newWebhookSecret(id, url);
   const acting = actingOf(options, user, values);
   values.check();
   return async (core) => {
@@ -120,7 +128,7 @@ function rotateUrl(user: string, id: string, url: string, options: ActingOptions
       ['webhook', rotated.url],
       ['secret', rotated.secret],
     ])}\n\nThe secret is shown once. The old one signs beside it for 24 hours.`;
-    return { document: rotated, text };
+    return { document: rotated, text, ifLost: again };
   };
 }
 
@@ -135,7 +143,8 @@ function rotate(user: string, id: string, options: ActingOptions): Work {
       ['client id', rotated.clientId],
       ['client secret', rotated.clientSecret],
     ])}\n\nThe secret is shown once. The old pair stops working within a second.`;
-    return { document: rotated, text };
+    const ifLost = `the secret is lost: pixstate account rotate-secret ${id} makes a new one`;
+    return { document: rotated, text, ifLost };
   };
 }
 

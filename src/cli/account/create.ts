@@ -92,7 +92,16 @@ function create(shell: Shell, options: CreateOptions): Work {
 
 function outcomeOf(accounts: readonly IssuedAccount[], document: object): Outcome {
   const hint = 'The secrets are shown once: keep them now.';
-  return { document, text: `${accounts.map(issuedText).join('\n\n')}\n\n${hint}` };
+  const text = `${accounts.map(issuedText).join('\n\n')}\n\n${hint}`;
+  return { document, text, ifLost: newSecrets(accounts) };
+}
+
+/** How secrets that nobody has seen are made anew. */
+function newSecrets([first, ...others]: readonly IssuedAccount[]): string {
+  const id = first === undefined || others.length > 0 ? 'ID' : first.accountId;
+  const pair = `the secrets are lost: pixstate account rotate-secret ${id} makes new ones`;
+  if (first === undefined || first.webhooks.length === 0) return pair;
+  return `${pair}, and account rotate-webhook-secret ${id} URL those of its URLs`;
 }
 
 /** What a new account is to be. */

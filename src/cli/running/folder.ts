@@ -223,7 +223,7 @@ class InFolder {
     const request = { args: [...args], user, id, settings, json, isWatched };
     const answer = await askToRun({ folder, holder, version }, request, (text) => output.aside(text));
     if (answer.kind === 'ended') {
-      for (const text of answer.out) output.given(text);
+      for (const text of answer.out) output.given(text, answer.ifLost);
       return answer.code;
     }
     if (this.#refusals.of(holder) > PATIENCE_MS) throw this.#unasked(holder);
