@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runOn } from './cli/running/others.ts';
 import { outliveOutput } from './cli/running/streams.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
+import type { Core } from './core.ts';
 import { OperatorError, writeFailure } from './errors.ts';
 import { withoutPretenuring } from './pretenuring.ts';
 import { openLog } from './server/log.ts';
@@ -58,20 +59,16 @@ export async function serve(config: Config, tell: (error: OperatorError) => void
     // store answers no write meanwhile.
     setTimeout(() => process.exit(1), LAST_WRITES_MS);
   };
-  let running: Running;
-  try {
-    running = await start(config, log, { onFatal, runOn });
-  } catch (error) {
-    return cantStart(error);
-  }
-  const { port, core } = running;
+  let begun: Running | null = null;
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'shutting down');
+    // An HTTP thread may have told a probe that the process is there; but nothing has been opened yet.
+    if (begun === null) process.exit(0);
     setTimeout(endAtOnce, STOP_MS);
-    running.close().then(
+    begun.close().then(
       () => process.exit(0),
       (error: unknown) => {
         log.error({ err: error }, 'the shutdown failed');
@@ -81,13 +78,23 @@ export async function serve(config: Config, tell: (error: OperatorError) => void
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
+  let running: Running;
   try {
-    await running.started;
+    running = await start(config, log, { onFatal, runOn });
+  } catch (error) {
+    return cantStart(error);
+  }
+  begun = running;
+  const { port, started } = running;
+  let core: Core | null;
+  try {
+    core = await started;
   } catch (error) {
     if (stopping) return;
-    cantStart(error);
+    return cantStart(error);
   }
-  if (!stopping) log.info({ port, host: config.host, store: core.place, bank: config.bank }, 'serving');
+  if (core !== null && !stopping)
+    log.info({ port, host: config.host, store: core.place, bank: config.bank }, 'serving');
 }
 
 /** The configuration, or every mistake in it and the end of the process. */

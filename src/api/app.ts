@@ -56,7 +56,9 @@ export interface Answered {
   ms: number;
 }
 
-export interface ApiOptions extends ApiServices {
+/** What the API needs to answer anything at all. */
+export interface FrontOptions
+  extends Pick<ApiServices, 'elapsed' | 'patienceMs' | 'newRequestId' | 'sandbox' | 'bankCallbackSecret'> {
   state: ServerState;
   /** A 5xx with its cause, for the log. */
   onFailure(error: unknown, requestId: string, path: string): void;
@@ -65,6 +67,8 @@ export interface ApiOptions extends ApiServices {
   /** After each answer, for metrics. */
   onAnswer?(answer: Answered): void;
 }
+
+export interface ApiOptions extends ApiServices, FrontOptions {}
 
 /** The error object of whatever was thrown. */
 function toApiError(error: unknown): ApiError {
@@ -78,7 +82,7 @@ function toApiError(error: unknown): ApiError {
   return new ApiError('INTERNAL_ERROR', 'Internal server error.');
 }
 
-function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
+function fail(ctx: Koa.Context, error: unknown, options: FrontOptions): void {
   // Nobody hears the answer, and nothing was done: this is for the metrics.
   if (error instanceof Abandoned) {
     ctx.status = LEFT_STATUS;
@@ -98,7 +102,7 @@ function fail(ctx: Koa.Context, error: unknown, options: ApiOptions): void {
 async function withinTime(
   ctx: Koa.Context,
   work: () => Promise<void>,
-  { elapsed, patienceMs }: ApiOptions,
+  { elapsed, patienceMs }: FrontOptions,
 ): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   ctx.state.deadline = elapsed() + TIMEOUT_MS;
@@ -166,7 +170,7 @@ function routes(options: ApiOptions): ApiRouter {
 }
 
 /** Outside the base address: probes and the interface's own description. */
-async function outside(ctx: Koa.Context, options: ApiOptions, document: () => object): Promise<void> {
+async function outside(ctx: Koa.Context, options: FrontOptions, document: () => object): Promise<void> {
   const isRead = ctx.method === 'GET' || ctx.method === 'HEAD';
   if (!['/livez', '/readyz', '/openapi.json'].includes(ctx.path))
     throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
@@ -199,12 +203,13 @@ function unrouted(ctx: Koa.Context, router: ApiRouter): never {
   );
 }
 
-export function createApp(options: ApiOptions): Koa {
-  // The first request with a phone's number doesn't wait for them.
-  readNumberingPlans();
+function starting(): ApiError {
+  return unavailable('The service is starting.');
+}
+
+/** The application, but for what lies below the base address. */
+function createFront(options: FrontOptions, below: (ctx: Koa.Context) => Promise<void>): Koa {
   const app = new Koa();
-  const router = routes(options);
-  const routed = router.routes();
   let made: object | null = null;
   // It takes 40 ms of a start's CPU, and hardly anybody asks for it.
   const document = (): object => {
@@ -217,11 +222,8 @@ export function createApp(options: ApiOptions): Koa {
     const isBelowBase = ctx.path === BASE_PATH || ctx.path.startsWith(`${BASE_PATH}/`);
     if (!isBelowBase) return outside(ctx, options, document);
     if (options.state.draining) throw unavailable('The service is shutting down.');
-    if (!options.state.opened) throw unavailable('The service is starting.');
-    // The bank has no Basic credentials: its signature is checked by the endpoint, and without one it isn't there.
-    if (ctx.path !== CALLBACKS_PATH)
-      ctx.state.account = await authenticate(ctx.req, options.directory, options.trustedProxyHops);
-    await routed(ctx as never, async () => unrouted(ctx, router));
+    if (!options.state.opened) throw starting();
+    await below(ctx);
   };
 
   app.use(async (ctx) => {
@@ -254,4 +256,22 @@ export function createApp(options: ApiOptions): Koa {
       options.onFailure(error, ctx?.state.requestId ?? '', ctx === undefined ? '' : targetOf(ctx));
   });
   return app;
+}
+
+export function createApp(options: ApiOptions): Koa {
+  // The first request with a phone's number doesn't wait for them.
+  readNumberingPlans();
+  const router = routes(options);
+  const routed = router.routes();
+  return createFront(options, async (ctx) => {
+    // The bank has no Basic credentials: its signature is checked by the endpoint, and without one it isn't there.
+    if (ctx.path !== CALLBACKS_PATH)
+      ctx.state.account = await authenticate(ctx.req, options.directory, options.trustedProxyHops);
+    await routed(ctx as never, async () => unrouted(ctx, router));
+  });
+}
+
+/** The application while the store is being opened: probes are answered, and all below the base address is 503. */
+export function createStartingApp(options: FrontOptions): Koa {
+  return createFront(options, () => Promise.reject(starting()));
 }

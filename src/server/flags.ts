@@ -3,13 +3,14 @@
 const CLOSING = 0;
 const DRAINING = 1;
 const OPENED = 2;
+const STARTED = 3;
 
 /** The flags of a server; each thread has one of these on the same memory. */
 export class Flags {
   readonly memory: SharedArrayBuffer;
   readonly #flags: Int32Array;
 
-  constructor(memory = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)) {
+  constructor(memory = new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT)) {
     this.memory = memory;
     this.#flags = new Int32Array(memory);
   }
@@ -39,5 +40,16 @@ export class Flags {
 
   open(): void {
     Atomics.store(this.#flags, OPENED, 1);
+  }
+
+  /** The start is through. */
+  start(): void {
+    Atomics.store(this.#flags, STARTED, 1);
+  }
+
+  /** Why nothing is served, as far as no store has to be asked. `awaited`: what a start has yet to do. */
+  whyNot(awaited: string): string | null {
+    if (this.closing) return 'shutting down';
+    return Atomics.load(this.#flags, STARTED) === 1 ? null : awaited;
   }
 }

@@ -198,11 +198,11 @@ export function noListening(what: string, hostName: string, error: unknown): str
 }
 
 /** Starts to listen, or says which port it can't be, or which variable names no address. @throws OperatorError */
-export async function bind(
+export async function bind<Door extends RunningServer>(
   what: string,
   hostName: string,
-  start: () => Promise<RunningServer>,
-): Promise<RunningServer> {
+  start: () => Promise<Door>,
+): Promise<Door> {
   try {
     return await start();
   } catch (error) {

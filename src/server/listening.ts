@@ -1,19 +1,16 @@
-/**
- * The doors of a server: the API with its readiness endpoints, in this thread or in threads of its own, and the metrics
- * on a port of their own, with the console.
- */
+/** A server's metrics, and the API's door with its readiness endpoints, in this thread or in threads of its own. */
 import type { pino } from 'pino';
 import { actsOf } from '../api/acts.ts';
-import type { ApiOptions, ServerState } from '../api/app.ts';
+import type { Answered, FrontOptions, ServerState } from '../api/app.ts';
 import { BucketPlaces, RateLimit } from '../api/rate-limit.ts';
 import { showingOf } from '../api/showing.ts';
 import { elapsed, now } from '../clock.ts';
+import type { Config } from '../config.ts';
 import type { Core } from '../core.ts';
 import { bounded } from '../engine/statement/bounded.ts';
-import { endOf, type StatementEnd } from '../engine/statement/end.ts';
+import { endOf } from '../engine/statement/end.ts';
 import { statementsOf } from '../engine/statement/page.ts';
-import type { UrlMemory } from '../webhooks/url-memory.ts';
-import { openAdmin } from './admin.ts';
+import { later } from '../waiting.ts';
 import type { Flags } from './flags.ts';
 import { bind, listen, newRequestId, type RunningServer } from './http.ts';
 import { Metrics } from './metrics.ts';
@@ -38,68 +35,89 @@ export function openMetrics({ engine, store, now, onFlush }: Core, log: pino.Log
   return metrics;
 }
 
-/** What the doors of a server are opened with. */
-export interface DoorOptions {
-  core: Core;
+/** What the API's door is opened with: before the store, so that whoever asks is told why nothing is served yet. */
+export interface ApiDoorOptions {
+  config: Config;
   log: pino.Logger;
-  metrics: Metrics;
-  /** How URLs do. */
-  urls: UrlMemory;
   state: ServerState & Flags;
+  /** What a start has yet to do, for probes. */
+  awaited: string;
   /** The process must end. */
   onFatal(error: Error): void;
 }
 
-function statementEndOf({ store, engine, now, database }: Core): StatementEnd {
-  return endOf({ journal: store.journal, engine, now, isShared: database !== null });
+/** What requests are carried out with, and counted in. */
+export interface Served {
+  core: Core;
+  metrics: Metrics;
 }
 
-/** The API's ports where Koa runs in the engine's thread. */
-function ownPorts({ core, log, metrics, state }: DoorOptions, places: BucketPlaces): ApiOptions {
-  const { config, payments, directory, store, spareTime } = core;
+/** The API's door. */
+export interface ApiDoor extends RunningServer {
+  /** The store is open: requests are carried out once the flags say so, too. */
+  serve(served: Served): void;
+}
+
+/** What requests need of the engine, whichever thread they come to. */
+function servicesOf({ store, engine, now: storeNow, database, payments, directory }: Core) {
+  const { journal } = store;
   return {
-    journal: store.journal,
-    showing: showingOf(store.journal, now),
-    statement: bounded(statementsOf(store.journal)),
-    statementEnd: statementEndOf(core),
+    journal,
+    showing: showingOf(journal, now),
+    statement: bounded(statementsOf(journal)),
+    statementEnd: endOf({ journal, engine, now: storeNow, isShared: database !== null }),
     payments: actsOf(payments, now),
     directory,
-    rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), elapsed),
-    now,
-    elapsed,
-    patienceMs: 0,
-    newRequestId,
-    trustedProxyHops: config.trustedProxyHops,
-    sandbox: config.bank === 'sandbox',
-    bankCallbackSecret: config.bankCallbackSecret,
-    state,
-    onFailure: failureLog(log),
-    onRequest: () => spareTime.called(),
-    onAnswer: (answer) => {
-      metrics.observed({ ...answer, ms: [answer.ms] });
-      log.debug(answer, 'answered');
-    },
   };
 }
 
 /** Opens the API in this thread: Koa and all that comes with it take 40 MB, so they are loaded only where they serve. */
-async function openHere(options: DoorOptions, places: BucketPlaces): Promise<RunningServer> {
-  const { createApp } = await import('../api/app.ts');
-  const { host, port } = options.core.config;
-  return listen(createApp(ownPorts(options, places)).callback(), host, port);
+async function openHere({ config, log, state }: ApiDoorOptions, places: BucketPlaces): Promise<ApiDoor> {
+  const { createApp, createStartingApp } = await import('../api/app.ts');
+  const counted = later<Metrics>();
+  const onAnswer = (answer: Answered): void => {
+    void counted.promise.then((metrics) => metrics.observed({ ...answer, ms: [answer.ms] }));
+    log.debug(answer, 'answered');
+  };
+  const front: FrontOptions = {
+    elapsed,
+    patienceMs: 0,
+    newRequestId,
+    sandbox: config.bank === 'sandbox',
+    bankCallbackSecret: config.bankCallbackSecret,
+    state,
+    onFailure: failureLog(log),
+    onAnswer,
+  };
+  let answer = createStartingApp(front).callback();
+  const server = await listen((req, res) => answer(req, res), config.host, config.port);
+  const serve = ({ core, metrics }: Served): void => {
+    counted.resolve(metrics);
+    const app = createApp({
+      ...front,
+      ...servicesOf(core),
+      rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), elapsed),
+      now,
+      trustedProxyHops: config.trustedProxyHops,
+      onRequest: () => core.spareTime.called(),
+    });
+    answer = app.callback();
+  };
+  return { ...server, serve };
 }
 
 /** Opens the API in threads of its own, behind one port. */
-function openThreads(options: DoorOptions, places: BucketPlaces): Promise<RunningServer> {
-  const { core, log, metrics, state, onFatal } = options;
-  const { config, payments, directory, store, spareTime, together } = core;
+async function openThreads(options: ApiDoorOptions, places: BucketPlaces): Promise<ApiDoor> {
+  const { config, log, state, awaited, onFatal } = options;
   const { host, port, trustedProxyHops, bankCallbackSecret } = config;
-  return HttpThreads.open({
+  const counted = later<Metrics>();
+  const threads = await HttpThreads.open({
     threads: config.httpThreads,
     data: {
       host,
       port,
       flags: state.memory,
+      awaited,
       buckets: places.memory,
       trustedProxyHops,
       sandbox: config.bank === 'sandbox',
@@ -107,42 +125,29 @@ function openThreads(options: DoorOptions, places: BucketPlaces): Promise<Runnin
       verbose: log.isLevelEnabled('debug'),
     },
     ports: {
-      journal: store.journal,
-      showing: showingOf(store.journal, now),
-      statement: bounded(statementsOf(store.journal)),
-      statementEnd: statementEndOf(core),
-      payments: actsOf(payments, now),
-      accounts: directory.stored,
-      directory,
-      places,
-      state,
-      spareTime,
-      together,
       elapsed,
-      onObserved: (observed) => metrics.observed(observed),
+      onObserved: (observed) => void counted.promise.then((metrics) => metrics.observed(observed)),
       onAnswered: (answered) => log.debug(answered, 'answered'),
       onFailure: failureLog(log),
     },
     onFailure: (error) => log.error({ err: error }, 'an HTTP thread failed and is started again'),
     onFatal,
   });
+  const serve = ({ core, metrics }: Served): void => {
+    counted.resolve(metrics);
+    const { directory, spareTime, together } = core;
+    threads.serve({ ...servicesOf(core), accounts: directory.stored, places, state, spareTime, together });
+  };
+  return { port: threads.port, drain: (timeoutMs) => threads.drain(timeoutMs), serve };
 }
 
 /**
- * Opens the doors. The API is there at once; its readiness endpoint tells whether it takes requests.
- * @throws OperatorError where a port can't be listened on; no door is open then
+ * Opens the API's door; its readiness endpoint tells whether it takes requests.
+ * @throws OperatorError where the port can't be listened on
  */
-export async function openDoors(options: DoorOptions): Promise<RunningServer[]> {
-  const { host, port, httpThreads } = options.core.config;
+export function openApi(options: ApiDoorOptions): Promise<ApiDoor> {
+  const { host, port, httpThreads } = options.config;
   const places = new BucketPlaces(elapsed);
-  const open = (): Promise<RunningServer> =>
-    httpThreads === 0 ? openHere(options, places) : openThreads(options, places);
-  const api = await bind(`port ${port} on ${host}`, 'HOST', open);
-  try {
-    const admin = await openAdmin({ ...options, apiPort: api.port });
-    return admin === null ? [api] : [api, admin];
-  } catch (error) {
-    await api.drain(0);
-    throw error;
-  }
+  const open = httpThreads === 0 ? openHere : openThreads;
+  return bind(`port ${port} on ${host}`, 'HOST', () => open(options, places));
 }

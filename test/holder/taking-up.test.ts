@@ -1,7 +1,12 @@
-/** A command that opens a store whose log is to be taken up, and whoever wants to have the folder meanwhile. */
+/**
+ * Who opens a store whose log is to be taken up: a command, and whoever wants to have the folder meanwhile; a server, and
+ * whoever asks it or ends it meanwhile.
+ */
 import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { freePort } from '../../scripts/mongod/ports.ts';
+import { codeOf } from '../../src/errors.ts';
 import { askForWay } from '../../src/holder/asking.ts';
 import { FolderHold, type Self } from '../../src/holder/hold.ts';
 import { GivenWay } from '../../src/holder/works.ts';
@@ -12,9 +17,11 @@ import { ProjectionsFile } from '../../src/store/lmdb/projections/file.ts';
 import { packageVersion } from '../../src/version.ts';
 import { expectVerified, withFolder } from '../faults/scene.ts';
 import { cliJson } from '../support/cli.ts';
+import { fetchReply, type Reply } from '../support/client.ts';
 import { at, parseJson } from '../support/json.ts';
 import { endWithin, spawnNode } from '../support/process.ts';
-import { until } from '../support/wait.ts';
+import { serverEnv } from '../support/server.ts';
+import { sleep, until } from '../support/wait.ts';
 
 const test = suite('a log that is taken up');
 
@@ -76,6 +83,66 @@ for (const args of [
       assert.is(code, 0, stderr);
       assert.ok(at(parseJson(stdout) ?? null, args[1] === 'list' ? 'accounts' : 'accountId') !== undefined);
       await expectVerified(folder);
+    });
+  });
+
+/** What a server that takes up the log answers; a connection of its own for each, as probes have. */
+async function expectStarting(root: string): Promise<void> {
+  const get = (path: string): Promise<Reply> =>
+    fetchReply('GET', `${root}${path}`, null, { connection: 'close' });
+  const [alive, ready, balance] = await Promise.all(['/livez', '/readyz', '/v1/balance'].map(get));
+  assert.equal([alive?.status, alive?.body], [200, { status: 'alive' }]);
+  assert.equal([ready?.status, ready?.body], [503, { status: 'not ready', reason: 'starting' }]);
+  assert.equal([balance?.status, at(balance?.body ?? null, 'error')], [503, 'SERVICE_UNAVAILABLE']);
+  assert.ok(balance?.headers['retry-after'] !== undefined);
+}
+
+/** Whether it is ready; null where it doesn't listen. @throws where it answers nothing, or anything else */
+async function readiness(root: string): Promise<boolean | null> {
+  try {
+    const { status, body } = await fetchReply('GET', `${root}/readyz`, null, { connection: 'close' });
+    if (status === 503) assert.equal(body, { status: 'not ready', reason: 'starting' });
+    else assert.is(status, 200);
+    return status === 200;
+  } catch (error) {
+    if (codeOf(error) === 'ECONNREFUSED') return null;
+    throw error;
+  }
+}
+
+for (const HTTP_THREADS of ['0', '1'])
+  test(`a server with ${HTTP_THREADS} HTTP threads answers meanwhile, and ends in order`, async () => {
+    await withLostProjections(async (folder) => {
+      const port = await freePort();
+      const root = `http://127.0.0.1:${port}`;
+      const own = { MONGODB_URI: '', HTTP_THREADS };
+      const env = serverEnv(folder, port, await freePort(), own);
+      const listens = async (): Promise<boolean> => (await readiness(root)) !== null;
+      const ended = spawnNode(['dist/src/main.js'], env);
+      await until(listens, SOON_MS, 'a server that listens');
+      await expectStarting(root);
+      ended.child.kill('SIGTERM');
+      const { code, stderr } = await endWithin(ended, SOON_MS);
+      assert.is(code, 0, stderr);
+      const told = stderr
+        .trim()
+        .split('\n')
+        .map((line) => at(parseJson(line) ?? null, 'msg'));
+      assert.equal(told, ['requests are refused'], stderr);
+      assert.ok((await rowsLeft(folder)) > 0, 'it took up all of the log first');
+
+      const served = spawnNode(['dist/src/main.js'], env);
+      try {
+        await until(listens, SOON_MS, 'a server that listens');
+        for (let isReady: boolean | null = false; isReady !== true; isReady = await readiness(root)) {
+          assert.is.not(isReady, null, 'a connection was refused');
+          await sleep(5);
+        }
+        await expectVerified(folder);
+      } finally {
+        served.child.kill('SIGTERM');
+        assert.is((await endWithin(served, SOON_MS)).code, 0);
+      }
     });
   });
 

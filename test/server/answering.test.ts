@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { elapsed } from '../../src/clock.ts';
-import { Answering, type EnginePorts } from '../../src/server/threads/answering.ts';
+import { Answering, type EnginePorts, type ThreadPorts } from '../../src/server/threads/answering.ts';
 import { SpareTime } from '../../src/spare-time.ts';
 import { turn } from '../../src/waiting.ts';
 
@@ -12,7 +12,7 @@ const TOGETHER = 16;
 const COUNT = 64;
 
 /** An engine that notes the callers of what is begun, and answers nothing. */
-function scene(): { answering: Answering; waiting(): number } {
+function scene(): { answering: Answering; serve(): void; waiting(): number } {
   const begun: { abandoned(): boolean }[] = [];
   const createCharge = (_account: unknown, _request: unknown, options: { abandoned(): boolean }) => {
     begun.push(options);
@@ -20,10 +20,14 @@ function scene(): { answering: Answering; waiting(): number } {
   };
   const ports = {
     ...{ payments: { createCharge }, directory: { account: () => ({ id: 'a' }) } },
-    ...{ spareTime: new SpareTime(), together: TOGETHER, elapsed },
+    ...{ spareTime: new SpareTime(), together: TOGETHER },
   };
-  const answering = new Answering(ports as unknown as EnginePorts, () => {});
-  return { answering, waiting: () => begun.filter(({ abandoned }) => !abandoned()).length };
+  const answering = new Answering({ elapsed } as unknown as ThreadPorts, () => {});
+  return {
+    answering,
+    serve: () => answering.serve(ports as unknown as EnginePorts),
+    waiting: () => begun.filter(({ abandoned }) => !abandoned()).length,
+  };
 }
 
 const numbers = Array.from({ length: COUNT }, (_, n) => n + 1);
@@ -37,15 +41,28 @@ async function turns(): Promise<void> {
 }
 
 test('all begin, some at a time', async () => {
-  const { answering, waiting } = scene();
+  const { answering, serve, waiting } = scene();
+  serve();
   answering.take({ calls });
   await turns();
   assert.is(waiting(), COUNT);
   answering.end();
 });
 
+test('what comes before the engine is there waits for it', async () => {
+  const { answering, serve, waiting } = scene();
+  answering.take({ calls });
+  await turns();
+  assert.is(waiting(), 0);
+  serve();
+  await turns();
+  assert.is(waiting(), COUNT);
+  answering.end();
+});
+
 test('of a thread that has died nothing begins any more', async () => {
-  const { answering, waiting } = scene();
+  const { answering, serve, waiting } = scene();
+  serve();
   answering.take({ calls });
   answering.end();
   await turns();
@@ -53,7 +70,8 @@ test('of a thread that has died nothing begins any more', async () => {
 });
 
 test('what a caller has left never begins', async () => {
-  const { answering, waiting } = scene();
+  const { answering, serve, waiting } = scene();
+  serve();
   answering.take({ calls });
   answering.take({ left: numbers.slice(1) });
   await turns();

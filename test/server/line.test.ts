@@ -69,12 +69,10 @@ async function scene() {
     state: { notReady: async () => null },
     spareTime: new SpareTime(),
     together: IN_A_ROUND,
-    elapsed,
-    onObserved: () => {},
-    onAnswered: () => {},
-    onFailure: () => {},
   };
-  const answering = new Answering(ports, (replies) => line.take(replies));
+  const told = { onObserved: () => {}, onAnswered: () => {}, onFailure: () => {} };
+  const answering = new Answering({ elapsed, ...told }, (replies) => line.take(replies));
+  answering.serve(ports);
   const line = new Line((message) => {
     messages.push(message);
     answering.take(structuredClone(message));

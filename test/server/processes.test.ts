@@ -1,9 +1,11 @@
 /** Servers with HTTP threads as processes: their port, their configuration, and their end. */
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
 import { type ConfigError, canSharePort, readConfig } from '../../src/config.ts';
+import { logIn } from '../../src/store/lmdb/files.ts';
 import { withFolder, withServer } from '../faults/scene.ts';
 import { cliJson } from '../support/cli.ts';
 import { fetchReply, merchant, merchantOf } from '../support/client.ts';
@@ -29,6 +31,7 @@ for (const HTTP_THREADS of THREADS) {
             stderr.trim().split('\n').at(-1),
             `pixstate can't start: port ${server.port} on 127.0.0.1 is in use: another process listens there`,
           );
+          assert.is(existsSync(logIn(folder)), false, 'it made a store first');
         });
       }
       assert.is((await fetchReply('GET', `${server.root}/livez`)).status, 200);

@@ -12,7 +12,7 @@ import { bounded } from '../../src/engine/statement/bounded.ts';
 import { endOf } from '../../src/engine/statement/end.ts';
 import { statementsOf } from '../../src/engine/statement/page.ts';
 import { Flags } from '../../src/server/flags.ts';
-import type { EnginePorts } from '../../src/server/threads/answering.ts';
+import type { EnginePorts, ThreadPorts } from '../../src/server/threads/answering.ts';
 import { HttpThreads } from '../../src/server/threads/pool.ts';
 import { SpareTime } from '../../src/spare-time.ts';
 import { openProcess, type Process, seal, TestBank } from '../faults/in-process.ts';
@@ -31,7 +31,7 @@ export interface ThreadScene {
   deaths: Error[];
   /** What would have ended the process. */
   fatal: Error[];
-  observed: Parameters<EnginePorts['onObserved']>[0][];
+  observed: Parameters<ThreadPorts['onObserved']>[0][];
   /** Ids of the threads that have begun, in that order. */
   began: number[];
   /** Has a thread fail, or all. */
@@ -73,7 +73,10 @@ export async function withThreads(
   await adjust(engine, account.accountId, opening);
   const places = new BucketPlaces(elapsed);
   const flags = new Flags();
-  if (isOpened) flags.open();
+  if (isOpened) {
+    flags.open();
+    flags.start();
+  }
   const [failures, deaths, fatal]: [unknown[], Error[], Error[]] = [[], [], []];
   const observed: ThreadScene['observed'] = [];
   const ports: EnginePorts = {
@@ -88,10 +91,6 @@ export async function withThreads(
     state: { notReady: async () => null },
     spareTime: new SpareTime(),
     together: IN_A_ROUND,
-    elapsed,
-    onObserved: (answered) => observed.push(answered),
-    onAnswered: () => {},
-    onFailure: (error) => failures.push(error),
   };
   const channel = new BroadcastChannel('mortal');
   const began: number[] = [];
@@ -103,17 +102,24 @@ export async function withThreads(
       host: '127.0.0.1',
       port: 0,
       flags: flags.memory,
+      awaited: 'starting',
       buckets: places.memory,
       trustedProxyHops: 0,
       sandbox: false,
       bankCallbackSecret: null,
       verbose: false,
     },
-    ports,
+    ports: {
+      elapsed,
+      onObserved: (answered) => observed.push(answered),
+      onAnswered: () => {},
+      onFailure: (error) => failures.push(error),
+    },
     onFailure: (error) => deaths.push(error),
     onFatal: (error) => fatal.push(error),
     entry: new URL('mortal-worker.ts', import.meta.url),
   });
+  threads.serve(ports);
   try {
     await body({ threads, ports, process, flags, account, failures, deaths, fatal, observed, began, kill });
   } finally {

@@ -4,6 +4,7 @@
  * 1. A command that isn't decided at its deadline is dropped here and nowhere else, and the thread is told so.
  * 2. A command whose caller has left, or whose thread is gone, is dropped if it isn't decided yet.
  * 3. What is answered in one turn of the event loop travels in one message.
+ * 4. A thread listens before the store is open: calls that come by then wait for the engine.
  */
 import type { AccountReads, Directory } from '../../accounts/directory.ts';
 import type { Answered, ServerState } from '../../api/app.ts';
@@ -31,7 +32,19 @@ import type {
   Reply,
 } from './protocol.ts';
 
-/** What an HTTP thread reaches by its line. */
+/** What an HTTP thread needs from its beginning on. */
+export interface ThreadPorts {
+  /** Milliseconds of the clock that deadlines go by. */
+  elapsed(): number;
+  /** Times of answers, for metrics. */
+  onObserved(observed: Observed): void;
+  /** Each answer, where the log tells of them. */
+  onAnswered(answered: Answered): void;
+  /** A 5xx with its cause, for the log. */
+  onFailure(error: unknown, requestId: string, path: string): void;
+}
+
+/** What an HTTP thread reaches by its line once the store is open. */
 export interface EnginePorts {
   journal: ApiReads;
   showing: Showing;
@@ -47,14 +60,6 @@ export interface EnginePorts {
   together: number;
   /** Is told of callers. */
   spareTime: Pick<SpareTime, 'called'>;
-  /** Milliseconds of the clock that deadlines go by. */
-  elapsed(): number;
-  /** Times of answers, for metrics. */
-  onObserved(observed: Observed): void;
-  /** Each answer, where the log tells of them. */
-  onAnswered(answered: Answered): void;
-  /** A 5xx with its cause, for the log. */
-  onFailure(error: unknown, requestId: string, path: string): void;
 }
 
 type QuestionHandlers = {
@@ -122,6 +127,12 @@ async function carryOut<Name extends CommandName>(
   return handlers[name](options, ...args);
 }
 
+/** The engine, as calls reach it. */
+interface Engine extends Pick<EnginePorts, 'together' | 'spareTime'> {
+  questions: QuestionHandlers;
+  commands: CommandHandlers;
+}
+
 interface Open {
   deadline: number;
   isDropped: boolean;
@@ -129,10 +140,10 @@ interface Open {
 
 /** One thread's end; a thread that takes the place of a dead one gets another. */
 export class Answering {
-  readonly #ports: EnginePorts;
+  readonly #ports: ThreadPorts;
   readonly #post: (replies: Replies) => void;
-  readonly #questions: QuestionHandlers;
-  readonly #commands: CommandHandlers;
+  /** Null until the store is open. */
+  #engine: Engine | null = null;
   /** Commands without an answer. */
   readonly #open = new Map<number, Open>();
   #replies: Reply[] = [];
@@ -145,11 +156,16 @@ export class Answering {
   #timerAt = Number.POSITIVE_INFINITY;
   #ended = false;
 
-  constructor(ports: EnginePorts, post: (replies: Replies) => void) {
+  constructor(ports: ThreadPorts, post: (replies: Replies) => void) {
     this.#ports = ports;
     this.#post = post;
-    this.#questions = questionsTo(ports);
-    this.#commands = commandsTo(ports);
+  }
+
+  /** Carries out calls from now on. */
+  serve(ports: EnginePorts): void {
+    const { together, spareTime } = ports;
+    this.#engine = { together, spareTime, questions: questionsTo(ports), commands: commandsTo(ports) };
+    this.#takeCalls();
   }
 
   /** Takes what the thread says. */
@@ -157,18 +173,22 @@ export class Answering {
     if (calls !== undefined) this.#calls.push(...(JSON.parse(calls) as Call[]));
     if (foreign !== undefined) this.#calls.push(...foreign);
     if (left !== undefined) this.#leave(left);
-    if (!this.#isTaking && this.#calls.length > 0) this.#takeSome();
+    this.#takeCalls();
     for (const each of observed ?? []) this.#ports.onObserved(each);
     for (const answer of answered ?? []) this.#ports.onAnswered(answer);
     for (const { error, requestId, path } of failed ?? [])
       this.#ports.onFailure(unpack(error), requestId, path);
   }
 
+  #takeCalls(): void {
+    if (this.#engine !== null && !this.#isTaking && this.#calls.length > 0) this.#takeSome(this.#engine);
+  }
+
   /** Begins some of the calls; the others' turn comes after that of what the first ones gave. */
-  #takeSome(): void {
-    for (const call of this.#calls.splice(0, this.#ports.together)) this.#begin(call);
+  #takeSome(engine: Engine): void {
+    for (const call of this.#calls.splice(0, engine.together)) this.#begin(engine, call);
     this.#isTaking = this.#calls.length > 0;
-    if (this.#isTaking) setImmediate(() => this.#takeSome());
+    if (this.#isTaking) setImmediate(() => this.#takeSome(engine));
   }
 
   /** The thread is gone: what it waited for is dropped. */
@@ -192,27 +212,27 @@ export class Answering {
     this.#open.delete(n);
   }
 
-  #begin(call: Call): void {
-    this.#ports.spareTime.called();
-    if ('deadline' in call) this.#beginCommand(call);
-    else this.#beginQuestion(call);
+  #begin({ spareTime, questions, commands }: Engine, call: Call): void {
+    spareTime.called();
+    if ('deadline' in call) this.#beginCommand(commands, call);
+    else this.#beginQuestion(questions, call);
   }
 
-  #beginQuestion(question: Question): void {
+  #beginQuestion(questions: QuestionHandlers, question: Question): void {
     const { n } = question;
-    answerTo(this.#questions, question).then(
+    answerTo(questions, question).then(
       (value) => this.#reply({ n, value }),
       (error: unknown) => this.#reply({ n, error: pack(error) }),
     );
   }
 
-  #beginCommand(command: Command): void {
+  #beginCommand(commands: CommandHandlers, command: Command): void {
     const { n, weight, deadline } = command;
     const open: Open = { deadline, isDropped: false };
     this.#open.set(n, open);
     this.#wakeAt(deadline);
     const abandoned = (): boolean => open.isDropped || this.#ports.elapsed() >= deadline;
-    carryOut(this.#commands, command, { weight, deadline, abandoned, onDropped: () => {} }).then(
+    carryOut(commands, command, { weight, deadline, abandoned, onDropped: () => {} }).then(
       (value) => this.#replyTo(n, { n, value }),
       // Past its deadline, and found so before the timer's turn came.
       (error: unknown) =>

@@ -5,10 +5,11 @@
  *    a second server on it is refused.
  * 2. A thread that dies is replaced, and what it waited for is dropped. The third death within a minute is fatal:
  *    what kills them would kill the next one.
+ * 3. They listen before the store is open, and serve once `serve` has given them the engine.
  */
 import { asError, OperatorError, textOf } from '../../errors.ts';
 import { type RunningServer, tryPort } from '../http.ts';
-import type { EnginePorts } from './answering.ts';
+import type { EnginePorts, ThreadPorts } from './answering.ts';
 import type { ThreadData } from './protocol.ts';
 import { HttpThread } from './thread.ts';
 
@@ -18,7 +19,7 @@ const DEATHS_MS = 60_000;
 export interface PoolOptions {
   threads: number;
   data: Omit<ThreadData, 'shared'>;
-  ports: EnginePorts;
+  ports: ThreadPorts;
   /** A thread died, and another takes its place. */
   onFailure(error: Error): void;
   /** The process must end. */
@@ -32,6 +33,7 @@ export class HttpThreads implements RunningServer {
   readonly #threads = new Set<HttpThread>();
   readonly #deaths: number[] = [];
   #port: number;
+  #engine: EnginePorts | null = null;
   #drainMs: number | null = null;
 
   private constructor(options: PoolOptions) {
@@ -57,6 +59,12 @@ export class HttpThreads implements RunningServer {
     return this.#port;
   }
 
+  /** Carries out what requests want, from now on. */
+  serve(engine: EnginePorts): void {
+    this.#engine = engine;
+    for (const thread of this.#threads) thread.serve(engine);
+  }
+
   async #add(): Promise<void> {
     const { data, ports, threads, entry } = this.#options;
     const thread = await HttpThread.open({
@@ -68,6 +76,7 @@ export class HttpThreads implements RunningServer {
       },
       ...(entry === undefined ? {} : { entry }),
     });
+    if (this.#engine !== null) thread.serve(this.#engine);
     this.#threads.add(thread);
     this.#port = thread.port;
     if (this.#drainMs !== null) await this.#end(thread, this.#drainMs);

@@ -146,6 +146,8 @@ export interface ThreadData {
   shared: boolean;
   /** The memory of the server's `Flags`. */
   flags: SharedArrayBuffer;
+  /** What a start has yet to do, for probes. */
+  awaited: string;
   /** The memory of the rate limit's buckets. */
   buckets: SharedArrayBuffer;
   trustedProxyHops: number;

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { asError } from '../../errors.ts';
 import { atMost } from '../../waiting.ts';
 import { workerEntry } from '../../worker-entry.ts';
-import { Answering, type EnginePorts } from './answering.ts';
+import { Answering, type EnginePorts, type ThreadPorts } from './answering.ts';
 import { unpack } from './errors.ts';
 import type { FromThread, ThreadData, ToThread } from './protocol.ts';
 
@@ -12,7 +12,7 @@ const DRAIN_MARGIN_MS = 250;
 
 export interface HttpThreadOptions {
   data: ThreadData;
-  ports: EnginePorts;
+  ports: ThreadPorts;
   /** It ended without having been told to, after it had listened. */
   onDeath(thread: HttpThread, error: Error): void;
   /** Stands in for the worker's module in tests. */
@@ -40,6 +40,11 @@ export class HttpThread {
     const thread = new HttpThread(options);
     await thread.#begin(options.onDeath);
     return thread;
+  }
+
+  /** Carries out what its requests want from now on; until then that waits. */
+  serve(engine: EnginePorts): void {
+    this.#answering.serve(engine);
   }
 
   /** The port that it listens on. */

@@ -45,7 +45,8 @@ const app = createApp({
   sandbox: data.sandbox,
   bankCallbackSecret: data.bankCallbackSecret,
   state: {
-    notReady: () => line.ask('notReady'),
+    // While the log is taken up the engine's thread has hardly a turn for questions.
+    notReady: async () => flags.whyNot(data.awaited) ?? line.ask('notReady'),
     get opened() {
       return flags.opened;
     },

@@ -16,8 +16,8 @@ import type { Projections } from './projections.ts';
 
 /** So many changes wait at the most before they are written, where they may be. */
 const MOST_WAITING = 50_000;
-/** After so many rows others have their turn, where they may have something to say. */
-const ROWS_A_TURN = 500;
+/** So often others have their turn, where they may have something to say: a row may have hundreds of entries. */
+const TURN_EVERY_MS = 20;
 
 /** Applies one row. @throws Error where it can't be read */
 function applyRow(projections: Projections, number: number, text: string, dueFrom: number): void {
@@ -81,6 +81,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
   const dueFrom = log.state()?.dueFrom ?? 0;
   let rows = 0;
   let hasWritten = false;
+  let turnAt = performance.now();
   for (const { number, text } of log.after(mark)) {
     if (number > upTo) break;
     try {
@@ -92,9 +93,10 @@ export async function replay(options: ReplayOptions): Promise<void> {
     }
     projections.upTo(number);
     rows += 1;
-    if (signal !== null && rows % ROWS_A_TURN === 0) {
+    if (signal !== null && performance.now() - turnAt >= TURN_EVERY_MS) {
       await turn();
       signal.throwIfAborted();
+      turnAt = performance.now();
     }
     if (projections.waiting < MOST_WAITING || !projections.isWritable) continue;
     onProgress(rows, of);
