@@ -11,6 +11,11 @@ export class Connections {
     });
   }
 
+  /** Those that are open. */
+  get sockets(): Socket[] {
+    return [...this.#sockets];
+  }
+
   /** Ends them all at once, whatever is under way. */
   destroyAll(): void {
     for (const socket of this.#sockets) socket.destroy();

@@ -68,13 +68,20 @@ function turnedDown(code: string | undefined): string {
   return 'The request is not valid HTTP.';
 }
 
-/** Requests that node's parser turns down never reach the application: they get the error object all the same. */
-function answerUnparsable(server: Server): void {
-  const open = new WeakMap<Duplex, ServerResponse[]>();
+/** The answers of a connection that aren't written yet, but for some that are. */
+type OpenAnswers = WeakMap<Duplex, ServerResponse[]>;
+
+function answersOf(server: Server): OpenAnswers {
+  const open: OpenAnswers = new WeakMap();
   server.on('request', ({ socket }, response) => {
     const before = open.get(socket)?.filter(({ writableFinished }) => !writableFinished) ?? [];
     open.set(socket, [...before, response]);
   });
+  return open;
+}
+
+/** Requests that node's parser turns down never reach the application: they get the error object all the same. */
+function answerUnparsable(server: Server, open: OpenAnswers): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -138,12 +145,8 @@ export function listen(
   // Node leaves out the lines after the 2,000th, and says nothing: a proxy's own would come last. Their bytes are bounded.
   server.maxHeadersCount = 0;
   const connections = new Connections(server);
-  const answers = new Set<ServerResponse>();
-  server.on('request', (_request, response) => {
-    answers.add(response);
-    response.once('close', () => answers.delete(response));
-  });
-  answerUnparsable(server);
+  const open = answersOf(server);
+  answerUnparsable(server, open);
   answerUnusual(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -153,16 +156,16 @@ export function listen(
       const address = server.address();
       resolve({
         port: typeof address === 'object' && address !== null ? address.port : port,
-        drain: (timeoutMs) => drain(server, connections, answers, timeoutMs),
+        drain: (timeoutMs) => drain(server, connections, open, timeoutMs),
       });
     });
   });
 }
 
 /** Answers what nobody can wait for any more: what was asked may be done or not. */
-function answerLast(answers: ReadonlySet<ServerResponse>): void {
+function answerLast(connections: Connections, open: OpenAnswers): void {
   const { body, headers } = unavailable('The service is shutting down. A repeat with the same key is safe.');
-  for (const answer of answers)
+  for (const answer of connections.sockets.flatMap((socket) => open.get(socket) ?? []))
     if (!answer.headersSent)
       answer
         .writeHead(503, { ...headers, 'Content-Type': JSON_TYPE, Connection: 'close' })
@@ -172,14 +175,14 @@ function answerLast(answers: ReadonlySet<ServerResponse>): void {
 async function drain(
   server: Server,
   connections: Connections,
-  answers: ReadonlySet<ServerResponse>,
+  open: OpenAnswers,
   timeoutMs: number,
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // A connection that was busy a moment ago is idle now.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const timer = setTimeout(() => answerLast(answers), timeoutMs);
+  const timer = setTimeout(() => answerLast(connections, open), timeoutMs);
   const end = setTimeout(() => connections.destroyAll(), timeoutMs + LAST_ANSWERS_MS);
   await closed;
   clearInterval(sweep);
