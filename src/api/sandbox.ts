@@ -1,6 +1,5 @@
 /** The sandbox's endpoints (design, "Sandbox scenarios"): the merchant plays the bank. */
-import { checkMessageData, type FieldError, unknownType } from '../domain/message-data.ts';
-import { MESSAGE_TYPES } from '../domain/messages.ts';
+import { checkMessage, type FieldError } from '../domain/message-data.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { IncomingMessage, MessageAnswer } from '../engine/payments.ts';
 import { objectOf, optionalObjectOf } from './body.ts';
@@ -35,9 +34,11 @@ function answered(answer: MessageAnswer, now: number): object {
   }
 }
 
+const DATA = /^data\./;
+
 /** Here the parts of the payment are the body's own fields. */
 function withoutPrefix(details: readonly FieldError[]): FieldError[] {
-  return details.map(({ field, message }) => ({ field: field.replace(/^data\./, ''), message }));
+  return details.map(({ field, message }) => ({ field: field.replace(DATA, ''), message }));
 }
 
 async function send(
@@ -54,10 +55,9 @@ async function send(
 /** What is wrong with what is looked at when the message is sent, as far as it is given: all mistakes are told at once. */
 function wrongContent(record: TransactionRecord, type: unknown, data: unknown): FieldError[] {
   if (typeof type !== 'string') return [];
-  if (!MESSAGE_TYPES[record.type].includes(type)) return [unknownType(record.type)];
   const given = Object.fromEntries(Object.entries(data ?? {}).filter(([, value]) => value !== null));
-  const mistakes = checkMessageData(record.type, type, given);
-  return mistakes.filter(({ field }) => Object.hasOwn(given, field.replace(/^data\./, '')));
+  const isOfGiven = (field: string): boolean => Object.hasOwn(given, field.replace(DATA, ''));
+  return checkMessage(record.type, type, given).filter(({ field }) => field === 'type' || isOfGiven(field));
 }
 
 /** POST /sandbox/transactions/:id/messages */

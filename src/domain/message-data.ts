@@ -91,7 +91,7 @@ export function partsOf(type: TransactionType, message: string): Parts {
  * The mistakes in the known parts of a message's data; empty where all is well. `data` is an object whose
  * null parts count as left out. `looseIds`: the bank's ids need not keep to their forms.
  */
-export function checkMessageData(
+function checkMessageData(
   type: TransactionType,
   message: string,
   data: Record<string, unknown>,
@@ -115,7 +115,7 @@ function normalized(name: string, value: unknown): unknown {
   return name === 'refundId' ? String(value).toLowerCase() : value;
 }
 
-/** The known parts of data that `checkMessageData` found right, times normalised; null and unknown parts are left out. */
+/** The known parts of data that `checkMessage` found right, times normalised; null and unknown parts are left out. */
 export function knownParts(
   type: TransactionType,
   message: string,
@@ -136,7 +136,14 @@ export function withoutNulls(data: Record<string, unknown>): Record<string, unkn
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 }
 
-/** A message that is none of the transaction's. */
-export function unknownType(type: TransactionType): FieldError {
-  return { field: 'type', message: `must be one of ${MESSAGE_TYPES[type].join(', ')}` };
+/** What is wrong with a message: its type, if it is none of the transaction's, else its data. */
+export function checkMessage(
+  type: TransactionType,
+  message: string,
+  data: Record<string, unknown>,
+  looseIds = false,
+): FieldError[] {
+  const known = MESSAGE_TYPES[type];
+  if (known.includes(message)) return checkMessageData(type, message, data, looseIds);
+  return [{ field: 'type', message: `must be one of ${known.join(', ')}` }];
 }

@@ -4,13 +4,7 @@
  */
 import { type Account, keyOf } from '../domain/account.ts';
 import { cashoutFee } from '../domain/fees.ts';
-import {
-  checkMessageData,
-  type FieldError,
-  knownParts,
-  unknownType,
-  withoutNulls,
-} from '../domain/message-data.ts';
+import { checkMessage, type FieldError, knownParts, withoutNulls } from '../domain/message-data.ts';
 import { type By, MESSAGE_TYPES, type MessageData } from '../domain/messages.ts';
 import { mergePayer } from '../domain/people/payer.ts';
 import type { PixKeyType } from '../domain/people/pix-key-types.ts';
@@ -232,15 +226,13 @@ export class Payments {
       ...(incoming.ofPayment !== undefined && { ofPayment: incoming.ofPayment }),
       ...signed(options.by),
     };
-    const isKnown = MESSAGE_TYPES[record.type].includes(type);
-    const mistakes = isKnown
-      ? checkMessageData(record.type, type, kept, bank.looseIds)
-      : [unknownType(record.type)];
+    const mistakes = checkMessage(record.type, type, kept, bank.looseIds);
     if (mistakes.length === 0) {
       const data = chartData(record, type, kept);
       return this.#send(record, { ...message, data }, options);
     }
     // An id that was applied is looked at before the data: with other content it is refused, whatever that is.
+    const isKnown = MESSAGE_TYPES[record.type].includes(type);
     if (isKnown && Object.hasOwn(record.messages, id)) return this.#send(record, message, options);
     if (door !== 'bank') return { kind: 'malformed', details: mistakes };
     const problem = mistakes.map(({ field, message: what }) => `${field} ${what}`).join('; ');
