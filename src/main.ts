@@ -59,16 +59,16 @@ export async function serve(config: Config, tell: (error: OperatorError) => void
     // store answers no write meanwhile.
     setTimeout(() => process.exit(1), LAST_WRITES_MS);
   };
-  let begun: Running | null = null;
+  let running: Running | null = null;
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, 'shutting down');
     // An HTTP thread may have told a probe that the process is there; but nothing has been opened yet.
-    if (begun === null) process.exit(0);
+    if (running === null) process.exit(0);
     setTimeout(endAtOnce, STOP_MS);
-    begun.close().then(
+    running.close().then(
       () => process.exit(0),
       (error: unknown) => {
         log.error({ err: error }, 'the shutdown failed');
@@ -78,13 +78,11 @@ export async function serve(config: Config, tell: (error: OperatorError) => void
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
-  let running: Running;
   try {
     running = await start(config, log, { onFatal, runOn });
   } catch (error) {
     return cantStart(error);
   }
-  begun = running;
   const { port, started } = running;
   let core: Core | null;
   try {

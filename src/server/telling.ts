@@ -1,6 +1,5 @@
 /** What a server's log is told of what comes in thousands: items that need a person, and requests that failed. */
 import type { pino } from 'pino';
-import { ApiError } from '../api/errors.ts';
 import { Overloaded } from '../engine/actors/host.ts';
 import { BankRefused } from '../engine/bank.ts';
 import type { AttentionNote } from '../engine/journal.ts';
@@ -51,12 +50,9 @@ export function attentionLog(
   };
 }
 
-/** The status of an error of the API's, which has lost its class where another thread answered; else null. */
-function statusOf(error: unknown): number | null {
-  if (error instanceof ApiError) return error.status;
-  return error instanceof Error && 'status' in error && typeof error.status === 'number'
-    ? error.status
-    : null;
+/** The status of an error of the API's, which has lost its class where another thread answered, and nothing else. */
+function statusOf(error: unknown): unknown {
+  return error instanceof Error && 'status' in error ? error.status : null;
 }
 
 /** A failure is told whole; an absent store once a second, with the number of requests that it cost. */
