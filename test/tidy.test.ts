@@ -22,7 +22,9 @@ function sourcesBelow(folder: string): Source[] {
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
       const text = readFileSync(file, 'utf8');
-      const specifiers = [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+      const specifiers = [...text.matchAll(/(?:\sfrom\s|import\()\s*'([^']+)'/g)].map(
+        (match) => match[1] ?? '',
+      );
       const local = specifiers.filter((name) => name.startsWith('.'));
       return {
         path: relative(root, file),

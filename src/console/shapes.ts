@@ -70,10 +70,13 @@ export interface TransactionRow {
   updatedAt: string;
 }
 
-/** `GET /console/api/transactions?account&type&status&after&limit` */
+/**
+ * `GET /console/api/transactions?account&type&status&family&from&to&after&limit`: `from` and `to` are times of creation,
+ * both included.
+ */
 export interface TransactionPage {
   rows: TransactionRow[];
-  /** How far back was looked; null where it was to the beginning. */
+  /** How far back was looked; null where it was as far as was asked. */
   lookedBackTo: string | null;
   /** How many batches on the way can't be read. */
   unreadable: number;

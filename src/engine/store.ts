@@ -20,7 +20,7 @@ import type { AttentionKind, AttentionNote, Batch, Entry, Head, TransactionRecor
 import type { Backlog } from './store/backlog.ts';
 import type { DeliveryRecord, FailedFilter, FailedPage } from './store/deliveries.ts';
 import type { Claim, ClaimOf, Due, DueKind, SetForward } from './store/due.ts';
-import type { LogReads, NewestPage, StoredReads } from './store/log.ts';
+import type { LogReads, NewestReads, StoredReads } from './store/log.ts';
 import type { Lookup, LookupPage, LookupRow, QuotedPage } from './store/lookups.ts';
 import type { Marks } from './store/marks.ts';
 import type { Restoration } from './store/restoration.ts';
@@ -131,7 +131,7 @@ export interface NumberedEntry {
 }
 
 /** Journals and their projections, to read. Doors get this and no more. */
-export interface JournalReads extends StoredReads {
+export interface JournalReads extends StoredReads, NewestReads {
   /** Where all batches lie in one log: to read that in its order. */
   readonly log?: LogReads;
   /** Sequence number 0 for an account without a batch. */
@@ -153,11 +153,6 @@ export interface JournalReads extends StoredReads {
   refusals(transaction: string, after: number, limit: number): Promise<number[]>;
   /** The journal from a sequence number on, at most `limit` batches. */
   batchesFrom(account: string, from: number, limit: number): Promise<Batch[]>;
-  /**
-   * Batches of all accounts from a place on backwards, that one first; null: from the newest. At most `limit`; none
-   * doesn't mean that there are no more, but where the place is none.
-   */
-  newest(from: string | null, limit: number): Promise<NewestPage>;
   /** Accounts that have a journal or settings, in the order of their ids: those behind `after`. */
   accountIds(after: string, limit: number): Promise<string[]>;
   /** Records of all accounts in the order of their ids, those behind `after`, for verify. */

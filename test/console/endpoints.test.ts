@@ -4,9 +4,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cliJson } from '../support/cli.ts';
 import { type Merchant, merchant } from '../support/client.ts';
+import { told } from '../support/flows.ts';
 import { at, type Json, keys, list, text, whole } from '../support/json.ts';
 import type { Server } from '../support/server.ts';
-import { until } from '../support/wait.ts';
+import { sleep, until } from '../support/wait.ts';
 import { startConsole, type Visitor, visitor } from './visitor.ts';
 
 const test = suite<{ server: Server; shop: Merchant; eva: Visitor; ops: Visitor }>('endpoints');
@@ -282,6 +283,66 @@ test('a list is the newest first, and its pages hold each transaction once', asy
   assert.equal(everywhere.slice(0, 31), wanted);
   assert.is(new Set(everywhere).size, everywhere.length);
   assert.ok(everywhere.length > 130);
+});
+
+test('a list is of what was created between two times, and of a family of states', async (context) => {
+  const { server, eva } = context;
+  const shop = await merchant(server, ['--balance', '100000']);
+  const made: { id: string; at: string }[] = [];
+  for (let count = 0; count < 9; count++) {
+    const { body } = await shop.post('/pix-in', { amount: 1_000, externalRef: `t${count}` });
+    made.push({ id: text(body, 'id'), at: text(body, 'createdAt') });
+    await sleep(5);
+  }
+  const [third, fifth] = [made[2], made[4]];
+  await paid(shop, third?.id ?? '');
+  await told(shop, fifth?.id ?? '', 'PAY');
+  await told(shop, fifth?.id ?? '', 'PROTEST');
+  const listed = async (query: string, account = shop.accountId) => {
+    const rows: string[] = [];
+    for (let after: string | null = ''; after !== null; ) {
+      const place: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
+      const of = account === '' ? '' : `&account=${account}`;
+      const { body, status, text: answer } = await eva.get(`/transactions?limit=2&${query}${of}${place}`);
+      assert.is(status, 200, answer);
+      rows.push(...ids(body));
+      after = (body as { after: string | null }).after;
+      if (after === null) assert.is((body as { lookedBackTo: string | null }).lookedBackTo, null);
+    }
+    return rows;
+  };
+  const between = (from: number, to: number) =>
+    made
+      .slice(from, to + 1)
+      .map(({ id }) => id)
+      .reverse();
+  const timeOf = (index: number) => made[index]?.at ?? '';
+  for (const account of [shop.accountId, '']) {
+    assert.equal(await listed(`from=${timeOf(2)}&to=${timeOf(6)}`, account), between(2, 6), `of ${account}`);
+    assert.equal(await listed(`from=${timeOf(6)}`, account), between(6, 8));
+    assert.equal((await listed(`to=${timeOf(1)}`, account)).slice(0, 2), between(0, 1));
+    assert.equal(await listed(`from=${timeOf(2)}&to=${timeOf(4)}&family=good`, account), [third?.id]);
+    assert.equal(await listed('to=2020-01-01T00:00:00Z', account), []);
+    assert.equal(await listed('from=2120-01-01T00:00:00Z', account), []);
+  }
+  assert.equal(await listed('family=care'), [fifth?.id]);
+  assert.equal(
+    await listed('family=open'),
+    made
+      .map(({ id }) => id)
+      .filter((id) => ![third?.id, fifth?.id].includes(id))
+      .reverse(),
+  );
+  assert.equal(await listed('family=open&status=paid'), []);
+  for (const wrong of [
+    'family=happy',
+    'from=yesterday',
+    'to=2026-02-30T00:00:00Z',
+    'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
+  ]) {
+    const { status, body } = await eva.get(`/transactions?${wrong}`);
+    assert.equal([status, text(body, 'error')], [400, 'INVALID_REQUEST'], wrong);
+  }
 });
 
 test('accounts are listed by pages, and found by a part of their names', async ({ server, shop, eva }) => {

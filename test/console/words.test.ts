@@ -2,9 +2,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { machines } from '../../machines/index.ts';
+import { familyOf, statusesByFamily } from '../../src/console/shapes/families.ts';
 import { en as actEnglish } from '../../src/console/ui/acts/forms/words.en.ts';
 import { pt as actPortuguese } from '../../src/console/ui/acts/forms/words.pt.ts';
-import { familyOf, familyOfDelivery, statusesByFamily } from '../../src/console/ui/parts/families.ts';
+import { familyOfDelivery } from '../../src/console/ui/parts/families.ts';
 import { causeWords } from '../../src/console/ui/screens/now/cause-words.ts';
 import { nowWords } from '../../src/console/ui/screens/now/words.ts';
 import { referenceWords } from '../../src/console/ui/screens/reference/words.ts';

@@ -13,7 +13,6 @@ import type { PassMarks } from '../passes.ts';
 import type { MetricsText, SeenUrls } from '../protocol.ts';
 import type { AccountDocument, DoorName } from '../shapes/account.ts';
 import type { UrlHealth } from '../shapes/deliveries.ts';
-import type { Kind } from '../shapes.ts';
 import { statementCsv } from './account/csv.ts';
 import { balanceCurve } from './account/curve.ts';
 import { accountDocument, accountOf } from './account/document.ts';
@@ -25,7 +24,7 @@ import { urlList } from './deliveries/urls.ts';
 import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
 import { guardCall, guardHost, type Hosts, SECURITY_HEADERS } from './guard.ts';
-import { type ListWish, listTransactions } from './listing.ts';
+import { listTransactions, listWish } from './listing.ts';
 import type { Live } from './live/live.ts';
 import type { Now } from './now/now.ts';
 import { listProtests } from './now/protests.ts';
@@ -38,7 +37,6 @@ import { sentPayload, transactionDocument } from './transaction.ts';
 
 const API = '/console/api';
 const MOST_BODY_BYTES = 64 * 1024;
-const KINDS: readonly Kind[] = ['pix-in', 'cashout'];
 const DOORS: readonly DoorName[] = ['api', 'bank', 'sandbox', 'ops', 'clock'];
 /** How far back a curve goes where nothing is said. */
 const CURVE_MS = 7 * 24 * 3_600_000;
@@ -95,12 +93,6 @@ function reveals({ ctx, session }: Call, log: ConsoleLog): boolean {
   operatorsOnly(session, 'see what is masked');
   log.info({ by: session.by, path: ctx.path }, 'the console shows what is masked');
   return true;
-}
-
-/** @throws ConsoleError */
-function listWish(ctx: Context): ListWish {
-  const [account, status, after] = [textOf(ctx, 'account'), textOf(ctx, 'status'), textOf(ctx, 'after')];
-  return { account, type: oneOf(ctx, 'type', KINDS), status, after, limit: limitOf(ctx) };
 }
 
 /** @throws ConsoleError */

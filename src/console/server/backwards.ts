@@ -2,8 +2,11 @@
  * The journal read backwards, of one account or of all: what lists are made of without an index of their own. A page is
  * bounded by what it may read, and says how far it looked.
  */
+
+import { timeOfText } from '../../domain/time.ts';
 import type { Batch } from '../../engine/journal.ts';
 import type { NewestPage } from '../../engine/store/log.ts';
+import { firstSince } from '../../engine/store/walks.ts';
 import { type StoreReads, StoreUnavailable } from '../../engine/store.ts';
 import { turn } from '../../waiting.ts';
 import { ConsoleError } from './errors.ts';
@@ -16,6 +19,8 @@ export interface Cursor {
   index: number;
 }
 
+const NEWEST: Cursor = { place: null, index: Number.POSITIVE_INFINITY };
+
 /** Makes rows of what is read. */
 export interface Taker {
   /** Reads together what batches are about, before they are taken one by one. */
@@ -26,7 +31,7 @@ export interface Taker {
 
 /** Where a page ended. */
 export interface Walked {
-  /** How far back was looked; null where it was to the beginning. */
+  /** How far back was looked; null where it was as far as was asked. */
   lookedBackTo: string | null;
   /** How many batches on the way can't be read. */
   unreadable: number;
@@ -51,7 +56,7 @@ export function placeIn(name: string, text: string): string {
 
 /** The cursor in a parameter of the query. @throws ConsoleError */
 export function cursorIn(name: string, text: string | null): Cursor {
-  if (text === null) return { place: null, index: Number.POSITIVE_INFINITY };
+  if (text === null) return NEWEST;
   const at = text.lastIndexOf('~');
   const [place, index] = [text.slice(0, at), text.slice(at + 1)];
   if (at < 1 || !PLACE.test(place) || !/^\d{1,9}$/.test(index))
@@ -102,12 +107,33 @@ async function newestOf({ journal }: StoreReads, account: string, from: string |
   };
 }
 
-/** Walks backwards until the page is full, enough was read, or all was. `account`: null for all. */
+/** How many of a batch's entries are of this time (ms) or before. */
+function entriesUntil({ entries }: Batch, time: number): number {
+  const later = entries.findIndex(({ at }) => Date.parse(at) > time);
+  return later < 0 ? entries.length : later;
+}
+
+/** What lies before the entries of an account that came after a time (ms); the newest where none did. */
+export async function cursorAt({ journal }: StoreReads, account: string, time: number): Promise<Cursor> {
+  const { seq: last } = await journal.head(account);
+  const batchAt = async (seq: number): Promise<Batch | undefined> =>
+    (await journal.batches(account, [seq]))[0];
+  const seq = await firstSince(batchAt, last, time + 1);
+  const batch = seq > last ? undefined : await batchAt(seq);
+  if (batch === undefined) return NEWEST;
+  return { place: String(seq), index: entriesUntil(batch, time) };
+}
+
+/**
+ * Walks backwards until the page is full, enough was read, or all was. `account`: null for all; `since`: what is older
+ * (ms) isn't asked for.
+ */
 export async function walkBack(
   reads: StoreReads,
   account: string | null,
   from: Cursor,
   taker: Taker,
+  since = Number.NEGATIVE_INFINITY,
 ): Promise<Walked> {
   const endsAt = performance.now() + LIST_MS;
   let cursor = from;
@@ -121,6 +147,7 @@ export async function walkBack(
     unreadable += read.unreadable;
     await taker.prepare?.(read.batches.map(({ batch }) => batch));
     for (const { place, batch } of read.batches) {
+      if (timeOfText(batch.at) < since) return { lookedBackTo: null, unreadable, next: null };
       const before =
         place === cursor.place || cursor.place === null ? cursor.index : Number.POSITIVE_INFINITY;
       const index = await taker.take(batch, before);

@@ -1,15 +1,26 @@
 /** Lists of transactions, the newest first: the journal read backwards, from the entries that made them. */
+import type { Context } from 'koa';
+import { timeOfText } from '../../domain/time.ts';
 import type { Batch, Entry, TransactionRecord } from '../../engine/journal.ts';
 import type { StoreReads } from '../../engine/store.ts';
-import type { TransactionPage, TransactionRow } from '../shapes.ts';
+import { FAMILIES, type Family, familyOf } from '../shapes/families.ts';
+import type { Kind, TransactionPage, TransactionRow } from '../shapes.ts';
 import { accountNames } from './account/list.ts';
-import { cursorIn, type Taker, walkBack } from './backwards.ts';
+import { type Cursor, cursorAt, cursorIn, type Taker, walkBack } from './backwards.ts';
+import { ConsoleError } from './errors.ts';
 import { mask } from './masking.ts';
+import { limitOf, oneOf, textOf, timeOf } from './query.ts';
+
+const KINDS: readonly Kind[] = ['pix-in', 'cashout'];
 
 export interface ListWish {
   account: string | null;
   type: string | null;
   status: string | null;
+  family: Family | null;
+  /** Times of creation, ms since 1970, both included; null: any. */
+  from: number | null;
+  to: number | null;
   /** Where the page before ended. */
   after: string | null;
   limit: number;
@@ -61,8 +72,7 @@ class Page implements Taker {
   async take(batch: Batch, before: number): Promise<number | null> {
     const made: (Made & { index: number })[] = [];
     for (const [index, entry] of batch.entries.entries()) {
-      const isWanted = this.#wish.type === null || entry.type === this.#wish.type;
-      if (index < before && isWanted && makes(entry))
+      if (index < before && makes(entry) && this.#wants(entry))
         made.unshift({ account: batch.account, id: entry.transaction ?? '', index });
     }
     const wants = { transactions: made.map(({ id }) => id), lookups: [] };
@@ -77,14 +87,41 @@ class Page implements Taker {
     return null;
   }
 
-  #fits({ snapshot }: TransactionRecord): boolean {
-    return this.#wish.status === null || snapshot.value === this.#wish.status;
+  #wants({ type, at }: Entry): boolean {
+    const { type: wanted, from, to } = this.#wish;
+    const time = timeOfText(at);
+    return (wanted === null || type === wanted) && time >= (from ?? time) && time <= (to ?? time);
   }
+
+  #fits({ snapshot: { value } }: TransactionRecord): boolean {
+    const { status, family } = this.#wish;
+    return (status === null || value === status) && (family === null || familyOf(value) === family);
+  }
+}
+
+/** Where a page begins: where the one before ended, or at the latest time that is asked for; null: nothing is so old. */
+async function startOf(reads: StoreReads, { account, to, after }: ListWish): Promise<Cursor | null> {
+  if (after !== null || to === null) return cursorIn('after', after);
+  if (account !== null) return cursorAt(reads, account, to);
+  const place = await reads.journal.placeUntil(to);
+  return place === null ? null : { place, index: Number.POSITIVE_INFINITY };
+}
+
+/** What a request asks for. @throws ConsoleError */
+export function listWish(ctx: Context): ListWish {
+  const [account, status, after] = [textOf(ctx, 'account'), textOf(ctx, 'status'), textOf(ctx, 'after')];
+  const [from, to] = [timeOf(ctx, 'from'), timeOf(ctx, 'to')];
+  if (from !== null && to !== null && from > to)
+    throw new ConsoleError('INVALID_REQUEST', 'from must not be after to.');
+  const [type, family] = [oneOf(ctx, 'type', KINDS), oneOf(ctx, 'family', FAMILIES)];
+  return { account, type, status, family, from, to, after, limit: limitOf(ctx) };
 }
 
 /** A page of transactions. @throws ConsoleError */
 export async function listTransactions(reads: StoreReads, wish: ListWish): Promise<TransactionPage> {
+  const start = await startOf(reads, wish);
+  if (start === null) return { rows: [], lookedBackTo: null, unreadable: 0, after: null };
   const page = new Page(reads, wish);
-  const { next, ...walked } = await walkBack(reads, wish.account, cursorIn('after', wish.after), page);
+  const { next, ...walked } = await walkBack(reads, wish.account, start, page, wish.from ?? undefined);
   return { rows: await rowsOf(reads, page.records), ...walked, after: next };
 }

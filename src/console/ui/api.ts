@@ -97,6 +97,9 @@ export interface TransactionQuery {
   account?: string | null;
   type?: string | null;
   status?: string | null;
+  family?: string | null;
+  from?: string | null;
+  to?: string | null;
   after?: string | null;
 }
 

@@ -73,7 +73,8 @@ function useStanding() {
 }
 
 /** Who opens the console looks for a transaction: scripts of other pages are loaded when somebody opens those. */
-const loadTransactions = () => import('./screens/transactions.tsx').then(({ Transactions }) => Transactions);
+const loadTransactions = () =>
+  import('./screens/transactions/transactions.tsx').then(({ Transactions }) => Transactions);
 const loadAccounts = () => import('./screens/accounts.tsx').then(({ Accounts }) => Accounts);
 const loadAccount = () => import('./screens/account/account.tsx').then(({ Account }) => Account);
 const loadDeliveries = () =>

@@ -26,6 +26,20 @@ export interface NewestPage {
   next: string | null;
 }
 
+/** The batches of all accounts from their ends backwards: the part of the port for who looks at all of them. */
+export interface NewestReads {
+  /**
+   * Batches of all accounts from a place on backwards, that one first; null: from the newest. At most `limit`; none
+   * doesn't mean that there are no more, but where the place is none.
+   */
+  newest(from: string | null, limit: number): Promise<NewestPage>;
+  /**
+   * From where `newest` gives what was made at a time (ms) or before; null where there surely is nothing. In one log of
+   * all accounts near to there, where a clock that was set back has written it.
+   */
+  placeUntil(time: number): Promise<string | null>;
+}
+
 export interface LogPage {
   batches: LoggedBatch[];
   /** Rows that can't be read; `account`: whose they say that they are, null where that can't be told. */

@@ -222,6 +222,10 @@ export class LmdbJournal implements Journal {
     return this.log.newest(from, limit);
   }
 
+  placeUntil(time: number): Promise<string | null> {
+    return this.log.placeUntil(time);
+  }
+
   async accountIds(after: string, limit: number): Promise<string[]> {
     const { accounts, places } = this.#environment.opened.projections;
     const ids = new Set<string>();

@@ -1,8 +1,11 @@
 /** The log of the embedded store, read once for all accounts. */
+
+import { timeOfText } from '../../domain/time.ts';
 import type { Batch, TransactionRecord } from '../../engine/journal.ts';
 import { sha256 } from '../../engine/store/content.ts';
-import type { LoggedBatch, LogPage, LogReads, NewestPage } from '../../engine/store/log.ts';
+import type { LoggedBatch, LogPage, LogReads, NewestPage, PlacedBatch } from '../../engine/store/log.ts';
 import { textOf } from '../../errors.ts';
+import { turn } from '../../waiting.ts';
 import type { Environment } from './environment.ts';
 import { accountIn, contentIn, isAsHashed, parseBatch } from './log/batch-value.ts';
 import { batchIn, batchText } from './log/rows.ts';
@@ -139,6 +142,32 @@ export class LmdbLogReads implements LogReads {
       else page.batches.push({ place: String(number), batch });
     }
     return page;
+  }
+
+  /** The last row with which all up to it were made at a time (ms) or before: it is searched for. */
+  async placeUntil(time: number): Promise<string | null> {
+    let low = 0;
+    let high = this.#environment.opened.projections.mark;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      const found = await this.#lastBatch(middle, low);
+      if (found === null || timeOfText(found.batch.at) <= time) low = middle;
+      else high = Number(found.place) - 1;
+    }
+    return low === 0 ? null : String(low);
+  }
+
+  /** The last batch up to a row that can be read; null where none lies behind another row. */
+  async #lastBatch(upTo: number, behind: number): Promise<PlacedBatch | null> {
+    for (let from: string | null = String(upTo); from !== null && Number(from) > behind; ) {
+      const page = this.newest(from, 1);
+      const [found] = page.batches;
+      if (found !== undefined) return found;
+      from = page.next;
+      await turn();
+      this.#environment.expectOpen();
+    }
+    return null;
   }
 
   madeBy(id: string): readonly number[] | 'whole' | null {

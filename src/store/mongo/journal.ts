@@ -19,7 +19,7 @@ import type {
   Wants,
 } from '../../engine/store.ts';
 import { atMost } from '../../waiting.ts';
-import { newestBatches } from './across/newest.ts';
+import { newestBatches, placeUntil } from './across/newest.ts';
 import type { Appends } from './appends/appends.ts';
 import { LookupPages } from './audit/lookup-pages.ts';
 import { Restorations } from './audit/restoration.ts';
@@ -190,6 +190,11 @@ export class MongoJournal implements Journal {
   async newest(from: string | null, limit: number): Promise<NewestPage> {
     this.#check();
     return newestBatches(this.#parts.reads, from, limit);
+  }
+
+  async placeUntil(time: number): Promise<string | null> {
+    this.#check();
+    return placeUntil(time);
   }
 
   async accountIds(after: string, limit: number): Promise<string[]> {

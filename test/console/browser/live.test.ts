@@ -6,6 +6,7 @@ import { charge, told } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { until } from '../../support/wait.ts';
+import { origin } from '../visitor.ts';
 import { check, LOOKS } from './looks.ts';
 import { browserSuite, forgive, type Stage, type Watched } from './stage.ts';
 
@@ -163,6 +164,36 @@ browserSuite('a browser hears what comes', (test) => {
     await page.keyboard.press('p');
     await leads(page, id);
     await live(page);
+    await watched.close();
+  });
+
+  test('a family of states and times are chosen, and stand in the address', async (stage) => {
+    const protested = text(await charge(stage.shop, 6_600), 'id');
+    await told(stage.shop, protested, 'PAY');
+    await told(stage.shop, protested, 'PROTEST');
+    const open = text(await charge(stage.shop, 6_700), 'id');
+    const watched = await stage.enter('/transactions');
+    const { page } = watched;
+    await page.locator(`[href$="${open}"]`).waitFor();
+    await page.getByLabel('State', { exact: true }).selectOption({ label: 'All: Need care' });
+    await leads(page, protested);
+    assert.not.ok((await listed(page)).includes(open));
+    assert.ok(new URL(page.url()).search.includes('family=care'));
+    await page.getByLabel('Created from').fill('2120-01-01T00:00:00');
+    await page.getByText('No transactions with these filters.').waitFor();
+    await page.getByRole('button', { name: 'Any time' }).click();
+    await leads(page, protested);
+    // A state takes the place of the family.
+    await page.getByLabel('State', { exact: true }).selectOption('waiting_payment');
+    await leads(page, open);
+    assert.is(new URL(page.url()).search, '?status=waiting_payment');
+    // What is made later than what is asked for isn't news.
+    await page.goto(`${origin(stage.server)}/transactions?to=2026-01-01T00%3A00%3A00Z`);
+    await page.getByText('No transactions with these filters.').waitFor();
+    await live(page);
+    await charge(stage.shop, 6_800);
+    await page.waitForTimeout(1_500);
+    assert.is(await page.locator('.list').count(), 0);
     await watched.close();
   });
 

@@ -30,6 +30,7 @@ browserSuite("a browser's pages", (test) => {
     const pages: [string, string][] = [
       ['list', '/transactions'],
       ['filtered', '/transactions?type=cashout&status=expired'],
+      ['of a time', '/transactions?family=care&from=2026-01-01T00%3A00%3A00Z&to=2126-01-01T00%3A00%3A00Z'],
       ['protested', `/transactions/${protested}`],
       ['waiting', `/transactions/${waiting}`],
       ['sent', `/transactions/${sent}`],

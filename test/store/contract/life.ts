@@ -139,6 +139,7 @@ export function lifeContract(context: ContractContext): void {
         putMark: () => store.marks.putMark('x', 'y'),
         quoted: () => store.journal.quoted([], '', 1),
         newest: () => store.journal.newest(null, 1),
+        placeUntil: () => store.journal.placeUntil(now()),
         swapMark: () => store.marks.swapMark('x', 'y', 'z'),
         oldest: () => store.due.oldest(now()),
         rewind: () => store.due.rewind(now()),

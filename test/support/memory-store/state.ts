@@ -4,6 +4,7 @@
  */
 import type { Account } from '../../../src/domain/account.ts';
 import { canonicalJson } from '../../../src/domain/canonical-json.ts';
+import { textOfTime } from '../../../src/domain/time.ts';
 import { countOf, withCount } from '../../../src/engine/attention/counted.ts';
 import { waitsFor } from '../../../src/engine/attention/stuck.ts';
 import {
@@ -186,6 +187,10 @@ export class MemoryState {
       .filter(({ place }) => from === null || place <= from)
       .sort((a, b) => (a.place < b.place ? 1 : -1));
     return { batches: before.slice(0, limit), unreadable: 0, next: before[limit]?.place ?? null };
+  }
+
+  placeUntil(time: number): string {
+    return `${textOfTime(time)} \uffff`;
   }
 
   accountIds(after: string, limit: number): string[] {

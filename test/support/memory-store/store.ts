@@ -89,6 +89,7 @@ export class MemoryStore implements Store {
       batchesFrom: this.#method('batchesFrom', (...page) => state.journal(...page)),
       quoted: this.#method('quoted', (...page) => state.quoted(...page)),
       newest: this.#method('newest', (from, limit) => state.newest(from, limit)),
+      placeUntil: this.#method('placeUntil', (time) => state.placeUntil(time)),
       accountIds: this.#method('accountIds', (...page) => state.accountIds(...page)),
       records: this.#method('records', (after, limit) => state.records(after, limit)),
       lookups: this.#method('lookups', (...page) => state.lookups(...page)),

@@ -5,10 +5,9 @@
 import type { Balances } from '../../../domain/money.ts';
 import type { Batch, Entry } from '../../../engine/journal.ts';
 import { changeOf } from '../../../engine/statement/rows.ts';
-import { firstSince } from '../../../engine/store/walks.ts';
 import type { StoreReads } from '../../../engine/store.ts';
 import type { Did, DoorName, StatementPage, StatementRow } from '../../shapes/account.ts';
-import { type Cursor, cursorIn, seqIn, type Taker, walkBack } from '../backwards.ts';
+import { type Cursor, cursorAt, cursorIn, seqIn, type Taker, walkBack } from '../backwards.ts';
 import { mask } from '../masking.ts';
 import { timeIn } from '../query.ts';
 
@@ -73,23 +72,6 @@ class Page implements Taker {
   #wants({ message }: Entry, change: number): boolean {
     return this.#wish.door === null ? change !== 0 : message.door === this.#wish.door;
   }
-}
-
-/** How many of a batch's entries are of this time (ms) or before. */
-function entriesUntil({ entries }: Batch, time: number): number {
-  const later = entries.findIndex(({ at }) => Date.parse(at) > time);
-  return later < 0 ? entries.length : later;
-}
-
-/** What lies before the entries that came after a time (ms); the newest where none did. */
-async function cursorAt({ journal }: StoreReads, account: string, time: number): Promise<Cursor> {
-  const { seq: last } = await journal.head(account);
-  const batchAt = async (seq: number): Promise<Batch | undefined> =>
-    (await journal.batches(account, [seq]))[0];
-  const seq = await firstSince(batchAt, last, time + 1);
-  const batch = seq > last ? undefined : await batchAt(seq);
-  if (batch === undefined) return cursorIn('before', null);
-  return { place: String(seq), index: entriesUntil(batch, time) };
 }
 
 /** Each leg's sum where a cursor stands. */

@@ -1,6 +1,8 @@
 /** A state as colour, glyph and word. */
+
+import { type Family, familyOf } from '../../shapes/families.ts';
 import { useWords } from '../state/preferences.ts';
-import { FAMILY_ICONS, type Family, familyOf, familyOfDelivery } from './families.ts';
+import { FAMILY_ICONS, familyOfDelivery } from './families.ts';
 import { Icon } from './icon.tsx';
 
 export function Chip({ family, word, isLarge = false }: { family: Family; word: string; isLarge?: boolean }) {

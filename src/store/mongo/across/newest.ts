@@ -21,6 +21,8 @@ type ShortBatch = Pick<JournalDocument, 'account' | 'seq' | 'at'>;
 const A_COMMAND = 50;
 /** So many batches of an account are looked at together. */
 const TOGETHER = 10;
+/** Behind the ids of all accounts. */
+const LAST_ACCOUNT = '\uffff';
 const SHORT = { account: 1, seq: 1, at: 1 };
 
 function placeOf({ at, account, seq }: Spot): string {
@@ -92,6 +94,11 @@ async function merged(reads: MongoReads, starts: readonly Spot[], count: number)
     edges = [...edges.filter((edge) => !open.includes(edge)), ...last.values()];
     known = [...known, ...more].sort(compare);
   }
+}
+
+/** From where the batches that were made at a time (ms) or before are the newest. */
+export function placeUntil(time: number): string {
+  return placeOf({ at: time, account: LAST_ACCOUNT, seq: 1 });
 }
 
 /** Batches from a place on backwards, that one first. @throws StoreUnavailable */

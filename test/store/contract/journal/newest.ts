@@ -21,6 +21,17 @@ async function walked(store: Store, limit: number, meanwhile: () => Promise<void
   }
 }
 
+/** All batches from the place of a time (ms) on backwards. */
+async function madeUntil(store: Store, time: number): Promise<string[]> {
+  const seen: string[] = [];
+  for (let from = await store.journal.placeUntil(time); from !== null; ) {
+    const { batches, next } = await store.journal.newest(from, 4);
+    seen.push(...batches.map(({ batch }) => `${batch.account} ${batch.seq}`));
+    from = next;
+  }
+  return seen;
+}
+
 export function newestContract(context: ContractContext): void {
   contractPart(context, 'journal: newest', (test) => {
     test('batches of all accounts come the newest first, each once', async ({ open, reopen, now }) => {
@@ -55,6 +66,31 @@ export function newestContract(context: ContractContext): void {
       assert.equal(await walked(again, 5, async () => {}), written);
       for (const place of ['x', '', '-1', 'x y z', '1 2'])
         assert.ok((await again.journal.newest(place, 3)).batches.length <= 3, place);
+    });
+
+    test('what was made until a time is found from its place on', async ({ open, reopen, now }) => {
+      const store = await open('a');
+      assert.equal(await madeUntil(store, now()), []);
+      const accounts = ['a', 'b', 'c'].map((name) => `acc_${name}_${randomUUID()}`);
+      const start = now();
+      const made: { at: number; id: string }[] = [];
+      for (let count = 0; count < 40; count++) {
+        const account = accounts[count % 7 === 0 ? 1 : 0] ?? '';
+        const at = start + 1_000 * Math.floor(count / 2);
+        const { append } = await grow(store, account, [chargeCreated(at)]);
+        made.push({ at, id: `${account} ${append.batch.seq}` });
+        const item = itemOf({ kind: 'stuck', id: `i${count}`, what: 'w', next: 'n' }, iso(at));
+        await store.attention.note([item]);
+      }
+      const last = made.at(-1)?.at ?? start;
+      async function check(each: Store): Promise<void> {
+        for (let time = start - 500; time <= last + 1_500; time += 500) {
+          const until = made.filter(({ at }) => at <= time).map(({ id }) => id);
+          assert.equal((await madeUntil(each, time)).sort(), until.sort(), `${time - start} ms`);
+        }
+      }
+      await check(store);
+      await check(await reopen('b'));
     });
   });
 }

@@ -1,6 +1,6 @@
 /** What the cards of all cases share. */
 import type { ComponentChildren } from 'preact';
-import type { Family } from '../../parts/families.ts';
+import type { Family } from '../../../shapes/families.ts';
 import { reais } from '../../parts/money.tsx';
 import { LOCALES } from '../../parts/time.tsx';
 import { useNow } from '../../state/clock.ts';

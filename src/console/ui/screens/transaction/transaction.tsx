@@ -1,10 +1,10 @@
 /** One transaction: why it is in its state, where its money is, and what its webhooks did. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { familyOf } from '../../../shapes/families.ts';
 import type { Entry, TransactionDocument } from '../../../shapes.ts';
 import { openAct } from '../../acts/open.ts';
 import { ApiError, transaction } from '../../api.ts';
 import { type KeyedEntry, keyed } from '../../chart/path.ts';
-import { familyOf } from '../../parts/families.ts';
 import { Freshness, Trouble } from '../../parts/freshness.tsx';
 import { usePlace } from '../../router.ts';
 import { useShortcuts } from '../../shell/shortcuts.ts';

@@ -1,0 +1,133 @@
+/** What the list of transactions is filtered by: all of it stands in the address. */
+import { familyOf, statusesByFamily } from '../../../shapes/families.ts';
+import type { LiveRow } from '../../../shapes/live.ts';
+import type { Language } from '../../../shapes.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { localText } from '../../parts/time.tsx';
+import { choose, usePlace } from '../../router.ts';
+import { fill, usePreferences, useWords } from '../../state/preferences.ts';
+
+interface FilterWords {
+  from: string;
+  to: string;
+  anyTime: string;
+  allOf: string;
+}
+
+export const filterWords: Record<Language, FilterWords> = {
+  pt: { from: 'Criadas de', to: 'até', anyTime: 'Qualquer data', allOf: 'Todos: {family}' },
+  en: { from: 'Created from', to: 'until', anyTime: 'Any time', allOf: 'All: {family}' },
+};
+
+const NAMES = ['type', 'status', 'family', 'account', 'from', 'to'] as const;
+
+export type Filters = Record<(typeof NAMES)[number], string>;
+
+/** Before a family in the list of states: no state has it. */
+const FAMILY_MARK = 'family:';
+
+/** A time as the server takes it; nothing of what is none. */
+function timeIn(text: string): string {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? '' : new Date(ms).toISOString();
+}
+
+/** What is chosen; an empty text lets all through. */
+export function useFilters(): Filters {
+  const { query } = usePlace();
+  const given = Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Filters;
+  return { ...given, from: timeIn(given.from), to: timeIn(given.to) };
+}
+
+/** Whether an entry makes a transaction that these filters let through. */
+export function makesOne({ from, to, type, at }: LiveRow, filters: Filters): boolean {
+  if (from !== null || to === null) return false;
+  const isInTime = at >= filters.from && (filters.to === '' || at <= filters.to);
+  const isOfState = ['', to].includes(filters.status) && ['', familyOf(to)].includes(filters.family);
+  return isInTime && isOfState && ['', type].includes(filters.type);
+}
+
+/** A state, or all of a family. */
+function StateFilter({ status, family }: Filters) {
+  const words = useWords();
+  const { allOf } = filterWords[usePreferences().language];
+  const statuses: Readonly<Record<string, string>> = words.status;
+  return (
+    <select
+      aria-label={words.statusFilter}
+      value={status === '' && family !== '' ? FAMILY_MARK + family : status}
+      onChange={({ currentTarget: { value } }) => {
+        const isFamily = value.startsWith(FAMILY_MARK);
+        choose(
+          isFamily ? { status: '', family: value.slice(FAMILY_MARK.length) } : { status: value, family: '' },
+        );
+      }}
+    >
+      <option value="">{words.anyStatus}</option>
+      {statusesByFamily().map(([each, members]) => (
+        <optgroup key={each} label={words.family[each]}>
+          <option value={FAMILY_MARK + each}>{fill(allOf, { family: words.family[each] })}</option>
+          {members.map((member) => (
+            <option key={member} value={member}>
+              {/* Both spellings of one word are states of their own: a charge's and a transfer's. */}
+              {member === 'cancelled' ? `${statuses[member]} (${words.type.cashout})` : statuses[member]}
+            </option>
+          ))}
+        </optgroup>
+      ))}
+    </select>
+  );
+}
+
+function TimeFilter({ name, value }: { name: 'from' | 'to'; value: string }) {
+  const own = filterWords[usePreferences().language];
+  return (
+    <label>
+      <span>{own[name]}</span>{' '}
+      <input
+        type="datetime-local"
+        step="1"
+        value={localText(value)}
+        onChange={({ currentTarget }) =>
+          // A field of times changes with each of its parts: the way back leads to before the first.
+          choose({ [name]: timeIn(currentTarget.value) }, { replace: value !== '' })
+        }
+      />
+    </label>
+  );
+}
+
+/** `name`: the account's that is chosen, where it is known. */
+export function FilterBar({ filters, name }: { filters: Filters; name: string | null }) {
+  const words = useWords();
+  const { anyTime } = filterWords[usePreferences().language];
+  const { type, account, from, to } = filters;
+  return (
+    <form class="filters" aria-label={words.filters} onSubmit={(event) => event.preventDefault()}>
+      <select
+        aria-label={words.typeFilter}
+        value={type}
+        onChange={(event) => choose({ type: event.currentTarget.value })}
+      >
+        <option value="">{words.anyType}</option>
+        <option value="pix-in">{words.type['pix-in']}</option>
+        <option value="cashout">{words.type.cashout}</option>
+      </select>
+      <StateFilter {...filters} />
+      <TimeFilter name="from" value={from} />
+      <TimeFilter name="to" value={to} />
+      {from === '' && to === '' ? null : (
+        <button type="button" onClick={() => choose({ from: '', to: '' })}>
+          {anyTime}
+          <Icon name="cross" size={13} />
+        </button>
+      )}
+      {account === '' ? null : (
+        <button type="button" title={words.clearAccount} onClick={() => choose({ account: '' })}>
+          {fill(words.ofAccount, { name: name ?? account })}
+          <Icon name="cross" size={13} />
+        </button>
+      )}
+    </form>
+  );
+}
