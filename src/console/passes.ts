@@ -42,6 +42,14 @@ export interface Session extends Visitor {
   text: string;
 }
 
+/** A session as others see it; times in ms since 1970. */
+export interface SeenSession extends Session {
+  id: string;
+  since: number;
+  /** When its use was written down last. */
+  usedAt: number;
+}
+
 /** What its owner gets of a new session. */
 export interface OpenedSession {
   cookie: string;
@@ -59,6 +67,7 @@ const APART_MS = 60_000;
 /** Use is written down so often: the log keeps each writing. */
 const WRITTEN_EVERY_MS = 5 * 60_000;
 const LINKS = 16;
+const ID_LETTERS = 16;
 const SESSIONS = 64;
 /** So often another one may have been first at a place. */
 const MOST_TRIES = 100;
@@ -178,8 +187,29 @@ export async function touchSession(marks: PassMarks, { name, text }: Session, no
   await marks.swapMark(name, text, JSON.stringify({ ...stored, usedAt: now }));
 }
 
+/** Names a session to those who may see that there is one: it opens nothing. */
+function idOf({ hash }: StoredSession): string {
+  return hash.slice(0, ID_LETTERS);
+}
+
+/** The sessions that last, the last used first. */
+export async function sessionsIn(marks: Pick<PassMarks, 'mark'>, now: number): Promise<SeenSession[]> {
+  const names = Array.from({ length: SESSIONS }, (_, index) => placeName('session', index));
+  const texts = await Promise.all(names.map((name) => marks.mark(name)));
+  const seen = texts.flatMap((text, index): SeenSession[] => {
+    const stored = parsed<StoredSession>(text);
+    if (text === null || stored === null || isOver(stored, now)) return [];
+    const { by, role, since, usedAt, until } = stored;
+    return [{ id: idOf(stored), by, role, since, usedAt, until, name: names[index] ?? '', text }];
+  });
+  return seen.sort((one, other) => other.usedAt - one.usedAt);
+}
+
 /** Ends a session. */
-export async function endSession(marks: PassMarks, { name, text }: Session): Promise<void> {
+export async function endSession(
+  marks: PassMarks,
+  { name, text }: Pick<Session, 'name' | 'text'>,
+): Promise<void> {
   // Its use may have been written down meanwhile.
   for (let present: string | null = text; ; ) {
     if (await marks.swapMark(name, present, '')) return;

@@ -38,6 +38,28 @@ export interface Me {
   version: string;
 }
 
+/** A session that lasts. */
+export interface SessionRow {
+  /** Names it, and opens nothing. */
+  id: string;
+  by: string;
+  role: Role;
+  /** When it began, when its use was written down last (once in five minutes), and when it ends at the latest. */
+  since: string;
+  usedAt: string;
+  until: string;
+  /** It is the one that asks. */
+  isOwn: boolean;
+}
+
+/**
+ * `GET /console/api/sessions`: all of them, the last used first; none where a proxy signs people in. `DELETE
+ * /console/api/sessions/:id` ends one: operators anybody's, viewers their own.
+ */
+export interface SessionList {
+  rows: SessionRow[];
+}
+
 /** What a text was found as. */
 export interface Hit {
   kind: 'transaction' | 'account';

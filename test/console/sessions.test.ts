@@ -13,11 +13,21 @@ import {
   touchSession,
 } from '../../src/console/passes.ts';
 import { type CliResult, cli } from '../support/cli.ts';
-import { text } from '../support/json.ts';
+import { at, list, text } from '../support/json.ts';
 import { temporaryFolder } from '../support/process.ts';
 import { startServer } from '../support/server.ts';
 import { until } from '../support/wait.ts';
-import { call, consoleReady, link, pageHeaders, signIn, startConsole, visitor } from './visitor.ts';
+import {
+  call,
+  consoleReady,
+  link,
+  origin,
+  pageHeaders,
+  signIn,
+  startConsole,
+  type Visitor,
+  visitor,
+} from './visitor.ts';
 
 const test = suite('sessions');
 
@@ -183,6 +193,58 @@ test('a session outlives a restart and a kill; one that was left does not come b
     assert.is(again.status, 401);
     assert.is(text(again.body, 'error'), 'INVALID_CREDENTIALS');
     assert.is(again.headers['set-cookie'], undefined);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('sessions are listed, the last used first; operators end any, viewers their own', async () => {
+  const server = await startConsole({ env: { LOG_LEVEL: 'info' } });
+  try {
+    const eva = await visitor(server, ['--by', 'Eva']);
+    const lia = await visitor(server, ['--by', 'Lia']);
+    const otto = await visitor(server, ['--role', 'operator', '--by', 'Otto']);
+    const listed = async (who: Visitor) => list((await who.get('/sessions')).body, 'rows');
+    const rows = await listed(eva);
+    assert.equal(
+      rows.map((row) => [text(row, 'by'), text(row, 'role'), at(row, 'isOwn')]),
+      [
+        ['Otto', 'operator', false],
+        ['Lia', 'viewer', false],
+        ['Eva', 'viewer', true],
+      ],
+    );
+    for (const row of rows) {
+      const [since, usedAt, until] = ['since', 'usedAt', 'until'].map((name) => Date.parse(text(row, name)));
+      assert.ok((since ?? 0) <= (usedAt ?? 0));
+      assert.is((until ?? 0) - (since ?? 0), SESSION_MS);
+    }
+    const idOf = (by: string): string => text(rows.find((row) => text(row, 'by') === by) ?? null, 'id');
+    const end = (who: Visitor, id: string) =>
+      call(server, 'DELETE', `/sessions/${id}`, { ...who.headers, ...pageHeaders(server) });
+    const refused = await end(eva, idOf('Lia'));
+    assert.equal([refused.status, text(refused.body, 'error')], [403, 'OPERATORS_ONLY']);
+    assert.is((await lia.get('/me')).status, 200);
+    const stream = await fetch(`${origin(server)}/console/api/live`, { headers: lia.headers });
+    const ending = stream.text();
+    assert.is((await end(otto, idOf('Lia'))).status, 204);
+    assert.is((await lia.get('/me')).status, 401);
+    assert.match(await ending, /"why":"session"/, 'its live pages end at once');
+    assert.match(server.stderr(), /"by":"Otto","of":"Lia","role":"viewer","msg":"somebody ends a session"/);
+    const twice = await end(otto, idOf('Lia'));
+    assert.equal([twice.status, text(twice.body, 'error')], [404, 'SESSION_NOT_FOUND']);
+    for (const none of ['x', '%00', '0'.repeat(16), '..%2Fme']) {
+      const { status } = await end(otto, none);
+      assert.is(status, 404, none);
+    }
+    assert.is((await end(eva, idOf('Eva'))).status, 204);
+    assert.is((await eva.get('/sessions')).status, 401);
+    assert.equal(
+      (await listed(otto)).map((row) => text(row, 'by')),
+      ['Otto'],
+    );
+    const { status } = await call(server, 'DELETE', `/sessions/${idOf('Otto')}`, otto.headers);
+    assert.is(status, 403, 'not from another origin');
   } finally {
     await server.stop();
   }

@@ -9,6 +9,8 @@ import { familyOfDelivery } from '../../src/console/ui/parts/families.ts';
 import { causeWords } from '../../src/console/ui/screens/now/cause-words.ts';
 import { nowWords } from '../../src/console/ui/screens/now/words.ts';
 import { referenceWords } from '../../src/console/ui/screens/reference/words.ts';
+import { sessionWords } from '../../src/console/ui/screens/sessions/words.ts';
+import { filterWords } from '../../src/console/ui/screens/transactions/words.ts';
 import { en as mainEnglish } from '../../src/console/ui/words.en.ts';
 import { pt as mainPortuguese } from '../../src/console/ui/words.pt.ts';
 
@@ -21,6 +23,8 @@ const pt = {
   ofActs: actPortuguese,
   ofNow: nowWords.pt,
   ofCauses: causeWords.pt,
+  ofFilters: filterWords.pt,
+  ofSessions: sessionWords.pt,
 };
 const en = {
   ...mainEnglish,
@@ -28,6 +32,8 @@ const en = {
   ofActs: actEnglish,
   ofNow: nowWords.en,
   ofCauses: causeWords.en,
+  ofFilters: filterWords.en,
+  ofSessions: sessionWords.en,
 };
 
 /** Texts by their path. */

@@ -19,7 +19,7 @@ import { accountDocument, accountOf } from './account/document.ts';
 import { listAccounts } from './account/list.ts';
 import { statementPage } from './account/statement.ts';
 import { ACT_ENDPOINTS, type ActLine, answerAct, answerRun } from './acts/endpoints.ts';
-import { DELIVERY_STATUSES, type DeliveryWish, listDeliveries } from './deliveries/list.ts';
+import { deliveryWish, listDeliveries } from './deliveries/list.ts';
 import { urlList } from './deliveries/urls.ts';
 import { ConsoleError, failed } from './errors.ts';
 import { find } from './finding.ts';
@@ -95,12 +95,6 @@ function reveals({ ctx, session }: Call, log: ConsoleLog): boolean {
   return true;
 }
 
-/** @throws ConsoleError */
-function deliveryWish(ctx: Context): DeliveryWish {
-  const [account, url, after] = [textOf(ctx, 'account'), textOf(ctx, 'url'), textOf(ctx, 'after')];
-  return { account, status: oneOf(ctx, 'status', DELIVERY_STATUSES), url, after, limit: limitOf(ctx) };
-}
-
 function accounts(ctx: Context, reads: StoreReads): Promise<object> {
   return listAccounts(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'after') ?? '', limitOf(ctx));
 }
@@ -154,10 +148,29 @@ function deliveryEndpoints({ urls, shared }: AppOptions): Endpoint[] {
   ];
 }
 
-function endpoints(options: AppOptions): Endpoint[] {
-  const { signIn, live, log, sandbox: everyDoorSpeaks } = options;
+function sessionEndpoints({ signIn, live, log }: AppOptions): Endpoint[] {
+  const leave: Answer = async ({ ctx, marks, session }) => {
+    await signIn.leave(ctx, marks, session);
+    live.leave(session.session);
+    return null;
+  };
+  const end: Answer = async ({ ctx, marks, session, now }) => {
+    const ended = await signIn.end(marks, session, partOf(ctx, 'id'), now);
+    live.leave(ended);
+    log.info({ by: session.by, of: ended.by, role: ended.role }, 'somebody ends a session');
+    return null;
+  };
   return [
     ['get', '/me', async ({ session }) => signIn.me(session)],
+    ['delete', '/session', leave],
+    ['get', '/sessions', ({ marks, session, now }) => signIn.sessions(marks, session, now)],
+    ['delete', '/sessions/:id', end],
+  ];
+}
+
+function endpoints(options: AppOptions): Endpoint[] {
+  const { log, sandbox: everyDoorSpeaks } = options;
+  return [
     ['get', '/find', ({ ctx, reads }) => find(reads, textOf(ctx, 'q') ?? '', textOf(ctx, 'account'))],
     ...accountEndpoints(options),
     ...deliveryEndpoints(options),
@@ -180,15 +193,7 @@ function endpoints(options: AppOptions): Endpoint[] {
       (call) =>
         sentPayload(call.reads, partOf(call.ctx, 'id'), partOf(call.ctx, 'event'), reveals(call, log)),
     ],
-    [
-      'delete',
-      '/session',
-      async ({ ctx, marks, session }) => {
-        await signIn.leave(ctx, marks, session);
-        live.leave(session.session);
-        return null;
-      },
-    ],
+    ...sessionEndpoints(options),
   ];
 }
 

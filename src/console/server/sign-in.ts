@@ -10,12 +10,14 @@ import {
   openSession,
   type PassMarks,
   SESSION_MS,
+  type SeenSession,
   type Session,
+  sessionsIn,
   takeLink,
   touchSession,
   type Visitor,
 } from '../passes.ts';
-import { type Me, SESSION_HEADER, type SignedIn } from '../shapes.ts';
+import { type Me, SESSION_HEADER, type SessionList, type SessionRow, type SignedIn } from '../shapes.ts';
 import { ConsoleError } from './errors.ts';
 import type { SignInProxy } from './proxy.ts';
 
@@ -116,6 +118,28 @@ export class SignIn {
     this.#wrong = this.#wrong.filter((at) => at > since);
     if (this.#wrong.length >= MOST_WRONG_KEYS)
       throw new ConsoleError('RATE_LIMITED', 'Too many wrong keys.', { 'Retry-After': '60' });
+  }
+
+  /** The sessions that last; none where a proxy signs people in. */
+  async sessions(marks: PassMarks, { session }: Entrant, now: number): Promise<SessionList> {
+    const seen = this.#options.proxy === null ? await sessionsIn(marks, now) : [];
+    const rows = seen.map(({ id, by, role, since, usedAt, until, name }): SessionRow => {
+      const [start, used, end] = [since, usedAt, until].map((time) => new Date(time).toISOString());
+      const times = { since: start ?? '', usedAt: used ?? '', until: end ?? '' };
+      return { id, by, role, ...times, isOwn: name === session?.name };
+    });
+    return { rows };
+  }
+
+  /** Ends somebody's session, who may be the one who asks; answers whose it was. @throws ConsoleError where there is none */
+  async end(marks: PassMarks, entrant: Entrant, id: string, now: number): Promise<SeenSession> {
+    const found = (await sessionsIn(marks, now)).find((each) => each.id === id);
+    if (found === undefined)
+      throw new ConsoleError('SESSION_NOT_FOUND', 'There is no such session any more.');
+    if (found.name !== entrant.session?.name && entrant.role !== 'operator')
+      throw new ConsoleError('OPERATORS_ONLY', "Only operators end others' sessions.");
+    await endSession(marks, found);
+    return found;
   }
 
   /** Ends a session. @throws ConsoleError where the proxy has it */

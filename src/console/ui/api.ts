@@ -12,6 +12,7 @@ import {
   type Problem,
   SESSION_HEADER,
   type SentPayload,
+  type SessionList,
   type SignedIn,
   type TransactionDocument,
   type TransactionPage,
@@ -120,6 +121,14 @@ export async function signOut(): Promise<void> {
   } finally {
     store('session', null);
   }
+}
+
+export function sessions(signal?: AbortSignal): Promise<SessionList> {
+  return call('GET', '/sessions', undefined, signal);
+}
+
+export function endSession(id: string): Promise<void> {
+  return call('DELETE', `/sessions/${encodeURIComponent(id)}`);
 }
 
 export function find(text: string, signal?: AbortSignal): Promise<Found> {

@@ -79,6 +79,7 @@ const loadAccounts = () => import('./screens/accounts.tsx').then(({ Accounts }) 
 const loadAccount = () => import('./screens/account/account.tsx').then(({ Account }) => Account);
 const loadDeliveries = () =>
   import('./screens/deliveries/deliveries.tsx').then(({ Deliveries }) => Deliveries);
+const loadSessions = () => import('./screens/sessions/sessions.tsx').then(({ Sessions }) => Sessions);
 const loadNow = () => import('./screens/now/now.tsx').then(({ Now }) => Now);
 const loadReference = () => import('./screens/reference/reference.tsx').then(({ Reference }) => Reference);
 
@@ -102,6 +103,8 @@ function Page() {
       return <LaterPage key={page.id} load={loadAccount} id={page.id} />;
     case 'reference':
       return <LaterPage load={loadReference} endpoint={page.endpoint} />;
+    case 'sessions':
+      return <LaterPage load={loadSessions} />;
     case 'nothing':
       return <Nothing />;
   }

@@ -7,7 +7,7 @@ export interface Place {
 }
 
 export type Page =
-  | { name: 'now' | 'transactions' | 'accounts' | 'deliveries' | 'nothing' }
+  | { name: 'now' | 'transactions' | 'accounts' | 'deliveries' | 'sessions' | 'nothing' }
   | { name: 'transaction' | 'account'; id: string }
   /** The API; `endpoint`: which of its endpoints, or null. */
   | { name: 'reference'; endpoint: string | null };
@@ -39,6 +39,7 @@ export function pageOf(path: string): Page {
   if (path === '/transactions') return { name: 'transactions' };
   if (path === '/accounts') return { name: 'accounts' };
   if (path === '/deliveries') return { name: 'deliveries' };
+  if (path === '/sessions') return { name: 'sessions' };
   const [isReference, endpoint = null] = /^\/reference(?:\/([\w-]+))?$/.exec(path) ?? [];
   if (isReference !== undefined) return { name: 'reference', endpoint };
   const [, kind, id] = /^\/(transaction|account)s\/([^/]+)$/.exec(path) ?? [];

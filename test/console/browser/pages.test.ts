@@ -35,6 +35,7 @@ browserSuite("a browser's pages", (test) => {
       ['waiting', `/transactions/${waiting}`],
       ['sent', `/transactions/${sent}`],
       ['json', `/transactions/${protested}?tab=json`],
+      ['sessions', '/sessions'],
       ['nothing', '/nowhere'],
     ];
     for (const look of LOOKS) {

@@ -66,6 +66,26 @@ browserSuite('a browser signs in', (test) => {
     await watched.close();
   });
 
+  test("an operator ends somebody's session; that page asks to sign in", async ({ server, enter, open }) => {
+    const lia = await open();
+    await lia.page.goto((await link(server, ['--by', 'Lia'])).url);
+    await lia.page.locator('main#content').waitFor();
+    const watched = await enter('/transactions');
+    const { page } = watched;
+    await page.locator('.who').click();
+    await page.getByRole('heading', { name: 'Sessions', level: 1 }).waitFor();
+    const row = page.locator('.list.sessions tbody tr', { hasText: 'Lia' });
+    await row.getByRole('button', { name: 'End the session of Lia' }).click();
+    await row.waitFor({ state: 'detached' });
+    await lia.page.reload();
+    await lia.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    forgive(lia, 401);
+    await lia.close();
+    await page.locator('.list.sessions').getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await watched.close();
+  });
+
   test('without JavaScript there is a sentence', async ({ server, open }) => {
     const watched = await open();
     const { page } = watched;

@@ -2,6 +2,7 @@
  * Lists of deliveries, those of the newest events first: the entries that named them, and how far each has come. Those
  * that have failed are read by their index.
  */
+import type { Context } from 'koa';
 import type { Batch } from '../../../engine/journal.ts';
 import type { DeliveryRecord, DeliveryStatus } from '../../../engine/store/deliveries.ts';
 import type { StoreReads } from '../../../engine/store.ts';
@@ -9,10 +10,11 @@ import type { DeliveryPage } from '../../shapes/deliveries.ts';
 import type { Delivery } from '../../shapes.ts';
 import { accountNames } from '../account/list.ts';
 import { cursorIn, type Taker, type Walked, walkBack } from '../backwards.ts';
+import { limitOf, oneOf, textOf } from '../query.ts';
 import { deliveriesIn } from './entries.ts';
 import { listFailed, type Row } from './failed.ts';
 
-export const DELIVERY_STATUSES: readonly DeliveryStatus[] = [
+const DELIVERY_STATUSES: readonly DeliveryStatus[] = [
   ...(['pending', 'retrying', 'delivered', 'dead', 'rejected'] as const),
 ];
 
@@ -23,6 +25,12 @@ export interface DeliveryWish {
   /** Where the page before ended. */
   after: string | null;
   limit: number;
+}
+
+/** What a request asks for. @throws ConsoleError */
+export function deliveryWish(ctx: Context): DeliveryWish {
+  const [account, url, after] = [textOf(ctx, 'account'), textOf(ctx, 'url'), textOf(ctx, 'after')];
+  return { account, status: oneOf(ctx, 'status', DELIVERY_STATUSES), url, after, limit: limitOf(ctx) };
 }
 
 /** Transactions of which a batch's entries name deliveries. */

@@ -7,7 +7,7 @@ import type { News, Watched } from '../../../engine/store/tail.ts';
 import { StoreUnavailable } from '../../../engine/store.ts';
 import type { Follower } from '../../../store/open.ts';
 import { pause } from '../../../waiting.ts';
-import type { PassMarks } from '../../passes.ts';
+import type { PassMarks, Session } from '../../passes.ts';
 import type { Farewell } from '../../shapes/live.ts';
 import { ConsoleError } from '../errors.ts';
 import { textOf } from '../query.ts';
@@ -102,7 +102,7 @@ export class Live {
   }
 
   /** Ends the streams of a session that somebody has ended here. */
-  leave(session: Entrant['session']): void {
+  leave(session: Pick<Session, 'name'> | null): void {
     for (const opened of this.#opened) if (opened.session === session?.name) this.#end(opened, 'session');
   }
 

@@ -71,9 +71,15 @@ function Who() {
       : fill(words.roleHint, { by, until: timeText(language, until, 'full') });
   return (
     <>
-      <span class="who" title={hint}>
-        {words.role[me.role]}
-      </span>
+      {me.via === 'proxy' ? (
+        <span class="who" title={hint}>
+          {words.role[me.role]}
+        </span>
+      ) : (
+        <a class="who" href="/sessions" title={hint}>
+          {words.role[me.role]}
+        </a>
+      )}
       <Choices />
       {me.via === 'proxy' ? null : (
         <button

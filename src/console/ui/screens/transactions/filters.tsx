@@ -1,23 +1,11 @@
 /** What the list of transactions is filtered by: all of it stands in the address. */
 import { familyOf, statusesByFamily } from '../../../shapes/families.ts';
 import type { LiveRow } from '../../../shapes/live.ts';
-import type { Language } from '../../../shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { localText } from '../../parts/time.tsx';
 import { choose, usePlace } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
-
-interface FilterWords {
-  from: string;
-  to: string;
-  anyTime: string;
-  allOf: string;
-}
-
-export const filterWords: Record<Language, FilterWords> = {
-  pt: { from: 'Criadas de', to: 'até', anyTime: 'Qualquer data', allOf: 'Todos: {family}' },
-  en: { from: 'Created from', to: 'until', anyTime: 'Any time', allOf: 'All: {family}' },
-};
+import { filterWords } from './words.ts';
 
 const NAMES = ['type', 'status', 'family', 'account', 'from', 'to'] as const;
 
