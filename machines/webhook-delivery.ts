@@ -6,10 +6,10 @@
 import { assign, raise, setup } from 'xstate';
 
 /** Delays before attempts 2 to 5, in milliseconds (contract, "Retry schedule"). */
-export const RETRY_DELAYS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000];
+const RETRY_DELAYS_MS: readonly number[] = [60_000, 300_000, 900_000, 3_600_000];
 
 /** Attempts in one round; `deliveries retry` starts a new round. */
-export const MAX_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /** What a delivery remembers between attempts. */
 export interface DeliveryContext {

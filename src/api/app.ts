@@ -22,7 +22,7 @@ import { readStatement } from './statement/read.ts';
 import { checkTarget, targetOf } from './target.ts';
 import { createCharge, createTransfer, lookUp } from './transactions.ts';
 
-export const BASE_PATH = '/v1';
+const BASE_PATH = '/v1';
 const CALLBACKS_PATH = `${BASE_PATH}/bank/callbacks`;
 const TIMEOUT_MS = 29_000;
 /**

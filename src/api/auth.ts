@@ -35,7 +35,7 @@ function parseBasic(header: string): Credentials | null {
  * The caller's address: the socket's, or behind `hops` trusted proxies the entry of X-Forwarded-For counted
  * from the right, since whatever stands further left is the caller's own claim. Null where it isn't known.
  */
-export function sourceAddress(req: IncomingMessage, hops: number): string | null {
+function sourceAddress(req: IncomingMessage, hops: number): string | null {
   let address = req.socket.remoteAddress ?? '';
   if (hops > 0) {
     const header = req.headers['x-forwarded-for'];

@@ -6,7 +6,7 @@ import type { Acting } from '../ops/acting.ts';
 import type { Values } from './options.ts';
 
 const MAX_NAME = 140;
-export const MAX_REASON = 500;
+const MAX_REASON = 500;
 const MAX_ID = 255;
 
 export interface ByOptions {

@@ -79,7 +79,7 @@ export async function expectSameJournal({ source, target }: Stores, account: str
 }
 
 /** The account's stage in the target; an account with an empty address list lets nobody in. */
-export function stageOf(here: Account | null, there: Account | null): Stage {
+function stageOf(here: Account | null, there: Account | null): Stage {
   if (there === null) return 'absent';
   return there.allowedIps.length === 0 && here !== null && here.allowedIps.length > 0 ? 'closed' : 'open';
 }

@@ -1,5 +1,5 @@
 /** Something is off: what it is, another tells. */
-export class NotSound extends Error {}
+class NotSound extends Error {}
 
 /** @throws NotSound where it isn't so */
 export function expect(isSo: boolean): asserts isSo {

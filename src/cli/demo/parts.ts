@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 /** Something in the demo wasn't as it must be. */
-export class DemoFailed extends Error {}
+class DemoFailed extends Error {}
 
 export function must(isRight: boolean, what: string): void {
   if (!isRight) throw new DemoFailed(what);

@@ -4,7 +4,7 @@ import { itemSentences } from '../../domain/sentences/items.ts';
 import type { AttentionKind, AttentionNote } from '../journal.ts';
 import { type AttentionItem, itemOf } from '../store.ts';
 
-export const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
+const KINDS: Readonly<Record<ItemCode, AttentionKind>> = {
   MESSAGE_REFUSED: 'refused',
   MESSAGE_INVALID: 'invalid',
   MESSAGE_UNDECIDED: 'invalid',

@@ -15,7 +15,7 @@ import { RUN_MS } from './connection.ts';
 /** Keys in one command, at most. */
 export const MOST_KEYS = 1_000;
 /** Callers that may wait for reads: where more do, the database is too slow for them. */
-export const MOST_WAITING = 20_000;
+const MOST_WAITING = 20_000;
 const LONGEST_WAIT_MS = 8;
 
 /**

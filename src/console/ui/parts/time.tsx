@@ -55,7 +55,7 @@ const UNITS = [
 ] as const;
 
 /** How long ago that was, in its largest unit. */
-export function ageText(words: Words, ms: number): string {
+function ageText(words: Words, ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   const found = UNITS.find(({ length }) => seconds >= length);
   if (found === undefined) return words.ago.now;

@@ -8,7 +8,7 @@ import type { Reading } from './reading.ts';
 import { useSession } from './session.ts';
 
 /** Hears the stream that the query asks for, as long as the component is there; null: none. */
-export function useStream(query: Values | null, hear: (event: LiveEvent) => void): LiveState {
+function useStream(query: Values | null, hear: (event: LiveEvent) => void): LiveState {
   const session = useSession();
   const [state, setState] = useState<LiveState>('connecting');
   const latest = useRef({ hear, session });

@@ -27,7 +27,7 @@ function documentOf({ values }: Situation, { document }: MessageAct): Transactio
 }
 
 /** Messages that this form sends: a refund has its own, and so has cancelling at a real bank. */
-export function sendable({ allowed, type }: TransactionDocument, isSandbox: boolean): string[] {
+function sendable({ allowed, type }: TransactionDocument, isSandbox: boolean): string[] {
   return allowed.filter(
     (message) => message !== 'REFUND_ORDER' && (isSandbox || type === 'cashout' || message !== 'CANCEL'),
   );
