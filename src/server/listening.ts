@@ -75,10 +75,12 @@ function servicesOf({ store, engine, now: storeNow, database, payments, director
 async function openHere({ config, log, state }: ApiDoorOptions, places: BucketPlaces): Promise<ApiDoor> {
   const { createApp, createStartingApp } = await import('../api/app.ts');
   const counted = later<Metrics>();
-  const onAnswer = (answer: Answered): void => {
-    void counted.promise.then((metrics) => metrics.observed({ ...answer, ms: [answer.ms] }));
-    log.debug(answer, 'answered');
-  };
+  const answered =
+    (count: Metrics['observed']) =>
+    (answer: Answered): void => {
+      count({ ...answer, ms: [answer.ms] });
+      log.debug(answer, 'answered');
+    };
   const front: FrontOptions = {
     elapsed,
     patienceMs: 0,
@@ -87,7 +89,7 @@ async function openHere({ config, log, state }: ApiDoorOptions, places: BucketPl
     bankCallbackSecret: config.bankCallbackSecret,
     state,
     onFailure: failureLog(log),
-    onAnswer,
+    onAnswer: answered((observed) => void counted.promise.then((metrics) => metrics.observed(observed))),
   };
   let answer = createStartingApp(front).callback();
   const server = await listen((req, res) => answer(req, res), config.host, config.port);
@@ -96,6 +98,7 @@ async function openHere({ config, log, state }: ApiDoorOptions, places: BucketPl
     const app = createApp({
       ...front,
       ...servicesOf(core),
+      onAnswer: answered((observed) => metrics.observed(observed)),
       rateLimit: new RateLimit(places.memory, ({ id }) => places.of(id), elapsed),
       now,
       trustedProxyHops: config.trustedProxyHops,
