@@ -1,11 +1,12 @@
 /** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSocketServer, type ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode, unavailable } from '../api/errors.ts';
 import { Connections } from '../connections.ts';
 import { codeOf, OperatorError } from '../errors.ts';
+import { Pipelines } from './pipelines.ts';
 
 export interface RunningServer {
   port: number;
@@ -68,26 +69,15 @@ function turnedDown(code: string | undefined): string {
   return 'The request is not valid HTTP.';
 }
 
-/** The answers of a connection that aren't written yet, but for some that are. */
-type OpenAnswers = WeakMap<Duplex, ServerResponse[]>;
-
-function answersOf(server: Server): OpenAnswers {
-  const open: OpenAnswers = new WeakMap();
-  server.on('request', ({ socket }, response) => {
-    const before = open.get(socket)?.filter(({ writableFinished }) => !writableFinished) ?? [];
-    open.set(socket, [...before, response]);
-  });
-  return open;
-}
-
 /** Requests that node's parser turns down never reach the application: they get the error object all the same. */
-function answerUnparsable(server: Server, open: OpenAnswers): void {
+function answerUnparsable(server: Server, pipelines: Pipelines): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const last = open.get(socket)?.at(-1);
+    const answers = pipelines.answers(socket);
+    const last = answers.at(-1);
     if (last?.writableEnded === true && !last.req.complete) {
       // A request that was answered before all of it had come has its answer: this one would be a second.
       endWith(socket, '');
@@ -97,9 +87,7 @@ function answerUnparsable(server: Server, open: OpenAnswers): void {
       endWith(socket, errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code)));
     };
     // What came whole before is answered first: this answer would be taken for its own.
-    const whole = open
-      .get(socket)
-      ?.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
+    const whole = answers.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
     if (whole === undefined) answer();
     else whole.once('finish', answer);
   });
@@ -132,6 +120,7 @@ export function listen(
   port: number,
   reusePort = false,
 ): Promise<RunningServer> {
+  const pipelines = new Pipelines(listener);
   const server = createServer(
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -140,13 +129,12 @@ export function listen(
       // HTTP/1.1 without a Host is answered as any other request is.
       requireHostHeader: false,
     },
-    listener,
+    (req, res) => pipelines.take(req, res),
   );
   // Node leaves out the lines after the 2,000th, and says nothing: a proxy's own would come last. Their bytes are bounded.
   server.maxHeadersCount = 0;
   const connections = new Connections(server);
-  const open = answersOf(server);
-  answerUnparsable(server, open);
+  answerUnparsable(server, pipelines);
   answerUnusual(server);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -156,16 +144,16 @@ export function listen(
       const address = server.address();
       resolve({
         port: typeof address === 'object' && address !== null ? address.port : port,
-        drain: (timeoutMs) => drain(server, connections, open, timeoutMs),
+        drain: (timeoutMs) => drain(server, connections, pipelines, timeoutMs),
       });
     });
   });
 }
 
 /** Answers what nobody can wait for any more: what was asked may be done or not. */
-function answerLast(connections: Connections, open: OpenAnswers): void {
+function answerLast(connections: Connections, pipelines: Pipelines): void {
   const { body, headers } = unavailable('The service is shutting down. A repeat with the same key is safe.');
-  for (const answer of connections.sockets.flatMap((socket) => open.get(socket) ?? []))
+  for (const answer of connections.sockets.flatMap((socket) => pipelines.answers(socket)))
     if (!answer.headersSent)
       answer
         .writeHead(503, { ...headers, 'Content-Type': JSON_TYPE, Connection: 'close' })
@@ -175,14 +163,14 @@ function answerLast(connections: Connections, open: OpenAnswers): void {
 async function drain(
   server: Server,
   connections: Connections,
-  open: OpenAnswers,
+  pipelines: Pipelines,
   timeoutMs: number,
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // A connection that was busy a moment ago is idle now.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const timer = setTimeout(() => answerLast(connections, open), timeoutMs);
+  const timer = setTimeout(() => answerLast(connections, pipelines), timeoutMs);
   const end = setTimeout(() => connections.destroyAll(), timeoutMs + LAST_ANSWERS_MS);
   await closed;
   clearInterval(sweep);
