@@ -29,7 +29,10 @@ export interface WaitingTarget extends Target {
 /** For so long nobody else looks after a target (ms); each `take` starts the time anew. */
 export const LOOK_MS = 15_000;
 
-/** No look, claim or order to the bank lies so far ahead of the clock (ms), unless that was set back. */
+/**
+ * No look or claim lies so far ahead of the clock (ms), unless that was set back; and no order to the bank, but a step of
+ * a sandbox that is slower than that.
+ */
 export const FAR_MS = 120_000;
 
 /**

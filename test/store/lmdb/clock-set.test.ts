@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { cp, rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { BankOrder } from '../../../src/engine/journal.ts';
 import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
 import { withFolder } from '../../faults/scene.ts';
 import { sleep } from '../../support/wait.ts';
@@ -58,6 +59,34 @@ test('where a kill comes right after it was brought back', async () => {
     } finally {
       await rm(remains, { recursive: true, force: true });
     }
+  });
+});
+
+test('what the bank does in hours stays so, where the log is taken up and where a clock is set back', async () => {
+  await withFolder(async (folder) => {
+    let now = AT;
+    const store = await openLmdbStore(storeOptions(folder, () => now));
+    const step = AT + 24 * HOUR_MS;
+    try {
+      const orders: BankOrder[] = [{ kind: 'wake', step: 0, at: iso(step) }];
+      await grow(store, randomUUID(), [chargeCreated(now, { orders })]);
+    } finally {
+      await store.close();
+    }
+    await rm(`${folder}/pixstate.projections`);
+    const dueAt = (at: number) =>
+      withStore(
+        storeOptions(folder, () => now),
+        async (again) => {
+          await again.due.rewind(now);
+          return [await again.due.claim('bank', at - 1, 10), await again.due.claim('bank', at, 10)].map(
+            ({ length }) => length,
+          );
+        },
+      );
+    assert.equal(await dueAt(step), [0, 1], 'its order is as far ahead as it was made');
+    now = AT - 2 * HOUR_MS;
+    assert.equal(await dueAt(step - 2 * HOUR_MS), [0, 1], 'and follows the clock');
   });
 });
 
