@@ -83,6 +83,35 @@ test('a batch that can’t be projected stops no other, is noted, and goes once 
     assert.is((await heir.journal.transaction(poison))?.id, poison);
   }));
 
+test('what comes to the database once its process is dead and silent for long is finished, too', (server) =>
+  onDatabase(server, async (database) => {
+    const { db } = database;
+    const dead = await database.open('dead');
+    const heir = await database.open('heir');
+    const [account, id] = await charged(dead);
+    // A network that was cut holds the insert back.
+    const held = await db.collection('journal').findOne({ account });
+    await db.collection('journal').deleteMany({ account });
+    await collection(db, 'transactions').deleteMany({ _id: id });
+    const beatAt = new Date(heir.now() - 60_000);
+    await collection(db, 'processes').updateOne({ _id: 'dead' }, { $set: { beatAt, projected: 0 } });
+    const looked = until(async () => heir.due.beat(heir.now()).then(() => false), 3_000, 'nothing');
+    await looked.catch(() => {});
+    assert.is(await db.collection('processes').countDocuments(), 2, 'it is listed still');
+    assert.ok(held);
+    await db.collection('journal').insertOne(held);
+    await beatUntil(heir, 'it is finished', async () => (await heir.journal.transaction(id)) !== null);
+    assert.is((await heir.journal.head(account)).seq, 1);
+    // Of one that knew what had become of all nothing can come.
+    await dead.close();
+    assert.is((await collection(db, 'processes').findOne({ _id: 'dead' }))?.left, true);
+    await beatUntil(
+      heir,
+      'it is gone',
+      async () => (await db.collection('processes').countDocuments()) === 1,
+    );
+  }));
+
 test('a number that failed pins nothing: it is finished at a heartbeat, or noted', (server) =>
   onDatabase(server, async (database) => {
     const { db } = database;

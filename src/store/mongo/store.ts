@@ -95,6 +95,7 @@ export class MongoStore implements Store {
       ...{ now, elapsed },
       silentAfterMs,
       projected: () => numbers.projected,
+      isDone: () => numbers.areDone,
       heldUp: () => shared.heldUp,
       onHeldUp: (accounts) => shared.makeWay(accounts),
     });

@@ -44,6 +44,11 @@ export class Numbers {
     return lowest - 1;
   }
 
+  /** Whether all batches of this process are done with. */
+  get areDone(): boolean {
+    return this.#underWay.size === 0;
+  }
+
   /** The lowest numbers that were left, at most so many. */
   left(limit: number): number[] {
     return [...this.#left].sort((a, b) => a - b).slice(0, limit);

@@ -18,12 +18,20 @@ export interface ProcessDocument extends Plain {
   projected: number;
   /** Accounts at which others were first each time that it tried to write; absent: none. */
   heldUp?: string[];
+  /** It ended, and knew what had become of all that it sent. */
+  left?: true;
 }
 
 /** By so much more than is needed to be silent, whoever leaves says that it beat before: clocks are never quite the same. */
 const LEFT_MS = 1_000;
 /** A silent process stays listed for so long: who reads what comes of all processes hears of one that came and went. */
 const LISTED_MS = 3_000;
+/**
+ * What a process had sent when it died may come to the database later: a network that was cut sends again what it has.
+ * It is looked for so long, and so often.
+ */
+const LATE_MS = 15 * 60_000;
+const LATE_LOOK_MS = 5_000;
 /** Processes that are looked after at a heartbeat. */
 const MOST_FOUND = 100;
 
@@ -37,6 +45,8 @@ export interface MongoProcessesOptions {
   silentAfterMs: number;
   /** Up to which of its batches this process is done with all. */
   projected(): number;
+  /** Whether it is done with all of its batches. */
+  isDone(): boolean;
   /** Accounts at which this process is held up. */
   heldUp(): string[];
   /** Others are held up at these accounts. */
@@ -54,6 +64,8 @@ export class MongoProcesses {
   /** When the clock was seen to be another one. */
   #clockSetAt = Number.NEGATIVE_INFINITY;
   #silent: ProcessDocument[] = [];
+  /** When those were looked after last that had been silent for long. */
+  #lateLookAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: MongoProcessesOptions) {
     this.#options = options;
@@ -94,11 +106,21 @@ export class MongoProcesses {
       _id: { $ne: incarnation },
       $or: [{ beatAt: { $lt: silentSince } }, { heldUp: { $exists: true } }],
     };
-    const command = { find: 'processes', filter, limit: MOST_FOUND, singleBatch: true, ...MAJORITY_READ };
+    // The newest first: who died just now isn't behind those that are looked after once more.
+    const listed = { sort: { beatAt: -1 }, limit: MOST_FOUND, singleBatch: true };
+    const command = { find: 'processes', filter, ...listed, ...MAJORITY_READ };
     const found: ProcessDocument[] = (await connection.pulse(command)).cursor.firstBatch;
     const isSilent = ({ beatAt }: ProcessDocument): boolean => beatAt < silentSince;
-    this.#silent = found.filter(isSilent);
+    const isLate = performance.now() - this.#lateLookAt >= LATE_LOOK_MS;
+    if (isLate) this.#lateLookAt = performance.now();
+    this.#silent = found.filter((each) => isSilent(each) && (isLate || !this.#wasListed(each, LISTED_MS)));
     onHeldUp(found.flatMap((each) => (isSilent(each) ? [] : (each.heldUp ?? []))));
+  }
+
+  /** Whether it was silent for so long, and a little more. */
+  #wasListed({ beatAt }: ProcessDocument, forMs: number): boolean {
+    const { now, silentAfterMs } = this.#options;
+    return beatAt.getTime() <= now() - silentAfterMs - LEFT_MS - forMs;
   }
 
   #heldUp(): Document {
@@ -120,9 +142,10 @@ export class MongoProcesses {
   /** Falls silent at once, so that others finish what is left without waiting. */
   async leave(): Promise<void> {
     if (!this.#wasHeard) return;
-    const { now, silentAfterMs, projected } = this.#options;
+    const { now, silentAfterMs, projected, isDone } = this.#options;
     const beatAt = new Date(now() - silentAfterMs - LEFT_MS);
-    await this.#write({ $set: { beatAt }, $max: { projected: projected() } }, false);
+    const left = isDone() ? { left: true } : {};
+    await this.#write({ $set: { beatAt, ...left }, $max: { projected: projected() } }, false);
   }
 
   /** The processes that were silent at the last heartbeat. */
@@ -137,11 +160,11 @@ export class MongoProcesses {
   }
 
   /** Forgets a process that left nothing, once it was listed for a while; one that came back meanwhile stays. */
-  async forget({ _id, beatAt }: ProcessDocument): Promise<void> {
-    const { now, silentAfterMs } = this.#options;
+  async forget(silent: ProcessDocument): Promise<void> {
+    const { _id, beatAt, left } = silent;
     // Where it may be back at the same time as this one, it has yet to write what it couldn't meanwhile.
     if (!this.isSteady(LISTED_MS)) return;
-    if (beatAt.getTime() > now() - silentAfterMs - LEFT_MS - LISTED_MS) return;
+    if (!this.#wasListed(silent, left === true ? LISTED_MS : LATE_MS)) return;
     const deletes = [{ q: { _id, beatAt }, limit: 1 }];
     await this.#options.connection.command({ delete: 'processes', deletes, writeConcern: MAJORITY });
   }

@@ -9,6 +9,7 @@
 import { itemFor } from '../../../engine/attention/item.ts';
 import { type AttentionItem, StoreUnavailable } from '../../../engine/store.ts';
 import { textOf } from '../../../errors.ts';
+import { Lately } from '../../../passing.ts';
 import type { Finishing } from '../appends/finishing.ts';
 import { documentId, type Numbers, numberOf } from '../appends/numbers.ts';
 import { notedAs, withdrawAll } from '../attention.ts';
@@ -33,6 +34,8 @@ const PAGE = 500;
 /** Batches that are projected at a time, and processes that are looked after at a time. */
 const BATCHES = 16;
 const PROCESSES = 4;
+/** Of so many processes it is known what was finished of them. */
+const MOST_SILENT = 100;
 
 /** Works on all items, so many at a time. @throws the first error, once the work that began has ended */
 async function together<Item>(
@@ -57,6 +60,8 @@ function unprojectable({ account, seq, at }: UnfinishedBatch, reason: unknown): 
 
 export class Recovery {
   readonly #parts: RecoveryParts;
+  /** Batches that were finished, by their silent process, which is looked through again for what comes late. */
+  readonly #finished = new Lately<Set<string>>(MOST_SILENT);
   #running: Promise<void> | null = null;
   #failure: unknown = null;
 
@@ -103,12 +108,18 @@ export class Recovery {
   async #finishOf(silent: ProcessDocument): Promise<void> {
     const { processes, reads } = this.#parts;
     const end = `${silent._id}.`;
+    const finished = this.#finished.get(silent._id) ?? new Set<string>();
+    this.#finished.set(silent._id, finished);
     for (let projected = silent.projected; ; ) {
       const page = await reads.unfinished(
         { _id: { $gt: documentId(silent._id, projected), $lt: end } },
         PAGE,
       );
-      await together(BATCHES, page, (batch) => this.#finish(batch));
+      const left = page.filter(({ _id }) => !finished.has(_id));
+      await together(BATCHES, left, async (batch) => {
+        await this.#finish(batch);
+        finished.add(batch._id);
+      });
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) break;
       projected = numberOf(last._id);
