@@ -237,6 +237,19 @@ test('five failures that are the bank’s keep further calls away, until a probe
   assert.is(us.client.breaker.isOpen, false);
 });
 
+test('calls that hang beside others that are answered don’t keep those away', async () => {
+  const { bank, us } = scene;
+  bank.fault('PATCH cob', { kind: 'hang' }, 10);
+  const hanging = (): Promise<unknown>[] =>
+    Array.from({ length: 5 }, () => failsAs('unknown', us.charges.remove(randomUUID(), 1_000)));
+  const beside = hanging();
+  assert.is(await us.charges.ask(randomUUID()), null);
+  await Promise.all(beside);
+  assert.is(us.client.breaker.isOpen, false);
+  await Promise.all(hanging());
+  assert.is(us.client.breaker.isOpen, true);
+});
+
 test('HTML in place of JSON is the bank’s failure, too', async () => {
   scene.bank.fault('GET cob', { kind: 'answer', status: 200, body: '<html>' }, 5);
   for (let call = 0; call < 5; call++) await failsAs('unknown', scene.us.charges.ask(randomUUID()));

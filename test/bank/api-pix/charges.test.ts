@@ -225,7 +225,7 @@ test('whatever calls meet, a code is given only for the one charge that can be p
       // None stands for a call that goes well before the next one doesn't.
       for (const fault of puts) bank.fault('PUT cob', fault ?? { kind: 'slow', ms: 0 });
       for (const fault of gets) bank.fault('GET cob', fault ?? { kind: 'slow', ms: 0 });
-      us.client.breaker.succeeded();
+      us.client.breaker.succeeded(us.client.breaker.begin());
       const order = chargeOrder();
       const code = await us.charges.register(order).catch((error: unknown) => {
         if (!(error instanceof CallFailed)) throw error;

@@ -1,6 +1,9 @@
 /**
  * Keeps calls from a bank that is down: open after five failures in a row that were surely the bank's, until a probe
  * succeeds. While it is open one call at a time, every ten seconds, is that probe.
+ *
+ * A failure tells of the time from its call's beginning on. Where the bank has answered a call that began later, it was
+ * up: calls that hang and end together are no failures of a bank that goes on answering others.
  */
 
 const FAILURES = 5;
@@ -10,6 +13,9 @@ export class Breaker {
   readonly #elapsed: () => number;
   readonly #probeEveryMs: number;
   #failures = 0;
+  #begun = 0;
+  /** The last that began of all calls that were answered. */
+  #answered = 0;
   #openSince = 0;
   #probedAt = 0;
 
@@ -37,13 +43,21 @@ export class Breaker {
     return true;
   }
 
-  /** The bank answered, whatever it said. */
-  succeeded(): void {
+  /** A call begins: its number, by which its end is told. A later call has a higher one. */
+  begin(): number {
+    this.#begun += 1;
+    return this.#begun;
+  }
+
+  /** The bank answered the call, whatever it said. */
+  succeeded(call: number): void {
+    this.#answered = Math.max(this.#answered, call);
     this.#failures = 0;
   }
 
-  /** A failure that was surely the bank's. */
-  failed(): void {
+  /** The call failed, and that was surely the bank's. */
+  failed(call: number): void {
+    if (this.#answered > call) return;
     this.#failures += 1;
     if (this.#failures !== FAILURES) return;
     this.#openSince = this.#elapsed();

@@ -140,6 +140,7 @@ export class BankClient {
   async #told<Result>(call: Call, work: () => Promise<Result>): Promise<Result> {
     const { elapsed, onCall = () => {} } = this.#options;
     const begun = elapsed();
+    const number = this.breaker.begin();
     const end = (outcome: CallEnded['outcome'], error: CallFailed | null = null): void =>
       onCall({
         ...{ call: call.name, outcome, ms: elapsed() - begun, status: error?.status ?? null },
@@ -148,12 +149,12 @@ export class BankClient {
       });
     try {
       const result = await work();
-      this.breaker.succeeded();
+      this.breaker.succeeded(number);
       end(result === null ? 'not-found' : 'ok');
       return result;
     } catch (error) {
       if (error instanceof CallFailed) {
-        this.#count(error);
+        this.#count(number, error);
         end(error.kind, error);
       }
       throw error;
@@ -161,11 +162,11 @@ export class BankClient {
   }
 
   /** A bank that says no is there; what never reached it says nothing. */
-  #count(error: CallFailed): void {
-    if (!error.isBanks && error.status !== null) this.breaker.succeeded();
+  #count(number: number, error: CallFailed): void {
+    if (!error.isBanks && error.status !== null) this.breaker.succeeded(number);
     if (!error.isBanks || this.#counted.has(error)) return;
     this.#counted.add(error);
-    this.breaker.failed();
+    this.breaker.failed(number);
   }
 
   async #exchange(call: Call, sent = { times: 0 }): Promise<RawAnswer> {
