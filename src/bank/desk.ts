@@ -3,8 +3,8 @@
  * order is in the journal before it comes here, and claimed; what happens is reported to the store, so that an order
  * whose desk died is found again.
  *
- * An order that fails backs off. None holds up another: they are carried out beside each other, up to a bound, and each
- * is settled when it ends.
+ * An order that fails backs off. None holds up another: they are carried out beside each other, up to as many as the
+ * bank takes calls, and each is settled when it ends. One account's leave room to those of the others.
  */
 import { isPending } from '../domain/reversals/steps.ts';
 import type { Ending } from '../engine/actors/endings.ts';
@@ -29,7 +29,6 @@ export interface ClaimedOrder {
 }
 
 const MOST_IN_HAND = 4_096;
-const CALLS_AT_ONCE = 256;
 /** Who was silent for longer counts as dead. */
 const OURS_MS = 5_000;
 /** A bank that hints at something and has nothing new to say is asked so often more. */
@@ -89,7 +88,8 @@ export class Desk {
     this.#kept = new Kept({ now, elapsed });
     this.#putOff = new PutOff(now);
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
-    this.#hands = new Hands({ settler: this.#settler, most: MOST_IN_HAND, atOnce: CALLS_AT_ONCE, work });
+    const { callsAtOnce: atOnce } = bank.pace;
+    this.#hands = new Hands({ settler: this.#settler, most: MOST_IN_HAND, atOnce, work });
   }
 
   /** For how many more orders there is room. */

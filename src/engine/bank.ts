@@ -6,8 +6,10 @@ import type { Customer } from '../domain/people/customer.ts';
 import { within } from '../waiting.ts';
 import type { ChargeRecord, TransactionRecord } from './journal.ts';
 
-/** How a bank is waited for, ms. */
+/** How a bank is called and waited for; times in ms. */
 export interface BankPace {
+  /** So many orders are carried out at the same time, at the most. */
+  callsAtOnce: number;
   /** How long a call may take at the most. Whoever calls goes on then, and the bank's answer is nobody's. */
   callMs: number;
   /** Between two tries or questions at first, and at the most: each wait is twice the one before. */
@@ -21,6 +23,7 @@ export interface BankPace {
 
 /** Of a bank that says nothing else. */
 export const BANK_PACE: BankPace = {
+  callsAtOnce: 256,
   ...{ callMs: 10_000, firstMs: 1_000, longestMs: 60_000, refusalMs: 60_000, expiryGraceMs: 0 },
 };
 

@@ -162,11 +162,25 @@ export interface HandsOptions<Item> {
   work(item: Item): Promise<Outcome>;
 }
 
-/** Works on claimed things beside each other and settles each when its work ends: none waits for another's end. */
+/** So many times what it leaves free an account has at the most: three quarters, where it is alone. */
+const SHARE = 3;
+
+/** One account's things: those that wait for their turn, and how many are worked on. */
+interface Queue<Item> {
+  waiting: { item: Item; ended: () => void }[];
+  working: number;
+}
+
+/**
+ * Works on claimed things beside each other and settles each when its work ends: none waits for another's end. Accounts
+ * take turns, and each leaves a part of what is free to others: where all of its work hangs, theirs goes on.
+ */
 export class Hands<Item extends { claim: Claim }> {
   readonly room: Room;
   readonly #options: HandsOptions<Item>;
-  readonly #waiting: { item: Item; ended: () => void }[] = [];
+  readonly #queues = new Map<string, Queue<Item>>();
+  /** Those in which something waits, in the order of their turns. */
+  readonly #turns: Queue<Item>[] = [];
   readonly #inHand = new Set<Promise<void>>();
   #working = 0;
 
@@ -188,7 +202,7 @@ export class Hands<Item extends { claim: Claim }> {
       this.#inHand.delete(promise);
       resolve();
     };
-    for (const item of items) this.#waiting.push({ item, ended });
+    for (const item of items) this.#add(item, ended);
     this.#inHand.add(promise);
     this.#next();
     await promise;
@@ -199,19 +213,37 @@ export class Hands<Item extends { claim: Claim }> {
     while (this.#inHand.size > 0) await Promise.all(this.#inHand);
   }
 
+  #add(item: Item, ended: () => void): void {
+    const { account } = item.claim.due;
+    const queue = this.#queues.get(account) ?? { waiting: [], working: 0 };
+    this.#queues.set(account, queue);
+    if (queue.waiting.push({ item, ended }) === 1) this.#turns.push(queue);
+  }
+
+  get #free(): number {
+    return this.#options.atOnce - this.#working;
+  }
+
   #next(): void {
-    while (this.#working < this.#options.atOnce) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
+    for (let free = this.#free; free > 0; free = this.#free) {
+      const index = this.#turns.findIndex(({ working }) => working < SHARE * free);
+      if (index < 0) return;
+      const [queue] = this.#turns.splice(index, 1);
+      const next = queue?.waiting.shift();
+      if (queue === undefined || next === undefined) return;
+      if (queue.waiting.length > 0) this.#turns.push(queue);
       this.#working += 1;
-      void this.#workOn(next.item).then(next.ended);
+      queue.working += 1;
+      void this.#workOn(next.item, queue).then(next.ended);
     }
   }
 
-  async #workOn(item: Item): Promise<void> {
+  async #workOn(item: Item, queue: Queue<Item>): Promise<void> {
     const { settler, work } = this.#options;
     const outcome = await work(item);
     this.#working -= 1;
+    queue.working -= 1;
+    if (queue.working === 0 && queue.waiting.length === 0) this.#queues.delete(item.claim.due.account);
     this.#next();
     if (outcome === 'kept' || outcome === 'ended') return;
     if (outcome === 'park') await settler.park(item.claim);

@@ -8,10 +8,10 @@ import { later, turn } from '../../src/waiting.ts';
 
 const test = suite('engine/claims');
 
-function claimed(name: string) {
+function claimed(name: string, account = 'acc_1') {
   const due: Due = {
     kind: 'timer',
-    account: 'acc_1',
+    account,
     transaction: name,
     name: 'expiry',
     at: 0,
@@ -137,6 +137,46 @@ test('hands are free again one by one, and who gave them work hears once all of 
   assert.ok(isSettled);
   assert.equal(writes.flat().sort(), ['a', 'c']);
   await hands.take([]);
+  await hands.idle();
+});
+
+test('an account whose work hangs leaves a part of what is free to each that comes, and accounts take turns', async () => {
+  const { due } = dueIndex(async () => {});
+  const works = new Map<string, ReturnType<typeof later<void>>>();
+  const begun: string[] = [];
+  const hands = new Hands<{ claim: ReturnType<typeof claimed> }>({
+    settler: new Settler(due, () => assert.unreachable()),
+    most: 100,
+    atOnce: 8,
+    work: async ({ claim }) => {
+      const work = later<void>();
+      works.set(claim.due.transaction, work);
+      begun.push(claim.due.transaction);
+      await work.promise;
+      return { next: null };
+    },
+  });
+  const take = (account: string, count: number): void => {
+    const names = Array.from({ length: count }, (_, index) => `${account}${index + 1}`);
+    void hands.take(names.map((name) => ({ claim: claimed(name, account) })));
+  };
+  const end = async (...names: string[]): Promise<string[]> => {
+    for (const name of names) works.get(name)?.resolve();
+    await turn();
+    return begun.splice(0);
+  };
+  take('a', 20);
+  assert.equal(begun.splice(0), ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
+  take('b', 4);
+  take('c', 2);
+  assert.equal(begun.splice(0), ['b1', 'b2']);
+  assert.equal(await end('a1'), ['b3']);
+  assert.equal(await end('a2'), ['c1']);
+  assert.equal(await end('b1'), ['b4']);
+  assert.equal(await end('a3', 'a4', 'b2'), ['c2', 'a7']);
+  take('d', 1);
+  assert.equal(await end(), ['d1']);
+  while (hands.room.taken > 0) await end(...works.keys());
   await hands.idle();
 });
 

@@ -396,7 +396,7 @@ test('a bank that never answers about one order holds up no other, and no expiry
   await until(async () => (await statuses()).join() === 'expired,paid', 10_000, 'expiry and payment');
 });
 
-test('orders are carried out beside each other, up to a bound', async () => {
+test('an account’s orders are carried out beside each other, up to its share of the bound', async () => {
   const scene = await open();
   const { process, bank, account } = scene;
   const record = applied(await createCharge(process, account));
@@ -405,11 +405,11 @@ test('orders are carried out beside each other, up to a bound', async () => {
   const answers: (() => void)[] = [];
   bank.whenGivenBack = () => new Promise((resolve) => answers.push(resolve));
   await process.tick();
-  await until(() => bank.givenBack.length === 256, 10_000, 'the first orders');
+  await until(() => bank.givenBack.length === 192, 10_000, 'the first orders');
   await process.tick();
-  assert.is(bank.givenBack.length, 256, 'more calls at once than the bound');
+  assert.is(bank.givenBack.length, 192, 'more calls at once than its share of 256');
   answers.pop()?.();
-  await until(() => bank.givenBack.length === 257, 10_000, 'the next one');
+  await until(() => bank.givenBack.length === 193, 10_000, 'the next one');
   for (const answer of answers) answer();
   await until(() => bank.givenBack.length === 300, 10_000, 'all orders');
 });

@@ -83,6 +83,7 @@ export class ApiPixBank implements Bank {
     this.#options = options;
     this.canRepeatUnknown = connection.sendings?.canRepeat ?? false;
     this.pace = {
+      callsAtOnce: connection.profile.callsAtOnce,
       callMs: CALL_MS,
       firstMs: 2 * SECOND_MS * scale,
       longestMs: 10 * MINUTE_MS * scale,

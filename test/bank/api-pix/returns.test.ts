@@ -3,12 +3,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LastWords } from '../../../src/bank/api-pix/last-words.ts';
 import { givenBackId, Returns } from '../../../src/bank/api-pix/returns.ts';
-import { BankOutcomeUnknown, BankRefused, type ReturnTurn } from '../../../src/engine/bank.ts';
+import { BANK_PACE, BankOutcomeUnknown, BankRefused, type ReturnTurn } from '../../../src/engine/bank.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import { Scene } from './scene.ts';
 
 const test = suite('returns at a bank');
-const PACE = { callMs: 10_000, firstMs: 1, longestMs: 1, refusalMs: 1, expiryGraceMs: 0 };
+const PACE = { ...BANK_PACE, callMs: 10_000, firstMs: 1, longestMs: 1, refusalMs: 1 };
 const DUPLICATE = JSON.stringify({
   type: 'https://pix.bcb.gov.br/api/v2/error/PixDevolucaoInvalida',
   status: 400,

@@ -5,14 +5,14 @@ import { openOn } from '../../audit/scene.ts';
 import { expectVerified } from '../../faults/scene.ts';
 import { FakeBank } from '../../support/bank/bank.ts';
 import { cli, cliJson } from '../../support/cli.ts';
-import { merchants } from '../../support/client.ts';
+import { merchant, merchants } from '../../support/client.ts';
 import { expectStatus } from '../../support/expect.ts';
 import { charge, reaches, transfer } from '../../support/flows.ts';
 import { list, text } from '../../support/json.ts';
 import { endWithin, spawnNode } from '../../support/process.ts';
 import { startServer } from '../../support/server.ts';
 import { sleep, until } from '../../support/wait.ts';
-import { attention, bare, hintPayment, paidCharge, payAt, serve, withServed } from './scene.ts';
+import { adjust, attention, bare, hintPayment, paidCharge, payAt, serve, withServed } from './scene.ts';
 
 const test = suite('a real bank: orders');
 const EFI = { profile: 'efi', balance: 100_000 } as const;
@@ -130,13 +130,31 @@ test('transfers that the bank takes long for hold up no charge', async () => {
   await withServed({ ...EFI, balance: 1_000_000 }, async ({ bank, client }) => {
     bank.fault('PUT envio', { kind: 'held' }, 300);
     const sent = await Promise.all(Array.from({ length: 200 }, () => transfer(client, 1_000)));
-    await until(() => bank.held >= 100, 20_000, 'orders that wait at the bank');
+    await until(() => bank.held === 75, 20_000, 'orders that wait at the bank');
     const charges = await Promise.all(Array.from({ length: 50 }, () => charge(client, 2_000)));
     assert.is(charges.length, 50);
-    assert.ok(bank.held >= 100, 'the orders wait still');
+    assert.is(bank.held, 75, 'the orders wait still, and leave a quarter of the calls to other accounts');
     bank.clearFaults();
     bank.release();
     await until(() => bank.state.sendings.size === sent.length, 40_000, 'all orders at the bank');
+  });
+});
+
+test('transfers of one account that the bank doesn’t answer hold up no other account’s', async () => {
+  await withServed({ ...EFI, balance: 1_000_000 }, async ({ bank, server, client }) => {
+    const other = await merchant(server);
+    await adjust(server, other, 100_000);
+    bank.fault('PUT envio', { kind: 'held' }, 1_000, 'silencio@example.com');
+    const pix = { pixKeyType: 'EMAIL', pixKey: 'silencio@example.com' };
+    const sent = await Promise.all(Array.from({ length: 200 }, () => transfer(client, 1_000, { pix })));
+    await until(() => bank.held === 75, 20_000, 'orders that wait at the bank');
+    const id = text(await transfer(other, 5_000), 'id');
+    await reaches(other, 'cashout', id, 'processing', 5_000);
+    assert.is(bank.held, 75, 'the orders wait still');
+    bank.clearFaults();
+    bank.release();
+    await until(() => bank.state.sendings.size === sent.length + 1, 60_000, 'all orders at the bank');
+    await expectVerified(server);
   });
 });
 

@@ -53,7 +53,7 @@ export class FakeBank extends Front {
   /** The customer's certificate. */
   readonly client: Pair;
   readonly #server: Server;
-  readonly #faults: { call: string; fault: Fault; left: number }[] = [];
+  readonly #faults: { call: string; fault: Fault; left: number; says: string }[] = [];
   readonly #connections: Connections;
   #held: (() => void)[] = [];
   #port = 0;
@@ -125,9 +125,9 @@ export class FakeBank extends Front {
     await this.away();
   }
 
-  /** The next `times` calls of a name (`PUT cob`, `token`) meet a fault. */
-  fault(call: string, fault: Fault, times = 1): void {
-    this.#faults.push({ call, fault, left: times });
+  /** The next `times` calls of a name (`PUT cob`, `token`) meet a fault: those whose body `says` this. */
+  fault(call: string, fault: Fault, times = 1, says = ''): void {
+    this.#faults.push({ call, fault, left: times, says });
   }
 
   clearFaults(): void {
@@ -148,8 +148,10 @@ export class FakeBank extends Front {
     return this.seen.filter(({ call }) => call === name);
   }
 
-  #takeFault(call: string): Fault | null {
-    const found = this.#faults.find((each) => each.call === call && each.left > 0);
+  #takeFault(call: string, body: string): Fault | null {
+    const found = this.#faults.find(
+      (each) => each.call === call && each.left > 0 && body.includes(each.says),
+    );
     if (found === undefined) return null;
     found.left -= 1;
     return found.fault;
@@ -167,7 +169,7 @@ export class FakeBank extends Front {
     const arrived: Arrived = { method, target, headers, body: raw };
     const call = this.callOf(arrived);
     this.seen.push({ call, path: target.split('?')[0] ?? '', body: raw, at: performance.now() });
-    const fault = this.#takeFault(call);
+    const fault = this.#takeFault(call, raw);
     if (fault?.kind === 'slow') await new Promise((resolve) => setTimeout(resolve, fault.ms));
     if (fault?.kind === 'held') await new Promise<void>((resolve) => this.#held.push(resolve));
     if (fault?.kind === 'hang') return;
