@@ -128,12 +128,12 @@ export class SandboxBank implements Bank {
     return [];
   }
 
-  /** The same refund has the same return's id, whoever tells of it. */
+  /** The same refund has the same return's id, whoever tells of it: the one by which it has ended, where that was told. */
   #refundParts(charge: Charge, { type, data }: BankMessage, at: number): Record<string, unknown> {
     const id = String(data.refundId).toLowerCase();
     const refund = refundOf(charge, id);
     if (refund === undefined) return data;
-    const returnId = composeReturnId(timeOfText(refund.createdAt), `refund:${id}`);
+    const returnId = refund.returnId ?? composeReturnId(timeOfText(refund.createdAt), `refund:${id}`);
     const parts = { returnId, ...data };
     return type === 'REFUND_DONE' ? { completedAt: textOfTime(at), ...parts } : parts;
   }

@@ -234,6 +234,36 @@ test('a return that a refund is done by is debited once, whatever else it is tol
   assert.is(await client.balance(), before - 3_006 + 30);
 });
 
+test('a refund’s outcome is a repeat without the id of its return, too, at each door', async ({
+  server,
+  client,
+}) => {
+  const id = await paid(client);
+  for (const [type, other, returnId] of [
+    ['REFUND_DONE', 'REFUND_FAILED', 'D12345678202601021530abcdefghij3'],
+    ['REFUND_FAILED', 'REFUND_DONE', 'D12345678202601021530abcdefghij4'],
+  ] as const) {
+    const refundId = text(await refunded(client, id, { amount: 1_006 }), 'id');
+    await told(client, id, type, { refundId, returnId });
+    const balance = await client.balance();
+    for (const data of [{ refundId }, { refundId: refundId.toUpperCase(), returnId: null }]) {
+      const again = expectStatus(await tell(client, id, type, data), 200);
+      assert.is(at(again, 'applied'), false);
+      const sent = await cliJson(server, ['send', id, type, '--data', JSON.stringify(data)]);
+      assert.is(at(sent, 'applied'), false);
+    }
+    const { body } = await client.get(`/refunds?id=${refundId}`);
+    assert.is(at(body, 'returnId'), returnId);
+    assert.is(await client.balance(), balance);
+    const items = list(await cliJson(server, ['attention', '--account', client.accountId]), 'items');
+    assert.is(items.filter((item) => text(item, 'what').includes(refundId)).length, 0);
+    // Another return's id, or another outcome, is no repeat.
+    const strange = { refundId, returnId: 'D12345678202601021530abcdefghij5' };
+    expectError(await tell(client, id, type, strange), 409, 'MESSAGE_NOT_ACCEPTED');
+    expectError(await tell(client, id, other, { refundId }), 409, 'MESSAGE_NOT_ACCEPTED');
+  }
+});
+
 test('a completed cashout comes back in parts, each once', async ({ client }) => {
   const id = text(await transfer(client, 1_007), 'id');
   const early = await tell(client, id, 'RETURN', { amount: 1 });
