@@ -222,9 +222,17 @@ export const MessageSchema = z
   })
   .openapi('SandboxMessage');
 
+/** What is wrong with the payment itself is told of its message; a malformed payer blocks none. */
 export const PaySchema = z
   .strictObject({
-    payer: data,
+    payer: z
+      .unknown()
+      .nullish()
+      .openapi({
+        type: ['object', 'null'],
+        additionalProperties: true,
+        description: 'Who pays, as far as it is known.',
+      }),
     endToEndId: z
       .unknown()
       .nullish()

@@ -470,7 +470,7 @@ export interface AppliedCashout {
   applied: boolean;
 }
 export interface SandboxPayment {
-  /** What the message brings; parts that are not known are kept. */
+  /** Who pays, as far as it is known. */
   payer?: {
     [k: string]: unknown;
   } | null;

@@ -23,7 +23,7 @@ import {
   transfer,
   validCpf,
 } from '../support/flows.ts';
-import { at, type Json, type JsonObject, list, text, whole } from '../support/json.ts';
+import { at, type Json, type JsonObject, keys, list, text, whole } from '../support/json.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { type Server, startServer } from '../support/server.ts';
 import { sleep, until } from '../support/wait.ts';
@@ -231,11 +231,13 @@ test('pay with payer and endToEndId, and again', async ({ client }) => {
 
 test('all that is wrong with a payment is told at once', async ({ client }) => {
   const id = await newCharge(client);
-  const wrong = { payer: 'Maria', endToEndId: 'E1', amount: 5 };
+  const wrong = { document: 'Maria', endToEndId: 'E1', amount: 5 };
   const reply = await client.post(`/sandbox/pix-in/${id}/pay`, wrong);
-  assert.equal(expectInvalid(reply).sort(), ['amount', 'endToEndId', 'payer']);
-  for (const payment of [{ payer: 'Maria' }, { payer: 'Maria', endToEndId: null }])
-    assert.equal(expectInvalid(await client.post(`/sandbox/pix-in/${id}/pay`, payment)), ['payer']);
+  assert.equal(expectInvalid(reply).sort(), ['amount', 'document', 'endToEndId']);
+  for (const payment of [{ document: 'Maria' }, { document: 'Maria', endToEndId: null }])
+    assert.equal(expectInvalid(await client.post(`/sandbox/pix-in/${id}/pay`, payment)), ['document']);
+  const ofAll = await client.post(`/sandbox/pix-in/${id}/pay`, { payer: 'Maria', endToEndId: 'E1' });
+  assert.equal(expectInvalid(ofAll), ['endToEndId']);
 });
 
 test('the doors of the sandbox are behind the same authentication', async ({ server, client }) => {
@@ -328,6 +330,18 @@ test("a payer's part that is masked or malformed never blocks a payment", async 
   const another = await newCharge(client);
   const odd = expectApplied(await tell(client, another, 'PAY', { payer: { name: 7 } }), true, 'paid');
   assert.is(at(odd, 'customer'), null);
+});
+
+test('a payer that is none blocks no payment either, whichever door it comes through', async ({ client }) => {
+  const customer = { name: 'Na criação', document: null, email: null, phone: null };
+  for (const payer of ['x', [], 5, true, null, {}]) {
+    const [paidId, toldId] = [await newCharge(client, { customer }), await newCharge(client, { customer })];
+    const body = expectApplied(await client.post(`/sandbox/pix-in/${paidId}/pay`, { payer }), true, 'paid');
+    assert.equal(at(body, 'customer'), customer);
+    const same = expectApplied(await tell(client, toldId, 'PAY', { payer }), true, 'paid');
+    assert.equal(keys(body), keys(same));
+    assert.equal(at(same, 'customer'), customer);
+  }
 });
 
 test('each state takes its own messages and no other', async ({ client }) => {
