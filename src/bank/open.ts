@@ -1,13 +1,14 @@
 /** The bank that the configuration names. What needs none of it starts without a real bank's client. */
 
 import type { Account } from '../domain/account.ts';
-import { type Bank, PunctualBank } from '../engine/bank.ts';
+import type { Bank } from '../engine/bank.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { Attention, AttentionItem, AttentionKey, DueIndex } from '../engine/store.ts';
 import type { Soon } from '../waiting.ts';
 import type { BankConnection } from './api-pix/connection.ts';
 import type { Notes } from './api-pix/notes.ts';
 import type { BankSettings } from './api-pix/settings.ts';
+import { PunctualBank } from './punctual.ts';
 import { SandboxBank } from './sandbox.ts';
 
 /** What a bank needs of the engine. */

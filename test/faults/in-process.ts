@@ -7,6 +7,7 @@ import { Directory } from '../../src/accounts/directory.ts';
 import { Accounts, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { Desk } from '../../src/bank/desk.ts';
+import { PunctualBank } from '../../src/bank/punctual.ts';
 import type { Account } from '../../src/domain/account.ts';
 import {
   type Awakening,
@@ -15,7 +16,6 @@ import {
   type BankMessage,
   type ChargeToRegister,
   type PayoutContract,
-  PunctualBank,
   type ReturnTurn,
 } from '../../src/engine/bank.ts';
 import type { Answer } from '../../src/engine/commands.ts';
