@@ -34,6 +34,8 @@ export class Directory {
   /** The account's id of each client id, as it was read last. */
   readonly #ids = new Lately<string>(CACHED);
   readonly #reading = new Map<string, Promise<Account | null>>();
+  /** Reads that haven't begun: each waits for the one under way. */
+  readonly #next = new Map<string, Promise<Account | null>>();
   /** Accounts that were asked for since they were read. */
   readonly #used = new Set<string>();
 
@@ -133,6 +135,26 @@ export class Directory {
     return account instanceof Promise
       ? account.then((read) => this.#secretsOf(read, url))
       : this.#secretsOf(account, url);
+  }
+
+  /** As `secrets`, by settings that are read after this call: nothing is given up by those that are remembered. */
+  async secretsAnew(id: string, url: string): Promise<string[]> {
+    return this.#secretsOf(await this.#readNext(id), url);
+  }
+
+  /** A read that begins after this call; however many ask while one is under way, the one behind it is theirs together. */
+  #readNext(id: string): Promise<Account | null> {
+    const underWay = this.#reading.get(id);
+    if (underWay === undefined) return this.#read(id);
+    const waiting = this.#next.get(id);
+    if (waiting !== undefined) return waiting;
+    const read = (): Promise<Account | null> => {
+      this.#next.delete(id);
+      return this.#read(id);
+    };
+    const next = underWay.then(read, read);
+    this.#next.set(id, next);
+    return next;
   }
 
   #secretsOf(account: Account | null, url: string): string[] {

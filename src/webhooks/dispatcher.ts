@@ -185,7 +185,9 @@ export class Dispatcher {
       const mayStart = this.#mayStart(job);
       if (!(mayStart instanceof Promise ? await mayStart : mayStart)) return this.#notYet(job);
       const known = directory.secrets(account, url);
-      const secrets = known instanceof Promise ? await known : known;
+      let secrets = known instanceof Promise ? await known : known;
+      // What is remembered may be from before the URL was put back: nothing dies by it.
+      if (secrets.length === 0) secrets = await directory.secretsAnew(account, url);
       if (secrets.length > 0) return sender.send([sendOf(job, secrets, aheadOfSender?.() ?? 0)]);
       const record = urlRemoved(job.record, now());
       this.#finish(job, record === null ? null : { record, next: null });

@@ -19,7 +19,8 @@ async function opened() {
   const sealer = new Sealer(randomBytes(32));
   const accounts = new Accounts(store.accounts, sealer, now);
   const issued = await accounts.create(NEW);
-  return { clock, store, accounts, issued, directory: new Directory(store.accounts, sealer, now) };
+  const directory = new Directory(store.accounts, sealer, now);
+  return { clock, store, sealer, accounts, issued, directory };
 }
 
 s('two secrets sign for 24 h after a rotation, then the new one alone', async () => {
@@ -172,6 +173,41 @@ s('secrets lie sealed in the store', async () => {
   const text = JSON.stringify(await store.accounts.after('', 100));
   assert.not.ok(text.includes(issued.webhooks[0]?.secret.slice('whsec_'.length) ?? ''));
   assert.not.ok(text.includes(issued.clientSecret));
+});
+
+s('secrets of settings that are read anew come from reads that began later, one for many', async () => {
+  const { accounts, clock, store, sealer, issued } = await opened();
+  const { accountId } = issued;
+  let reads = 0;
+  const held: (() => void)[] = [];
+  const slowly = {
+    byClientId: (clientId: string) => store.accounts.byClientId(clientId),
+    get: async (id: string) => {
+      reads += 1;
+      const account = await store.accounts.get(id);
+      if (reads > 1) await new Promise<void>((resolve) => held.push(resolve));
+      return account;
+    },
+  };
+  const read = async (): Promise<void> => {
+    while (held.length === 0) await new Promise(setImmediate);
+    held.shift()?.();
+  };
+  const directory = new Directory(slowly, sealer, () => clock.ms);
+  await accounts.set(accountId, { webhooks: [] });
+  assert.equal(await directory.secrets(accountId, URL), []);
+  const without = Array.from({ length: 10 }, () => directory.secretsAnew(accountId, URL));
+  await new Promise(setImmediate);
+  const set = await accounts.set(accountId, { webhooks: NEW.webhooks });
+  const secret = set?.issued[URL];
+  assert.equal(await directory.secrets(accountId, URL), [], 'what is remembered still holds');
+  const withUrl = Array.from({ length: 10 }, () => directory.secretsAnew(accountId, URL));
+  await read();
+  await read();
+  for (const secrets of await Promise.all(withUrl)) assert.equal(secrets, [secret]);
+  assert.equal(await without[0], []);
+  assert.is(reads, 3);
+  assert.equal(await directory.secrets(accountId, URL), [secret], 'and is remembered');
 });
 
 s.run();
