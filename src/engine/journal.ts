@@ -66,8 +66,8 @@ export interface Timer {
  * The kinds of items that ops must look at. `bank`: something of ours that the bank doesn't take, credentials for one;
  * `difference`: what the bank tells differs from the journal; `payment`: money that no charge explains; `projection`: a
  * committed batch that can't be projected; `clock`: an account's head that lies more than a minute ahead of the clock;
- * `journal`: a part of the journal that doesn't add up;
- * `hanging`: a URL behind which more than 1,000 deliveries wait; `rejected`: what a URL's receiver refused on a day.
+ * `journal`: a part of the journal that doesn't add up; `hanging`: a URL that times out while more than 1,000 deliveries
+ * wait for it; `rejected`: what a URL's receiver refused on a day.
  */
 export const ATTENTION_KINDS = [
   'bank',

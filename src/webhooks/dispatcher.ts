@@ -51,8 +51,6 @@ const MAX_IN_HAND = 4_096;
 const REMEMBERED = 16_384;
 /** The delivery before is in other hands: look again after so long. */
 const NOT_YET_MS = 250;
-/** What the receiver may take: it hasn't answered, or not even connected, in time. */
-const TIMEOUTS: ReadonlySet<string | null> = new Set(['TIMEOUT', 'ETIMEDOUT']);
 
 export class Dispatcher {
   /** For how many more deliveries there is room. */
@@ -209,8 +207,8 @@ export class Dispatcher {
       if (job === undefined) continue;
       const { state } = job;
       const wasChoked = state.isChoked;
-      if (result.kind === 'putOff' || TIMEOUTS.has(result.error)) state.choked();
-      else state.answered();
+      if (result.kind === 'putOff') state.choked();
+      else state.attempted(result.error);
       if (result.kind === 'putOff') this.#goBehind(job);
       else this.#attempted(job, result);
       if (wasChoked && !state.isChoked && !state.isLookedAfter) void this.#line.lookNow(state);

@@ -8,6 +8,10 @@ const LONGEST_DELAY_MS = 30_000;
 const LOOK_GRACE_MS = 2_000;
 /** A choke that nobody has seen for so long is forgotten. */
 const REMEMBERED_MS = 90_000;
+/** One attempt that times out among many that are answered is no case. */
+const HANGS_AFTER_MS = 1_000;
+/** What the receiver may take: it hasn't answered, or not even connected, in time. */
+const TIMEOUTS: ReadonlySet<string | null> = new Set(['TIMEOUT', 'ETIMEDOUT']);
 
 export class TargetState {
   readonly target: Target;
@@ -21,6 +25,8 @@ export class TargetState {
   isNoted: boolean | null = null;
   readonly #clock: () => number;
   #chokedSince: number | null = null;
+  /** Null: the last attempt didn't time out; undefined: none has ended yet. */
+  #hangsSince: number | null | undefined;
   #chokedAt = 0;
   #heldUntil = 0;
   readonly #waiting: { below: number; resolve: () => void }[] = [];
@@ -32,6 +38,13 @@ export class TargetState {
 
   get isChoked(): boolean {
     return this.#chokedSince !== null;
+  }
+
+  /** Whether its attempts have timed out for a while, and nothing else came of any; null: that isn't known yet. */
+  get hangs(): boolean | null {
+    const since = this.#hangsSince;
+    if (since === null) return false;
+    return since !== undefined && this.#clock() - since >= HANGS_AFTER_MS ? true : null;
   }
 
   /** Whether all that comes goes behind it. */
@@ -56,6 +69,17 @@ export class TargetState {
     return Math.min(LONGEST_DELAY_MS, Math.max(FIRST_DELAY_MS, now - (this.#chokedSince ?? now)));
   }
 
+  /** An attempt has ended; `error`: why it has no answer. */
+  attempted(error: string | null): void {
+    if (TIMEOUTS.has(error)) {
+      this.#hangsSince ??= this.#clock();
+      this.choked();
+    } else {
+      this.#hangsSince = null;
+      this.#chokedSince = null;
+    }
+  }
+
   /** It timed out, or its way is full. */
   choked(): void {
     this.#chokedAt = this.#clock();
@@ -70,11 +94,6 @@ export class TargetState {
 
   letGo(): void {
     this.#heldUntil = 0;
-  }
-
-  /** Anything but a timeout came of an attempt. */
-  answered(): void {
-    this.#chokedSince = null;
   }
 
   /** One of those in hand is so no more. */

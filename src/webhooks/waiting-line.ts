@@ -37,7 +37,7 @@ const MOST_LOOKS = 256;
 const WIDEST = 512;
 /** The most that is taken at a time. */
 const TAKE_TOGETHER = 64;
-/** A target behind which more wait is somebody's case. */
+/** A target that hangs and behind which more wait is somebody's case. */
 const MANY = 1_000;
 /** Until what could not be put behind its target is put there again. */
 const AGAIN_MS = 1_000;
@@ -128,17 +128,18 @@ export class WaitingLine {
     });
     const counts = await surely(() => backlog.put(waits));
     if (states.some(({ isChoked, isLookedAfter }) => !isChoked && !isLookedAfter)) void this.look();
-    for (const [index, state] of states.entries()) await this.#noteIfMany(state, counts[index] ?? 0);
+    for (const [index, state] of states.entries()) await this.#noteIfCase(state, counts[index] ?? 0);
   }
 
-  async #noteIfMany(state: TargetState, count: number): Promise<void> {
-    if (count <= MANY || state.isNoted === true) return;
+  /** Many that wait behind a target which answers are no case: only the sending is slow. */
+  async #noteIfCase(state: TargetState, count: number): Promise<void> {
+    if (count <= MANY || state.hangs !== true || state.isNoted === true) return;
     await this.#options.attention.note([hangingItem(state, this.#options.now())]);
     state.isNoted = true;
   }
 
-  async #withdrawIfFew(state: TargetState, count: number): Promise<void> {
-    if (count > MANY || state.isNoted === false) return;
+  async #withdrawIfNone(state: TargetState, count: number): Promise<void> {
+    if ((count > MANY && state.hangs !== false) || state.isNoted === false) return;
     await this.#options.attention.withdraw([{ kind: 'hanging', id: targetId(state.target) }]);
     state.isNoted = false;
   }
@@ -219,7 +220,8 @@ export class WaitingLine {
       room.release(reserved);
     }
     const started = start(taken.claims);
-    await this.#withdrawIfFew(state, taken.left);
+    await this.#noteIfCase(state, taken.left);
+    await this.#withdrawIfNone(state, taken.left);
     await started;
     return taken.claims.length;
   }

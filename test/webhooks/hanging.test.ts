@@ -260,4 +260,24 @@ test('a process that stops leaves what waits to the next one', async () => {
   });
 });
 
+test('many at once for a URL that answers are nobody’s case, however long they take to be sent', async () => {
+  await withScene(async ({ receiver, open }) => {
+    const process = await open();
+    const { store, attempted } = process;
+    receiver.answer('/fair', () => ({ delayMs: 50 }));
+    const account = await merchant(process, receiver.url('/fair'));
+    await charges(process, account, 2_600);
+    let most = 0;
+    const items = new Set<string>();
+    const isOver = async (): Promise<boolean> => {
+      most = Math.max(most, await store.backlog.total());
+      for (const item of await hangingOf(process)) items.add(item);
+      return attempted.length >= 2_600 && (await store.backlog.total()) === 0;
+    };
+    await until(isOver, WAIT_MS, 'all of them');
+    assert.ok(most > 1_000, `${most} waited`);
+    assert.equal([...items], []);
+  });
+});
+
 test.run();

@@ -97,4 +97,84 @@ test('whoever waits until what was in line is put behind its target waits for no
   }
 });
 
+/** Puts as many behind a target as are a case where it hangs, and lets them go; the items, with how many waited then. */
+async function itemsOf(
+  before: (target: TargetState, pass: (ms: number) => Promise<void>) => Promise<void>,
+  after: (target: TargetState) => void,
+): Promise<string[]> {
+  const world = new World(new Random(1), START);
+  const now = (): number => world.now;
+  const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
+  const charges = Array.from({ length: 1_200 }, () => chargeCreated(START, { urls: [TARGET.url] }));
+  await grow(store, TARGET.account, charges);
+  const claims = await store.due.claim('delivery', START, charges.length);
+  const giveBack = world.install();
+  const told: string[] = [];
+  const tell = async (what: string): Promise<void> => {
+    told.push(`${what} at ${await store.backlog.total()}`);
+  };
+  try {
+    const targets = new Targets(now);
+    const target = targets.of(TARGET.account, TARGET.url);
+    const line = new WaitingLine({
+      ...{ backlog: store.backlog, targets, room: new Room(charges.length), now, start: async () => {} },
+      attention: { note: () => tell('noted'), withdraw: () => tell('withdrawn') },
+      onTrouble: (error) => assert.unreachable(String(error)),
+    });
+    const flow = async (): Promise<void> => {
+      await before(target, pause);
+      for (const claim of claims) line.put(target, claim);
+      await line.allPut();
+      after(target);
+      await line.lookNow(target);
+    };
+    void flow();
+    while (await world.turn());
+    assert.is(await store.backlog.total(), 0);
+    return told;
+  } finally {
+    giveBack();
+  }
+}
+
+test('many that wait behind a target that answers are nobody’s case', async () => {
+  const told = await itemsOf(
+    async (target) => {
+      target.attempted(null);
+      target.choked();
+    },
+    () => {},
+  );
+  assert.equal(
+    told.filter((each) => each.startsWith('noted')),
+    [],
+  );
+});
+
+test('behind one whose attempts time out they are, until one is answered', async () => {
+  const told = await itemsOf(
+    async (target, pass) => {
+      target.attempted('TIMEOUT');
+      await pass(1_000);
+      target.attempted('TIMEOUT');
+    },
+    (target) => target.attempted(null),
+  );
+  assert.equal(told, ['noted at 1200', 'withdrawn at 1199']);
+});
+
+test('a single attempt that times out beside others that are answered is none', async () => {
+  const told = await itemsOf(
+    async (target, pass) => {
+      target.attempted('TIMEOUT');
+      await pass(500);
+      target.attempted(null);
+      target.attempted('TIMEOUT');
+      await pass(900);
+    },
+    (target) => target.attempted(null),
+  );
+  assert.equal(told, ['withdrawn at 1199']);
+});
+
 test.run();
