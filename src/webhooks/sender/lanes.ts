@@ -45,6 +45,14 @@ export interface Target {
   usedAt: number;
 }
 
+/** A target that has waited for so long is left out. */
+const LEFT_OUT_MS = 1_000;
+
+/** Whether something waits for a target that has nothing under way, since others have all that its lane has. */
+export function isLeftOut({ running, waiting }: Target, now: number): boolean {
+  return running === 0 && now - (waiting[0]?.since ?? now) >= LEFT_OUT_MS;
+}
+
 /** One attempt under way. */
 export interface Slot {
   readonly send: Send;

@@ -6,7 +6,8 @@
  *
  * 1. A lane has at most `limit` attempts under way: 4 at first, one more for each whole answer while others wait,
  *    128 at most, halved by a network error, 4 again after a timeout. Where it has several targets, each leaves a
- *    quarter of that, and of what may wait, to the others: a slow one holds up none that is quick.
+ *    quarter of that, and of what may wait, to the others: a slow one holds up none that is quick. One that has nothing
+ *    under way and has waited for a second has one attempt beyond the limit, up to 128: several may hang at once.
  * 2. Accounts take turns, and no account takes more than it leaves free of the global bound, so a newcomer finds
  *    room beside those who fill it.
  * 3. Attempts in lanes that haven't answered yet, and probes, have at most half of the global bound; there too an
@@ -17,7 +18,7 @@
  */
 import { onceThisEnds } from '../../waiting.ts';
 import type { Ending } from './attempt.ts';
-import { Lane, newTraffic, Ring, type Slot, type Target, type Traffic } from './lanes.ts';
+import { isLeftOut, Lane, newTraffic, Ring, type Slot, type Target, type Traffic } from './lanes.ts';
 import type { QueueLimits } from './limits.ts';
 import type { Send } from './port.ts';
 
@@ -109,6 +110,7 @@ export class OriginQueue {
     for (const account of this.#accounts.values()) {
       for (const lane of account.lanes.values()) {
         this.#sweepLane(lane, now);
+        if (lane.turns.some((target) => isLeftOut(target, now))) this.#ring(lane).add(lane);
         if (lane.targets.size > 0) continue;
         account.lanes.delete(lane.origin);
         this.#ring(lane).delete(lane);
@@ -178,11 +180,12 @@ export class OriginQueue {
   }
 
   #roundOf(ring: Ring): void {
+    const now = this.#effects.clock();
     let fruitless = 0;
     while (this.#running < this.#limits.maxInFlight && fruitless < TURNS_MAX) {
       const lane = ring.next();
       if (lane === undefined) return;
-      const target = nextTarget(lane);
+      const target = nextTarget(lane, this.#limits.maxPerOrigin, now);
       if (target === undefined) continue;
       if (this.#hasRoom(lane, target)) {
         this.#start(lane, target);
@@ -191,7 +194,9 @@ export class OriginQueue {
         fruitless += 1;
       }
       if (target.waiting.length > 0) lane.turns.push(target);
-      if (lane.turns.length > 0 && lane.running < lane.limit) this.#ring(lane).add(lane);
+      const { turns, running, limit } = lane;
+      if (running < limit ? turns.length > 0 : turns.some((each) => isLeftOut(each, now)))
+        this.#ring(lane).add(lane);
     }
   }
 
@@ -271,10 +276,12 @@ function hasShare({ targets }: Lane, most: number, taken: number, own: number): 
   return taken < most && (targets.size === 1 || own < most * A_TARGETS_SHARE);
 }
 
-/** Takes out the target whose turn it is, of those that may start another attempt. */
-function nextTarget(lane: Lane): Target | undefined {
+/** Takes out the target whose turn it is, of those that may start another attempt; `most`: of a lane, at any time. */
+function nextTarget(lane: Lane, most: number, now: number): Target | undefined {
   const { turns, limit, running } = lane;
-  const index = turns.findIndex((target) => hasShare(lane, limit, running, target.running));
+  const index = turns.findIndex(
+    (target) => hasShare(lane, limit, running, target.running) || (running < most && isLeftOut(target, now)),
+  );
   return index < 0 ? undefined : turns.splice(index, 1)[0];
 }
 

@@ -158,6 +158,37 @@ test('nor does it take all the places in which its origin waits', async () => {
   assert.is(bench.putOff.length, 14 + 17);
 });
 
+test('URLs that hang and have all of their origin hold up another for a second', async () => {
+  const bench = new Bench();
+  const hanging = Array.from({ length: 8 }, (_, nth) => `http://a.example/hang${nth}`);
+  for (const url of [...hanging, A]) await bench.add(url);
+  for (const url of [...hanging, A]) await bench.add(url, 5);
+  assert.is(bench.running.length, 4);
+  bench.now = 999;
+  bench.queue.sweep();
+  await settled();
+  assert.is(bench.running.length, 4);
+  bench.now = 1_000;
+  bench.queue.sweep();
+  await settled();
+  for (const url of [...hanging, A]) assert.is(bench.to(url), 1, url);
+  await bench.add(B, 5);
+  assert.is(bench.to(B), 4);
+  await bench.end('complete', ({ target }) => target.url === A);
+  assert.is(bench.to(A), 1);
+});
+
+test('what goes beyond the limit of an origin ends with its bound', async () => {
+  const bench = new Bench({ maxPerOrigin: 6 });
+  for (let nth = 0; nth < 9; nth += 1) await bench.add(`http://a.example/hang${nth}`);
+  bench.now = 1_000;
+  bench.queue.sweep();
+  await settled();
+  assert.is(bench.running.length, 6);
+  await bench.end('failed');
+  assert.is(bench.running.length, 6);
+});
+
 test('a failure that is no timeout ends the choke as well: it costs nothing to try again', async () => {
   const bench = new Bench();
   await bench.add(A);
