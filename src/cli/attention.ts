@@ -16,7 +16,7 @@ import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
 import { expectAccount } from './find.ts';
 import { LANGUAGE_OPTION, Values } from './options.ts';
-import { type Outcome, reais } from './output.ts';
+import { inLine, type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
 
 const MAX_TEXT = 2_048;
@@ -93,7 +93,7 @@ function itemText(item: AttentionItem, language: Language): string {
   const { what, next } = itemIn(language, item);
   const whose = about.account === null ? '' : `\n  ${account} ${about.account}`;
   const howMuch = amount === null ? '' : `${whose === '' ? '\n ' : ','} ${money(amount)}`;
-  return `${since}  ${kind}  ${id}${whose}${howMuch}\n  ${what}\n  ${label}: ${next}`;
+  return `${since}  ${kind}  ${inLine(id)}${whose}${howMuch}\n  ${inLine(what)}\n  ${label}: ${inLine(next)}`;
 }
 
 function notOnList(id: string, by: DoneBy | null): Failure {
@@ -128,7 +128,7 @@ function pageOutcome(page: ListedPage, language: Language): Outcome {
   const frame = FRAMES[language];
   const lines = page.items.map((item) => itemText(item, language));
   if (lines.length === 0) lines.push(frame.nothing);
-  if (page.more > 0) lines.push(frame.more(page.more, page.last?.id));
+  if (page.more > 0) lines.push(inLine(frame.more(page.more, page.last?.id)));
   return { document: { items: page.items.map(listed), more: page.more }, text: lines.join('\n\n') };
 }
 
@@ -151,7 +151,7 @@ function done(
     if (finished.kind === 'notOnList') throw notOnList(finished.id, finished.by);
     const taken = finished.ids;
     const isSingle = ids.length === 1 && !isFiltered;
-    const text = taken.length === 0 ? 'nothing on the list fits' : `done: ${taken.join(', ')}`;
+    const text = taken.length === 0 ? 'nothing on the list fits' : `done: ${inLine(taken.join(', '))}`;
     return { document: { done: isSingle ? ids[0] : taken }, text };
   };
 }

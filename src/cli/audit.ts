@@ -8,7 +8,7 @@ import type { Core } from '../core.ts';
 import type { Store } from '../engine/store.ts';
 import { Failure, REFUSED } from './failure.ts';
 import { expectAccount } from './find.ts';
-import type { Output } from './output.ts';
+import { inLine, type Output } from './output.ts';
 import { type Progress, withProgress } from './progress.ts';
 import type { Shell, Work } from './running/shell.ts';
 
@@ -35,7 +35,7 @@ function reportText(report: VerifyReport): string {
   const counts = `${report.accounts} accounts, ${report.batches} batches, ${report.entries} entries`;
   const heads = (report.heads ?? []).map(({ account, seq, hash }) => `${account}  ${seq}  ${hash}`);
   if (first === undefined) return [`ok: ${counts}`, ...heads].join('\n');
-  const told = `${first.account} #${first.seq}: ${first.what}`;
+  const told = inLine(`${first.account} #${first.seq}: ${first.what}`);
   return [`NOT OK: ${report.differences.length} differences in ${counts}; the first:`, told, ...heads].join(
     '\n',
   );

@@ -12,7 +12,7 @@ import { addByAndReason, type ByOptions, byOf } from './by.ts';
 import { Failure, REFUSED, WRONG_USAGE } from './failure.ts';
 import { findTransaction } from './find.ts';
 import { Values } from './options.ts';
-import { labelled, type Outcome, reais } from './output.ts';
+import { inLine, labelled, type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
 
 const NO_BANK = 'the sandbox is no bank: bank commands are for BANK=api-pix';
@@ -34,7 +34,9 @@ async function check(fix: boolean): Promise<Outcome> {
     const keys = settings.pixKey === null ? [] : [settings.pixKey];
     const checks = await checkBank({ connection, settings, keys, fix, now });
     const ok = checks.every((each) => each.ok);
-    const rows = checks.map((each) => [`${each.ok ? 'ok  ' : 'FAIL'} ${each.name}`, each.detail] as const);
+    const rows = checks.map(
+      (each) => [`${each.ok ? 'ok  ' : 'FAIL'} ${each.name}`, inLine(each.detail)] as const,
+    );
     return { document: { ok, checks }, text: labelled(rows), exitCode: ok ? 0 : REFUSED };
   } finally {
     await connection.close();
@@ -95,7 +97,8 @@ function reportText(report: Report): string {
     ({ txid, amount }) =>
       `harmless  ${txid}  ${amount === null ? '-' : reais(amount)}  a charge that waits at the bank alone: nobody has its code`,
   );
-  return [sums, ...(differences.length === 0 ? ['Nothing differs.'] : differences), ...unseen].join('\n');
+  const rows = [...(differences.length === 0 ? ['Nothing differs.'] : differences), ...unseen];
+  return [sums, ...rows.map(inLine)].join('\n');
 }
 
 function giveBack(user: string, given: string, options: ByOptions): Work {

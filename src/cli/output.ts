@@ -1,6 +1,7 @@
 /**
  * What a command writes. With `--json` stdout is exactly one JSON document, the error object where it fails;
- * without, a person reads stdout, and failures go to stderr.
+ * without, a person reads stdout, and failures go to stderr. Texts may come from the bank and from merchants: their
+ * control characters are written as JSON writes them, since a terminal would take them for commands.
  */
 import { type Failure, failureOf } from './failure.ts';
 
@@ -38,7 +39,7 @@ export class Output {
 
   /** Writes what a command has to say; gives the exit code. */
   outcome({ document, text, exitCode = 0, ifLost }: Outcome): number {
-    this.#out(this.json ? `${JSON.stringify(document, null, 2)}\n` : `${text}\n`, ifLost);
+    this.#out(this.json ? `${JSON.stringify(document, null, 2)}\n` : `${inLines(text)}\n`, ifLost);
     return exitCode;
   }
 
@@ -52,7 +53,7 @@ export class Output {
     const document = { ...failure.document, ...soFar?.document };
     if (this.json) return this.outcome({ ...soFar, document, text: '', exitCode });
     if (soFar !== null) this.outcome(soFar);
-    this.#err(`error: ${failure.message}\n`);
+    this.#err(`error: ${inLines(failure.message)}\n`);
     return exitCode;
   }
 
@@ -69,6 +70,23 @@ export class Output {
   help(text: string): void {
     this.#out(this.json ? `${JSON.stringify({ help: text }, null, 2)}\n` : text);
   }
+}
+
+/** Of a single character; JSON itself leaves those above ASCII as they are. */
+function escaped(character: string): string {
+  const written = JSON.stringify(character).slice(1, -1);
+  if (written !== character) return written;
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** A text without control characters but the ends of its lines. */
+function inLines(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n]/gu, escaped);
+}
+
+/** What others wrote, as a part of a line: it ends none. */
+export function inLine(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, escaped);
 }
 
 /** Cents as a person writes them: -1234567 is `R$ -12345.67`. */

@@ -14,7 +14,7 @@ import { addByAndReason, type ByOptions, byOf } from './by.ts';
 import { Failure, invalidValues, transactionNotFound } from './failure.ts';
 import { findById, findTransaction } from './find.ts';
 import { LANGUAGE_OPTION, Values } from './options.ts';
-import { labelled, type Outcome, reais } from './output.ts';
+import { inLine, labelled, type Outcome, reais } from './output.ts';
 import type { Shell, Work } from './running/shell.ts';
 
 const MAX_MESSAGE_ID = 255;
@@ -52,7 +52,7 @@ function entryLines({ seq, entry }: NumberedEntry, language: Language): string[]
     lines.push(`${indent}by ${by.name} (${by.role})${by.reason === null ? '' : `: ${by.reason}`}`);
   for (const { leg, amount } of entry.postings) lines.push(`${indent}${leg.padEnd(10)} ${reais(amount)}`);
   for (const { name, id } of entry.events) lines.push(`${indent}event ${name}  ${id}`);
-  return lines;
+  return lines.map(inLine);
 }
 
 /** A delivery as `deliveryList` gives it, as far as it is printed. */

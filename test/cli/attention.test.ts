@@ -196,4 +196,30 @@ test('many deliveries are tried again at once: by ids, account, URL or time', as
   await folder.fails(['deliveries', 'retry', '--since', 'now'], 2, 'VALIDATION_ERROR');
 });
 
+test('control characters of what the bank wrote are shown as JSON writes them, and end no line', async () => {
+  const id = 'a\u001b[31mRED\u0007\nb\u009b';
+  const content = '{"transactionId":"no\u001b[2Jsuch\n"}';
+  const data = { message: 'X\u001b[2J', messageId: id, transactionId: 'no\u001b[2Jsuch', content };
+  const odd = itemFor('TRANSACTION_UNKNOWN', { id, since: iso(60), about: { account: null }, data });
+  await folder.withCore(({ store }) => store.attention.note([odd]));
+  try {
+    const { stdout } = await folder.run(['attention', '--after', 'm11']);
+    assert.not.match(stdout, /[^\P{Cc}\n]/u);
+    const [head = '', what = '', next = '', ...others] = stdout.trimEnd().split('\n');
+    assert.ok(head.endsWith(String.raw`  a\u001b[31mRED\u0007\nb\u009b`), head);
+    assert.match(what, String.raw`no\u001b[2Jsuch`);
+    assert.match(next, /^ {2}next: /);
+    assert.equal(others, []);
+    const page = await folder.json(['attention', '--after', 'm11']);
+    assert.equal(ids(page), [id]);
+    const missing = await folder.run(['attention', 'done', 'no\u001b[2Jsuch']);
+    assert.is(missing.code, 1);
+    assert.match(missing.stderr, String.raw`no\u001b[2Jsuch`);
+    const { stdout: done } = await folder.run(['attention', 'done', id]);
+    assert.is(done, `${String.raw`done: a\u001b[31mRED\u0007\nb\u009b`}\n`);
+  } finally {
+    await folder.withCore(({ store }) => store.attention.withdraw([odd]));
+  }
+});
+
 test.run();

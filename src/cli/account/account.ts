@@ -10,7 +10,7 @@ import { turn } from '../../waiting.ts';
 import { type ActingOptions, actingOf, addActing } from '../by.ts';
 import { accountNotFound, Failure, wrongUsage } from '../failure.ts';
 import { collect, Values } from '../options.ts';
-import { labelled, type Outcome, reais } from '../output.ts';
+import { inLine, labelled, type Outcome, reais } from '../output.ts';
 import type { Bench, Shell, Work } from '../running/shell.ts';
 import { addAdjustCommand } from './adjust.ts';
 import { type Asked, addCreateCommand, askedOf, WEBHOOK_HELP } from './create.ts';
@@ -61,7 +61,7 @@ function shownText(account: Shown): string {
     ['balance', reais(account.balance)],
     ...webhooks,
   ];
-  return `${account.accountId}  ${account.name}\n${labelled(rows, '  ')}`;
+  return `${account.accountId}  ${inLine(account.name)}\n${labelled(rows, '  ')}`;
 }
 
 async function listAll(core: Core, { output }: Bench): Promise<Outcome> {
