@@ -49,6 +49,9 @@ test('create --count makes many, fast', async () => {
   assert.is(new Set(list(created, 'accounts').map((account) => text(account, 'clientId'))).size, 2_000);
   assert.ok(performance.now() - started < 20_000);
   assert.is(list(await own.json(['account', 'create', '--count', '1']), 'accounts').length, 1);
+  const tooMany = await own.fails(['account', 'create', '--count', '10001'], 2, 'VALIDATION_ERROR');
+  assert.match(text(tooMany, 'message'), '--count must be a whole number from 1 to 10000');
+  assert.match((await own.run(['account', 'create', '--help'])).stdout, 'at most 10000');
   const verified = await own.json(['verify', '--decide']);
   assert.is(at(verified, 'ok'), true);
   assert.is(whole(verified, 'entries'), 2_000);

@@ -152,7 +152,7 @@ export function addCreateCommand(account: Command, shell: Shell): void {
     .option('--expires-in <seconds>', 'until a charge expires, where the request says nothing')
     .option('--max-amount <cents>', 'the largest amount of a charge or transfer')
     .option('--fees <json>', '{"pixIn": {"fixed", "percent", "min", "max"}, "cashout": {...}}')
-    .option('--count <n>', 'so many accounts, all alike')
+    .option('--count <n>', `so many accounts, all alike, at most ${MAX_COUNT}`)
     .option('--pix-key <key>', 'who receives charges (default: none of its own; the sandbox shows one)')
     .option('--merchant-name <text>', "as in a charge's code (default: the name)")
     .option('--merchant-city <text>', "as in a charge's code (default: SAO PAULO)");
