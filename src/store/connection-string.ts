@@ -29,6 +29,19 @@ export const PATIENT: MongoClientOptions = {
   socketTimeoutMS: 0,
 };
 
+/** How the driver takes values: read another way, amounts are other ones, and the next batch is written so. */
+const VALUES: Readonly<Record<string, boolean>> = {
+  promoteLongs: true,
+  promoteValues: true,
+  promoteBuffers: false,
+  useBigInt64: false,
+  bsonRegExp: false,
+  ignoreUndefined: false,
+  serializeFunctions: false,
+  enableUtf8Validation: true,
+  raw: false,
+};
+
 /** What a connection string says of the pool's least. */
 const LEAST_CONNECTIONS = /[?&]minPoolSize=(\d+)/i;
 
@@ -40,9 +53,18 @@ function poolOf(uri: string, mostConnections: number | undefined): MongoClientOp
   return { maxPoolSize: Math.max(MOST_CONNECTIONS, Number(LEAST_CONNECTIONS.exec(uri)?.[1] ?? 0)) };
 }
 
+/** @throws Error where values would be taken another way than they are stored */
+function expectValues({ bsonOptions }: MongoClient): void {
+  for (const [name, value] of Object.entries(bsonOptions)) {
+    const needed = VALUES[name] ?? value;
+    if (value !== needed) throw new Error(`${name} must be ${needed}, as it is where nothing is said`);
+  }
+}
+
 /**
  * A client of the driver's class, every wait of which is bounded.
- * @throws Error where the connection string is none, or what it says of the pool contradicts itself
+ * @throws Error where the connection string is none, what it says of the pool contradicts itself, or it has values
+ *   taken another way
  */
 export function newClient(Client: typeof MongoClient, uri: string, mostConnections?: number): MongoClient {
   const bounds = Object.entries(BOUNDS).filter(([name]) => !new RegExp(`[?&]${name}=`, 'i').test(uri));
@@ -55,6 +77,7 @@ export function newClient(Client: typeof MongoClient, uri: string, mostConnectio
     ...Object.fromEntries(bounds),
     ...poolOf(uri, mostConnections),
   });
+  expectValues(client);
   const { minPoolSize, maxPoolSize } = client.options;
   // The driver says so only when it makes a pool, as often as it tries.
   if (maxPoolSize !== 0 && minPoolSize > maxPoolSize)

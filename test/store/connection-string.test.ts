@@ -35,6 +35,18 @@ const WRONG: readonly [uri: string, why: RegExp][] = [
   [`mongodb://user:${PASSWORD}@h/x?foo=bar`, /option foo is not supported/],
   [`mongodb://user:${PASSWORD}@h/x?replicaSet=`, /replicaSet/],
   [`mongodb://user:${PASSWORD}@h/x?minPoolSize=9&maxPoolSize=8`, /minPoolSize 9 is above maxPoolSize 8/],
+  // Balances beyond 2^31 would be read as objects, and be written so.
+  [`mongodb://user:${PASSWORD}@h/x?promoteLongs=false`, /promoteLongs must be true/],
+  [`mongodb://user:${PASSWORD}@h/x?promote%4Congs=false&w=1`, /promoteLongs must be true/],
+  [`mongodb://user:${PASSWORD}@h/x?PROMOTEVALUES=false`, /promoteValues must be true/],
+  [`mongodb://user:${PASSWORD}@h/x?enableUtf8Validation=false`, /enableUtf8Validation must be true/],
+  ...['promoteBuffers', 'useBigInt64', 'bsonRegExp', 'ignoreUndefined', 'serializeFunctions', 'raw'].map(
+    (name): [string, RegExp] => [
+      `mongodb://user:${PASSWORD}@h/x?${name}=true`,
+      new RegExp(`${name} must be false`),
+    ],
+  ),
+  [`mongodb://user:${PASSWORD}@h/x?fieldsAsRaw=a`, /fieldsAsRaw must be an object/],
   [`mongodb://user:${PASSWORD}@h/a.b`, /Database names/],
   [`mongodb://user:${PASSWORD}@h/a%zz`, /malformed/],
 ];
@@ -83,6 +95,7 @@ test('what the driver takes is none', () => {
   ];
   for (const each of hosts) assert.equal(mistakesOf(`mongodb://user:${PASSWORD}@${each}/x`), [], each);
   assert.equal(mistakesOf('mongodb+srv://cluster.example.com/x?minPoolSize=99'), []);
+  assert.equal(mistakesOf('mongodb://h/x?promoteLongs=true&useBigInt64=false&raw=false'), []);
 });
 
 test.run();

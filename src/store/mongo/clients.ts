@@ -5,7 +5,7 @@ import { newClient, PATIENT } from '../connection-string.ts';
 
 /**
  * A client whose every wait is bounded.
- * @throws Error where the connection string is none, or what it says of the pool contradicts itself
+ * @throws Error as `newClient`
  */
 export function clientFor(uri: string, mostConnections?: number): MongoClient {
   const client = newClient(MongoClient, uri, mostConnections);
