@@ -6,6 +6,11 @@ import { codeOf, textOf } from '../errors.ts';
 
 const FORM = 'mongodb://HOST[:PORT]/DATABASE';
 const DEFAULT_DATABASE = 'pixstate';
+/** What MongoDB keeps for itself, and why no store may lie there. */
+const OWN_DATABASES = new Map([
+  ['local', 'is never replicated: what lies there is lost when another member takes over'],
+  ['config', "holds the server's and the cluster's own settings"],
+]);
 const SELECTION_MS = 2_000;
 const SOCKET_MS = 5_000;
 
@@ -149,8 +154,12 @@ export function mistakesIn(uri: string): string[] {
     ];
   try {
     const client = driversClient(uri);
-    client.db(databaseName(uri));
-    return unreadable(client);
+    const database = databaseName(uri);
+    client.db(database);
+    // Names that differ in capitals alone are one database's.
+    const reason = OWN_DATABASES.get(database.toLowerCase());
+    const mistakes = reason === undefined ? [] : [`names the database ${database}, which ${reason}`];
+    return [...mistakes, ...unreadable(client)];
   } catch (error) {
     return [`${malformed}: ${withoutSecrets(textOf(error), uri)}`];
   }

@@ -82,6 +82,22 @@ test('files that it names must be there, where they are used', () => {
   }
 });
 
+test('a database of MongoDB’s own can’t be named', () => {
+  const local = 'is never replicated: what lies there is lost when another member takes over';
+  const config = "holds the server's and the cluster's own settings";
+  for (const [name, why] of [
+    ['local', local],
+    ['Local', local],
+    ['l%6Fcal', local],
+    ['config', config],
+  ] as const)
+    assert.equal(mistakesOf(`mongodb://user:${PASSWORD}@h/${name}?replicaSet=rs0`), [
+      `MONGODB_URI names the database ${decodeURIComponent(name)}, which ${why}`,
+    ]);
+  for (const path of ['/localities', '/pixstate_local', '?authSource=config'])
+    assert.equal(mistakesOf(`mongodb://user:${PASSWORD}@local${path}`), [], path);
+});
+
 test('what the driver takes is none', () => {
   const hosts = [
     'h',
