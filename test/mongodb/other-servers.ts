@@ -25,6 +25,8 @@ export interface Guarded {
   uri(user: Pick<User, 'name' | 'password'>, database: string): string;
   /** Gives a user these roles alone. */
   grant(user: User, roles: User['roles']): Promise<void>;
+  /** Gives a user these actions alone, on all collections of a database. */
+  allow(user: User, database: string, actions: readonly string[]): Promise<void>;
 }
 
 /** A standalone server that asks for a user and a password, for one test. */
@@ -53,7 +55,14 @@ export async function withGuarded(
       asRoot(port, async (admin) => {
         await admin.command({ updateUser: name, roles });
       });
-    await body({ port, uri, grant });
+    const allow: Guarded['allow'] = ({ name }, database, actions) =>
+      asRoot(port, async (admin) => {
+        const role = `${name} of ${database}`;
+        const privileges = [{ resource: { db: database, collection: '' }, actions }];
+        await admin.command({ createRole: role, privileges, roles: [] });
+        await admin.command({ updateUser: name, roles: [{ role, db: 'admin' }] });
+      });
+    await body({ port, uri, grant, allow });
   } finally {
     spawned.child.kill('SIGKILL');
     await spawned.ended;

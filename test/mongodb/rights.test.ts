@@ -1,11 +1,15 @@
 /** Rights that the database's user loses, and gets again, while a server runs. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { expectVerified } from '../faults/scene.ts';
+import { cliJson } from '../support/cli.ts';
 import { fetchReply, merchant, type Reply } from '../support/client.ts';
 import { expectError } from '../support/expect.ts';
 import { askTransfer, reaches, transfer, validCpf } from '../support/flows.ts';
 import { text } from '../support/json.ts';
+import { packageRoot } from '../support/process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { until } from '../support/wait.ts';
 import { type User, withGuarded } from './other-servers.ts';
@@ -68,5 +72,38 @@ for (const [name, left] of [
       }
     });
   });
+
+const page = readFileSync(join(packageRoot, 'docs', 'mongodb.md'), 'utf8');
+
+/** The least that the page says a user needs. */
+function leastActions(): string[] {
+  const [, actions = ''] =
+    /gives these actions on all collections of the database: (.*?)\. /.exec(page) ?? [];
+  return actions.split(', ').map((action) => action.replaceAll('`', ''));
+}
+
+test('the actions of docs/mongodb.md are all that servers and commands need, at a later start, too', async () => {
+  await withGuarded([WRITER], async ({ uri, allow }) => {
+    await allow(WRITER, DATABASE, leastActions());
+    const server = await startOn(uri(WRITER, DATABASE), { CONSOLE: 'on' });
+    try {
+      const client = await merchant(server, ['--balance', '1000000']);
+      await reaches(client, 'cashout', text(await transfer(client, 1_099), 'id'), 'completed');
+      await server.restart();
+      await reaches(client, 'cashout', text(await transfer(client, 1_099), 'id'), 'completed');
+      const commands = [
+        ['account', 'list'],
+        ['account', 'adjust', client.accountId, '100', '--reason', 'a test'],
+        ['attention'],
+        ['verify', '--heads'],
+        ['rebuild'],
+      ];
+      for (const args of commands) await cliJson(server, args);
+      await expectVerified(server);
+    } finally {
+      assert.is(await server.stop(), 0);
+    }
+  });
+});
 
 test.run();
