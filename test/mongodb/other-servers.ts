@@ -25,6 +25,10 @@ export interface Guarded {
   uri(user: Pick<User, 'name' | 'password'>, database: string): string;
   /** Gives a user these roles alone. */
   grant(user: User, roles: User['roles']): Promise<void>;
+  /** Drops a user. */
+  drop(user: User): Promise<void>;
+  /** Makes a user that was dropped again. */
+  make(user: User): Promise<void>;
   /** Gives a user these actions alone, on all collections of a database. */
   allow(user: User, database: string, actions: readonly string[]): Promise<void>;
 }
@@ -55,6 +59,11 @@ export async function withGuarded(
       asRoot(port, async (admin) => {
         await admin.command({ updateUser: name, roles });
       });
+    const drop: Guarded['drop'] = ({ name }) =>
+      asRoot(port, async (admin) => {
+        await admin.command({ dropUser: name });
+      });
+    const make: Guarded['make'] = (user) => asRoot(port, (admin) => createUser(admin, user));
     const allow: Guarded['allow'] = ({ name }, database, actions) =>
       asRoot(port, async (admin) => {
         const role = `${name} of ${database}`;
@@ -62,7 +71,7 @@ export async function withGuarded(
         await admin.command({ createRole: role, privileges, roles: [] });
         await admin.command({ updateUser: name, roles: [{ role, db: 'admin' }] });
       });
-    await body({ port, uri, grant, allow });
+    await body({ port, uri, grant, drop, make, allow });
   } finally {
     spawned.child.kill('SIGKILL');
     await spawned.ended;
@@ -101,9 +110,12 @@ async function createUsers(port: number, users: readonly User[]): Promise<void> 
     await admin.command({ createUser: ROOT.username, pwd: ROOT.password, roles: ['root'] });
   });
   await asRoot(port, async (admin) => {
-    for (const { name, password, roles } of users)
-      await admin.command({ createUser: name, pwd: password, roles });
+    for (const user of users) await createUser(admin, user);
   });
+}
+
+async function createUser(admin: Db, { name, password, roles }: User): Promise<void> {
+  await admin.command({ createUser: name, pwd: password, roles });
 }
 
 const HEADER_BYTES = 16;

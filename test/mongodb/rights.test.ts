@@ -11,14 +11,16 @@ import { askTransfer, reaches, transfer, validCpf } from '../support/flows.ts';
 import { text } from '../support/json.ts';
 import { packageRoot } from '../support/process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { until } from '../support/wait.ts';
+import { sleep, until } from '../support/wait.ts';
 import { type User, withGuarded } from './other-servers.ts';
-import { logLines, startOn } from './stage.ts';
+import { logLines, startOn, untilReady } from './stage.ts';
 
 const test = suite('rights on mongodb');
 
 const DATABASE = 'pixstate_rights';
 const LACKING = /lacks rights on the database; it needs readWrite \(not authorized on pixstate_rights/;
+/** Longer than the server's heartbeats are apart. */
+const AWAY_MS = 3_000;
 const readWrite = { role: 'readWrite', db: DATABASE };
 const WRITER = { name: 'writer', password: 'geh3im', roles: [readWrite] } satisfies User;
 
@@ -72,6 +74,32 @@ for (const [name, left] of [
       }
     });
   });
+
+test('a user who is dropped, and made again: 503 meanwhile, and all goes on without a restart', async () => {
+  await withGuarded([WRITER], async ({ uri, drop, make }) => {
+    const server = await startOn(uri(WRITER, DATABASE), { CONSOLE: 'on', LOG_LEVEL: 'warn' });
+    try {
+      const client = await merchant(server, ['--balance', '1000000']);
+      const underWay = text(await transfer(client, 1_099), 'id');
+      await drop(WRITER);
+      const isServed = async (): Promise<boolean> => (await client.get('/balance')).status === 200;
+      await until(async () => !(await isServed()), 10_000, 'a 503');
+      expectError(await client.get('/balance'), 503, 'SERVICE_UNAVAILABLE');
+      await sleep(AWAY_MS);
+      await make(WRITER);
+      await until(isServed, 15_000, 'the balance');
+      await untilReady(server, 15_000);
+      await reaches(client, 'cashout', underWay, 'completed', 30_000);
+      await reaches(client, 'cashout', text(await transfer(client, 1_099), 'id'), 'completed');
+      assert.is(await client.balance(), 1_000_000 - 2 * 1_149);
+      const told = logLines(server.stderr()).filter(({ msg }) => /can't be reached/.test(String(msg)));
+      assert.is(told.length, 1, server.stderr());
+      await expectVerified(server);
+    } finally {
+      assert.is(await server.stop(), 0);
+    }
+  });
+});
 
 const page = readFileSync(join(packageRoot, 'docs', 'mongodb.md'), 'utf8');
 

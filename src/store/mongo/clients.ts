@@ -2,6 +2,7 @@
 import { type Document, MongoClient, type TopologyDescription } from 'mongodb';
 import { again, pauseAfter } from '../../waiting.ts';
 import { newClient, PATIENT } from '../connection-string.ts';
+import { isWithoutUser } from './errors.ts';
 
 /**
  * A client whose every wait is bounded.
@@ -17,6 +18,39 @@ export function clientFor(uri: string, mostConnections?: number): MongoClient {
 /** A client that waits for an answer as long as it takes. */
 export function patientClient(uri: string): MongoClient {
   return new MongoClient(uri, PATIENT);
+}
+
+/**
+ * New connections in the place of those whose user was dropped: they stay without one when there is a user of that name
+ * again. The driver has no other way to be rid of those of its pool than to close its client.
+ */
+export class Renewal {
+  readonly #clients: readonly MongoClient[];
+  #isDue = false;
+
+  constructor(clients: readonly MongoClient[]) {
+    this.#clients = clients;
+  }
+
+  /** Whether an error is of such a connection: `perform` makes others then. */
+  isNeededBy(error: unknown): boolean {
+    // Where the connection string has no user, new connections would be no better.
+    const isIt = isWithoutUser(error) && this.#clients.every(({ options }) => options.credentials);
+    this.#isDue ||= isIt;
+    return isIt;
+  }
+
+  /** Makes new connections where they are needed. @throws the driver's error where there are none to be had yet */
+  async perform(isClosed: () => boolean): Promise<void> {
+    if (!this.#isDue) return;
+    for (const client of this.#clients) {
+      await client.close();
+      await client.connect();
+      // Whoever closed it meanwhile closed what was there then.
+      if (isClosed()) await client.close();
+    }
+    this.#isDue = false;
+  }
 }
 
 /** A primary and its term; null: there is none, or a router doesn't tell. */

@@ -13,7 +13,7 @@ import { type Db, type Document, type MongoClient, MongoServerError } from 'mong
 import { StoreUnavailable } from '../../engine/store.ts';
 import { again, deadlines, jittered, pause, pauseAfter, within } from '../../waiting.ts';
 import { databaseName } from '../connection-string.ts';
-import { clientFor, Primary, patientClient, ServerClock } from './clients.ts';
+import { clientFor, Primary, patientClient, Renewal, ServerClock } from './clients.ts';
 import {
   causeOf,
   isAway,
@@ -88,6 +88,7 @@ export class MongoConnection {
   #closed = false;
   #away: string | null = null;
   #probing: Promise<void> | null = null;
+  readonly #renewal: Renewal;
   #backAt = Number.NEGATIVE_INFINITY;
 
   /** @throws UnusableServer where the connection string is none. */
@@ -102,6 +103,7 @@ export class MongoConnection {
       this.db = this.client.db(databaseName(uri));
       this.#pulseClient = clientFor(uri, PULSES_AT_ONCE);
       this.#pulseDb = this.#pulseClient.db(this.db.databaseName);
+      this.#renewal = new Renewal([this.client, this.#pulseClient]);
       this.primary = new Primary(this.client, (term) => this.#confirm(term));
     } catch (error) {
       throw new UnusableServer(`MONGODB_URI is no connection string that can be used: ${causeOf(error)}`);
@@ -252,7 +254,7 @@ export class MongoConnection {
   }
 
   #understood(error: unknown): Error {
-    if (isAway(error)) this.#leave(error);
+    if (isAway(error) || this.#renewal.isNeededBy(error)) this.#leave(error);
     this.rights.heed(error);
     return understood(error);
   }
@@ -276,6 +278,7 @@ export class MongoConnection {
   async #probe(): Promise<void> {
     while (!this.#closed) {
       try {
+        await this.#renewal.perform(() => this.#closed);
         await this.#ask({ ping: 1 });
         break;
       } catch {

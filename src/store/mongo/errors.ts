@@ -81,6 +81,15 @@ export function isHopelessCode(code: unknown): boolean {
   return HOPELESS_CODES.has(Number(code));
 }
 
+/** Whether a connection has no user any more: whose user was dropped has none for good, though there be one of that name again. */
+export function isWithoutUser(error: unknown): boolean {
+  return (
+    error instanceof MongoServerError &&
+    error.code === NO_RIGHTS &&
+    /requires authentication/i.test(error.message)
+  );
+}
+
 /** What the user of a process that runs may not do any more, as a sentence; null where an error is none of that. */
 function lackOfRights(error: unknown): string | null {
   if (!(error instanceof MongoServerError) || error.code !== NO_RIGHTS) return null;
