@@ -50,6 +50,11 @@ export class SpareTime {
     this.#callers += 1;
   }
 
+  /** Nobody has come lately: a piece may be larger. */
+  get isAlone(): boolean {
+    return this.#lately(performance.now()) === 0;
+  }
+
   /** Does a piece of work of a few ms once there is time for it. @throws what the piece throws */
   take<Result>(piece: () => Promise<Result>): Promise<Result> {
     const begun = this.#last.then(() => this.#begin(piece));
@@ -88,8 +93,12 @@ export class SpareTime {
   /** For how much longer callers have the thread, ms. */
   #callersLeft(): number {
     const now = performance.now();
-    const callers = now - this.#windowAt < 2 * WINDOW_MS ? Math.max(this.#callers, this.#callersBefore) : 0;
     const most = now < this.#startingUntil ? MOST_TIMES_STARTING : MOST_TIMES;
-    return this.#endedAt + Math.min(most, callers / CALLERS_A_TIME) * this.#took - now;
+    return this.#endedAt + Math.min(most, this.#lately(now) / CALLERS_A_TIME) * this.#took - now;
+  }
+
+  /** Callers of this window, or of the one before where they were more. */
+  #lately(now: number): number {
+    return now - this.#windowAt < 2 * WINDOW_MS ? Math.max(this.#callers, this.#callersBefore) : 0;
   }
 }

@@ -82,6 +82,20 @@ test('callers who have gone are not waited for', async () => {
   });
 });
 
+test('it is alone until somebody calls, and again once they have gone', async () => {
+  await withClock(async (clock) => {
+    const spareTime = new SpareTime();
+    const alone = [spareTime.isAlone];
+    spareTime.called();
+    alone.push(spareTime.isAlone);
+    clock.ms += 199;
+    alone.push(spareTime.isAlone);
+    clock.ms += 1;
+    alone.push(spareTime.isAlone);
+    assert.equal(alone, [true, false, false, true]);
+  });
+});
+
 test('a piece that waited for its store is not paid for by all of that', async () => {
   await withClock(async (clock) => {
     const spareTime = new SpareTime();

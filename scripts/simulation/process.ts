@@ -176,11 +176,12 @@ export class Process {
     const { journal, due, backlog } = store;
     const onTrouble = (error: unknown): void => log(`trouble of ${name}: ${String(error)}`);
     const sender = new SimulatedSender({ world, receivers, history, owner: name, now });
-    const parts = { journal, due, backlog, directory, sender, attention: engine, spareTime: new SpareTime() };
+    const spareTime = new SpareTime();
+    const parts = { journal, due, backlog, directory, sender, attention: engine, spareTime };
     const dispatcher = new Dispatcher({ ...parts, now, retryScale: RETRY_SCALE, onTrouble });
     const common = { engine, payments, journal, due, bank, now, onTrouble, stuckAfterMs: STUCK_AFTER_MS };
     const desk = new Desk({ ...common, elapsed: () => world.now });
-    const timers = new Timers(common);
+    const timers = new Timers({ ...common, spareTime });
     engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
     const clock = new ClockWatch({ store, engine, now, onNotice: (text) => log(`${name}: ${text}`) });
     const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now, clock });

@@ -11,6 +11,8 @@ import type { Payments } from '../engine/payments.ts';
 import { type ClaimOf, type Due, postponed } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
+import type { SpareTime } from '../spare-time.ts';
+import { atMost } from '../waiting.ts';
 
 export interface TimersOptions {
   engine: Engine;
@@ -18,6 +20,8 @@ export interface TimersOptions {
   journal: JournalReads;
   due: DueIndex;
   bank: Bank;
+  /** Of a crowd of timers all but the first ones wait for it: callers don't wait for them. */
+  spareTime: Pick<SpareTime, 'take' | 'isAlone'>;
   now(): number;
   /** A charge whose time was over so many ms ago, and that the bank gives no answer about, is stuck. */
   stuckAfterMs: number;
@@ -27,6 +31,12 @@ export interface TimersOptions {
 
 const MOST_IN_HAND = 4_096;
 const AT_ONCE = 512;
+/** So many in hand wait for no spare time. */
+const NO_CROWD = 256;
+/** Of a crowd so many are fired in a piece of spare time: beside callers, and while nobody calls. */
+const PIECE = { beside: 32, alone: 256 };
+/** A piece that takes longer, ms, waits for the bank: others' pieces don't wait for that. */
+const PIECE_MS = 100;
 
 interface ClaimedTimer {
   claim: ClaimOf<'timer'>;
@@ -35,6 +45,10 @@ interface ClaimedTimer {
 export class Timers {
   readonly #options: TimersOptions;
   readonly #hands: Hands<ClaimedTimer>;
+  /** Timers that have their room, and wait for spare time. */
+  readonly #crowd: ClaimedTimer[] = [];
+  /** Resolves once the crowd is settled; null while there is none. */
+  #crowdFired: Promise<void> | null = null;
 
   constructor(options: TimersOptions) {
     this.#options = options;
@@ -49,13 +63,34 @@ export class Timers {
   }
 
   /** Resolves once all of these are settled; nobody needs to wait for that. Never rejects. */
-  fireAll(claims: readonly ClaimOf<'timer'>[]): Promise<void> {
-    return this.#hands.take(claims.map((claim) => ({ claim })));
+  async fireAll(claims: readonly ClaimOf<'timer'>[]): Promise<void> {
+    const timers = claims.map((claim) => ({ claim }));
+    const atOnce = this.#crowd.length > 0 ? 0 : Math.max(0, NO_CROWD - this.room.taken);
+    const crowd = timers.splice(atOnce);
+    this.room.occupy(crowd.length);
+    this.#crowd.push(...crowd);
+    if (crowd.length > 0) this.#crowdFired ??= this.#fireCrowd();
+    await Promise.all([this.#hands.take(timers), crowd.length > 0 ? this.#crowdFired : null]);
+  }
+
+  /** Fires the crowd piece by piece, as there is time for it. */
+  async #fireCrowd(): Promise<void> {
+    const { spareTime } = this.#options;
+    while (this.#crowd.length > 0) {
+      await spareTime.take(() => {
+        const piece = this.#crowd.splice(0, spareTime.isAlone ? PIECE.alone : PIECE.beside);
+        this.room.release(piece.length);
+        return atMost(PIECE_MS, this.#hands.take(piece));
+      });
+    }
+    this.#crowdFired = null;
+    await this.#hands.idle();
   }
 
   /** Resolves once nothing is in hand. */
-  idle(): Promise<void> {
-    return this.#hands.idle();
+  async idle(): Promise<void> {
+    await this.#crowdFired;
+    await this.#hands.idle();
   }
 
   async #fire(due: ClaimOf<'timer'>['due']): Promise<Outcome> {

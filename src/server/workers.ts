@@ -79,7 +79,7 @@ export async function openWorkers(
     ...{ now: storeNow, onTrouble: onDueTrouble },
   };
   const desk = new Desk(common);
-  const timers = new Timers(common);
+  const timers = new Timers({ ...common, spareTime });
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const onNotice = (text: string): void => log.warn(text);
   const clock = new ClockWatch({ store: core.store, engine, now: storeNow, onNotice });

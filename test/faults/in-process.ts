@@ -195,13 +195,14 @@ export function openProcess(options: ProcessOptions): Process {
     troubles.push(error);
   };
   const directory = new Directory(store.accounts, seal(), now);
+  const spareTime = new SpareTime();
   const dispatcher = new Dispatcher({
     journal,
     due,
     backlog: store.backlog,
     directory,
     sender: NO_SENDER,
-    spareTime: new SpareTime(),
+    spareTime,
     attention: engine,
     now,
     retryScale: 1,
@@ -209,7 +210,7 @@ export function openProcess(options: ProcessOptions): Process {
   });
   const common = { engine, payments, journal, due, bank, now, onTrouble, stuckAfterMs: 300_000 };
   const desk = new Desk({ ...common, ...(elapsed === undefined ? {} : { elapsed }) });
-  const timers = new Timers(common);
+  const timers = new Timers({ ...common, spareTime });
   if (fresh) engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const rightClock = { followed: async () => now() };
   const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now, clock: rightClock });

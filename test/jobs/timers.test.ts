@@ -1,9 +1,12 @@
-/** How long an expired charge waits for payments that are on their way, and what becomes of a timer. */
+/** How long an expired charge waits for payments on their way, what becomes of a timer, and of a crowd of them. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BankOutcomeUnknown } from '../../src/engine/bank.ts';
+import type { ClaimOf } from '../../src/engine/store/due.ts';
 import type { AttentionItem, Settlement } from '../../src/engine/store.ts';
 import { Timers } from '../../src/jobs/timers.ts';
+import { later, turn } from '../../src/waiting.ts';
+import { until } from '../support/wait.ts';
 
 const test = suite('timers');
 
@@ -167,6 +170,76 @@ test('a timer ends once it has fired, and comes again where it hasn’t', async 
   const failed = await outcome({ fails: new Error('lost') });
   assert.equal(failed.ends, [{ ...failed.due, at: EXPIRED + 4_000, ahead: 0, tries: 3 }]);
   assert.is(failed.done.at(-1), 'Error: lost');
+});
+
+/** A crowd's scene: spare time comes where the test gives it; the transactions whose timers have fired, in order. */
+function crowdOf(isAlone: boolean) {
+  const fired: string[] = [];
+  const pieces: (() => Promise<unknown>)[] = [];
+  const settled: Settlement[] = [];
+  const parts = {
+    journal: { transaction: async (id: string) => ({ id, type: 'cashout', ...WAITS }) },
+    due: { settle: async (some: Settlement[]) => settled.push(...some) },
+    bank: { canBeAsked: false, pace: { expiryGraceMs: 0 } },
+    engine: {
+      send: async (_: string, { transaction }: { transaction: string }) => {
+        fired.push(transaction);
+        return { kind: 'applied' };
+      },
+    },
+    spareTime: {
+      isAlone,
+      take: (piece: () => Promise<unknown>) => {
+        const { promise, resolve } = later<unknown>();
+        pieces.push(() => piece().then(resolve));
+        return promise;
+      },
+    },
+    ...{ payments: {}, now: () => EXPIRED, onTrouble: (error: unknown) => assert.unreachable(String(error)) },
+  };
+  const timers = new Timers(parts as unknown as ConstructorParameters<typeof Timers>[0]);
+  const claims = (from: number, to: number): ClaimOf<'timer'>[] =>
+    Array.from({ length: to - from }, (_, nth) => {
+      const parties = { account: 'acc_a', transaction: String(from + nth), name: 'EXPIRE', tries: 0 };
+      return { token: String(from + nth), due: { kind: 'timer', ...parties, at: EXPIRED } };
+    });
+  /** Gives time for one piece; how many have fired by its end. */
+  const give = async (): Promise<number> => {
+    await pieces.shift()?.();
+    await turn();
+    return fired.length;
+  };
+  return { timers, claims, give, fired, settled };
+}
+
+test('of a crowd the first ones fire at once, and the others in order, piece by piece, in spare time', async () => {
+  const { timers, claims, give, fired, settled } = crowdOf(false);
+  const all = timers.fireAll(claims(0, 300));
+  await turn();
+  assert.is(fired.length, 256);
+  assert.is(timers.room.taken, 300);
+  await until(() => settled.length === 256, 5_000, 'the end of the first ones');
+  // What comes while there is a crowd goes behind it.
+  const others = timers.fireAll(claims(300, 350));
+  let isIdle = false;
+  const idle = timers.idle().then(() => {
+    isIdle = true;
+  });
+  assert.equal([await give(), await give(), isIdle], [288, 320, false]);
+  assert.is(await give(), 350);
+  await Promise.all([all, others, idle]);
+  assert.equal(
+    fired,
+    [...Array(350).keys()].map((nth) => String(nth)),
+  );
+  assert.equal([timers.room.taken, settled.length], [0, 350]);
+});
+
+test('while nobody calls, the pieces are larger', async () => {
+  const { timers, claims, give } = crowdOf(true);
+  const all = timers.fireAll(claims(0, 556));
+  assert.equal([await give(), await give()], [512, 556]);
+  await all;
 });
 
 test.run();

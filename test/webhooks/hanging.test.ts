@@ -98,13 +98,14 @@ async function openProcess(folder: string): Promise<Process> {
   const sender = localSender({ now, timeoutMs: TIMEOUT_MS, closeMs: 50 });
   const attempted: DeliveryRecord[] = [];
   const onTrouble = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
+  const spareTime = new SpareTime();
   const dispatcher = new Dispatcher({
     ...{ journal, due, backlog, directory, sender, attention: engine, now, retryScale: 0.001, onTrouble },
-    spareTime: new SpareTime(),
+    spareTime,
     onAttempt: (record) => attempted.push(record),
   });
   const common = { engine, payments, journal, due, bank, now, onTrouble, stuckAfterMs: 300_000 };
-  const [desk, timers] = [new Desk(common), new Timers(common)];
+  const [desk, timers] = [new Desk(common), new Timers({ ...common, spareTime })];
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const rightClock = { followed: async () => now() };
   const { shared, local } = sweeps({ engine, due, desk, timers, dispatcher, now, clock: rightClock });
