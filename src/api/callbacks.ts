@@ -5,13 +5,15 @@ import { Abandoned, Overloaded } from '../engine/actors/host.ts';
 import type { MessageAnswer } from '../engine/payments.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
-import { within } from '../waiting.ts';
+import { Semaphore, within } from '../waiting.ts';
 import { bytesOf, checkContentType, parseJson } from './body.ts';
 import { type ApiServices, type CommandOptions, type Context, sendOptions } from './context.ts';
 import { ApiError, invalidRequest, validationError } from './errors.ts';
 
 export const MAX_CALLBACK_BYTES = 1024 * 1024;
 const MAX_MESSAGES = 500;
+/** So many messages of a request are under way at once: who comes in between waits for no more of them. */
+const AT_ONCE = 32;
 const TOLERANCE_S = 300;
 /** Messages are taken until so long before the request's 504, which would tell the bank nothing of those before. */
 const MARGIN_MS = 2_000;
@@ -168,7 +170,7 @@ async function resultFor(
 
 /**
  * Results in the order of the messages. Those of one transaction are taken one after the other, in their
- * order; those of others go beside them.
+ * order; those of others go beside them, so many at a time.
  */
 async function resultsOf(
   services: CallbackServices,
@@ -177,11 +179,17 @@ async function resultsOf(
 ): Promise<ResultEntry[]> {
   const results: ResultEntry[] = [];
   const chains = new Map<string, Promise<void>>();
+  const places = new Semaphore(AT_ONCE);
   messages.forEach((message, index) => {
     const key = message.transactionId.toLowerCase();
     const before = chains.get(key) ?? Promise.resolve();
     const next = before.then(async () => {
-      results[index] = await resultFor(services, ctx, message);
+      await places.acquire();
+      try {
+        results[index] = await resultFor(services, ctx, message);
+      } finally {
+        places.release();
+      }
     });
     chains.set(key, next);
   });

@@ -6,9 +6,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ApiOptions, createApp } from '../../src/api/app.ts';
 import type { CommandOptions } from '../../src/api/context.ts';
+import { turn } from '../../src/waiting.ts';
 import { fetchReply, type Reply } from '../support/client.ts';
 import { type Json, list, text } from '../support/json.ts';
 import { callbackSecret, sign } from '../support/signature.ts';
+import { until } from '../support/wait.ts';
 
 const s = suite('late callbacks');
 
@@ -101,6 +103,36 @@ s('what is under way when the time is up is later, and dropped if it is not deci
     assert.equal(results(reply), ['a applied', 'b later', 'c later']);
     assert.is(isAbandoned?.(), true);
   });
+});
+
+s('so many of a request are under way at once, and the answer is in the order of its messages', async () => {
+  const ids = [...Array(80).keys()].map((nth) => `m${nth}`);
+  const underWay: (() => void)[] = [];
+  let most = 0;
+  const slowly = (): Tell => async () => {
+    await new Promise<void>((resolve) => {
+      underWay.push(resolve);
+      most = Math.max(most, underWay.length);
+    });
+  };
+  await withApi(slowly, async (post) => {
+    const reply = post(ids.map((id) => ({ id, transactionId: `of ${id}`, type: 'CANCEL' })));
+    let isAnswered = false;
+    void reply.then(() => {
+      isAnswered = true;
+    });
+    await until(() => underWay.length === 32, 5_000, 'the first ones');
+    while (!isAnswered) {
+      // The last ones end first.
+      underWay.pop()?.();
+      await turn();
+    }
+    assert.equal(
+      results(await reply),
+      ids.map((id) => `${id} applied`),
+    );
+  });
+  assert.is(most, 32);
 });
 
 s.run();
