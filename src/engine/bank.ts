@@ -50,6 +50,9 @@ export class BankOutcomeUnknown extends Error {}
 /** The bank surely didn't take the order, and hasn't refused it: it may be sent again. */
 export class BankNotDone extends Error {}
 
+/** Nothing was sent: calls are held back, since the bank is known to be away, or wants none for a while. */
+export class BankHeldBack extends BankNotDone {}
+
 /** Under which contract and from which key of ours a payout goes: kept with the entry that begins it. */
 export interface PayoutContract {
   clientId?: string;

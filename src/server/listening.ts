@@ -14,7 +14,7 @@ import { later } from '../waiting.ts';
 import type { Flags } from './flags.ts';
 import { bind, listen, newRequestId, type RunningServer } from './http.ts';
 import { Metrics } from './metrics.ts';
-import { attentionLog, failureLog } from './telling.ts';
+import { attentionLog, failureLog, troubleLog } from './telling.ts';
 import { HttpThreads } from './threads/pool.ts';
 
 /** The metrics of a server, whose alarms are told in the log as well. */
@@ -31,7 +31,7 @@ export function openMetrics({ engine, store, now, onFlush }: Core, log: pino.Log
   engine.onCommit((ms, entries) => metrics.committed(ms, entries));
   onFlush((ms, writes) => metrics.flushed(ms, writes));
   engine.onUnrecorded((count) => metrics.unrecorded(count));
-  engine.onTrouble((error) => log.warn({ err: error }, 'will be tried again'));
+  engine.onTrouble(troubleLog(log));
   return metrics;
 }
 

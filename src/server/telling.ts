@@ -1,12 +1,16 @@
-/** What a server's log is told of what comes in thousands: items that need a person, and requests that failed. */
+/**
+ * What a server's log is told of what comes in thousands: items that need a person, requests that failed, and what
+ * failed and will be tried again.
+ */
 import type { pino } from 'pino';
 import { Overloaded } from '../engine/actors/host.ts';
-import { BankRefused } from '../engine/bank.ts';
+import { BankHeldBack, BankRefused } from '../engine/bank.ts';
 import type { AttentionNote } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 
 const A_SECOND_MS = 1_000;
 const MOST_ITEMS = 20;
+const MOST_TROUBLES = 20;
 
 /** Tells the first ones of a second at once; once it is over, the last of the others, and how many `more` there were. */
 function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void): (thing: Thing) => void {
@@ -70,5 +74,18 @@ export function failureLog(log: pino.Logger): (error: unknown, requestId: string
     // Its body may never have come.
     else if (status === 504) log.warn({ requestId, path }, 'a request took too long');
     else log.error({ err: error, requestId, path }, 'a request failed');
+  };
+}
+
+/**
+ * What failed and will be tried again, so many a second, `about` what it was. Orders that wait while calls to the bank are
+ * held back fail each at each try, all for one reason that is no fault of theirs: one line a second, and no stack.
+ */
+export function troubleLog(log: pino.Logger): (error: unknown, about?: object) => void {
+  const tell = (facts: object, more: number): void => log.warn({ ...facts, more }, 'will be tried again');
+  const [tellHeld, tellOther] = [paced(1, tell), paced(MOST_TROUBLES, tell)];
+  return (error, about) => {
+    if (error instanceof BankHeldBack) tellHeld({ reason: error.message, ...about });
+    else tellOther({ err: error, ...about });
   };
 }

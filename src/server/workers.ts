@@ -18,6 +18,7 @@ import { openWebhookSender } from '../webhooks/sender/open.ts';
 import type { WebhookSender } from '../webhooks/sender/port.ts';
 import { UrlMemory } from '../webhooks/url-memory.ts';
 import type { Metrics } from './metrics.ts';
+import { troubleLog } from './telling.ts';
 
 /** The workers of one server; the clocks don't tick before they are started. */
 export interface Workers {
@@ -44,8 +45,7 @@ export async function openWorkers(
 ): Promise<Workers> {
   const { config, engine, directory, payments, bank, spareTime, now: storeNow } = core;
   const { journal, due, backlog } = core.store;
-  const onTrouble = (error: unknown, about?: object): void =>
-    log.warn({ err: error, ...about }, 'will be tried again');
+  const onTrouble = troubleLog(log);
   const sender = openWebhookSender({
     allowPrivate: config.allowPrivateWebhooks,
     closeMs: SENDER_CLOSE_MS,

@@ -4,17 +4,18 @@ import { pino } from 'pino';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ApiError, unavailable } from '../../src/api/errors.ts';
+import { BankHeldBack, BankOutcomeUnknown } from '../../src/engine/bank.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
-import { attentionLog, failureLog } from '../../src/server/telling.ts';
+import { attentionLog, failureLog, troubleLog } from '../../src/server/telling.ts';
 import { pack, unpack } from '../../src/server/threads/errors.ts';
 import { pause } from '../../src/waiting.ts';
-import { object, parseJson } from '../support/json.ts';
+import { at, type JsonObject, object, parseJson, text } from '../support/json.ts';
 
 const test = suite('what the log is told');
 const OVER_MS = 1_300;
 
 function logged() {
-  const lines: Record<string, unknown>[] = [];
+  const lines: JsonObject[] = [];
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
       lines.push(object(parseJson(String(chunk)) ?? null));
@@ -72,6 +73,35 @@ test('what is refused for now is counted, whichever thread answered, and is no f
       [40, 'requests are refused', 3],
     ],
   );
+});
+
+test('orders that wait for a bank that is away are counted, without stacks, and hide no other trouble', async () => {
+  const { lines, log } = logged();
+  const trouble = troubleLog(log);
+  const away = new BankHeldBack('the bank is known to be away');
+  for (let each = 1; each <= 1_000; each++) trouble(away, { due: { transaction: `t${each}` } });
+  trouble(new TypeError('ours'), { due: { transaction: 'bug' } });
+  for (let each = 1; each <= 300; each++) trouble(new BankOutcomeUnknown('no answer'));
+  assert.ok(lines.length < 30);
+  await pause(OVER_MS);
+  assert.ok(lines.every(({ level, msg }) => level === 40 && msg === 'will be tried again'));
+  const held = lines.filter(({ reason }) => reason === away.message);
+  assert.equal(
+    held.map((line) => [at(line, 'due.transaction'), line.more, line.err]),
+    [
+      ['t1', 0, undefined],
+      ['t1000', 998, undefined],
+    ],
+  );
+  const others = lines.filter(({ err }) => err !== undefined);
+  const [first = null] = others;
+  assert.is(text(first, 'due.transaction'), 'bug');
+  assert.match(text(first, 'err.stack'), 'TypeError: ours');
+  assert.is(
+    others.reduce((sum, { more }) => sum + 1 + Number(more), 0),
+    301,
+  );
+  assert.ok(others.length < 30);
 });
 
 test.run();

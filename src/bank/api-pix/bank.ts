@@ -33,7 +33,7 @@ import { chargeMessages, sendingNews } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { bare, type Sending } from './profile.ts';
 import { noteDiffering, settledOtherwise } from './reconciling/differing.ts';
-import { outcomeOf, Returns, refusalOf } from './returns.ts';
+import { orHeldBack, outcomeOf, Returns, refusalOf } from './returns.ts';
 import type { BankSettings } from './settings.ts';
 import { CallFailed } from './wire/outcome.ts';
 
@@ -161,9 +161,11 @@ export class ApiPixBank implements Bank {
   }
 
   async query(transaction: TransactionRecord, _at: number, bankId?: string): Promise<BankMessage[] | null> {
-    return transaction.type === 'pix-in'
-      ? this.#askCharge(transaction, bankId ?? null)
-      : this.#askSending(transaction, bankId ?? null);
+    return orHeldBack(
+      transaction.type === 'pix-in'
+        ? this.#askCharge(transaction, bankId ?? null)
+        : this.#askSending(transaction, bankId ?? null),
+    );
   }
 
   async #askCharge(record: ChargeRecord, payment: string | null): Promise<BankMessage[] | null> {

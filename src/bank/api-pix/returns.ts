@@ -5,6 +5,7 @@ import {
   type Attempt,
   type Awakening,
   type Bank,
+  BankHeldBack,
   type BankMessage,
   BankNotDone,
   BankOutcomeUnknown,
@@ -48,7 +49,17 @@ export function leftOf({ amount, returns }: Payment): { left: number; underWay: 
 export function outcomeOf(error: unknown): unknown {
   if (!(error instanceof CallFailed)) return error;
   if (error.kind === 'refused') return new BankRefused(error.message);
+  if (error.isHeld) return new BankHeldBack(error.message);
   return error.kind === 'not-done' ? new BankNotDone(error.message) : new BankOutcomeUnknown(error.message);
+}
+
+/** The answer to a question; that it was held back is told as of an order, and every other failure as it is. */
+export async function orHeldBack<Result>(asked: Promise<Result>): Promise<Result> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw error instanceof CallFailed && error.isHeld ? outcomeOf(error) : error;
+  }
 }
 
 /** The same of charges: nothing is created, or changed, after any failure. */

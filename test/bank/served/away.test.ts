@@ -5,8 +5,8 @@ import { expectVerified } from '../../faults/scene.ts';
 import type { Fields } from '../../support/bank/requests.ts';
 import { fetchReply } from '../../support/client.ts';
 import { expectError } from '../../support/expect.ts';
-import { charge, reaches, shown } from '../../support/flows.ts';
-import { type Json, list, text } from '../../support/json.ts';
+import { charge, reaches, shown, transfer } from '../../support/flows.ts';
+import { type Json, keys, list, object, parseJson, text, whole } from '../../support/json.ts';
 import { sleep, until } from '../../support/wait.ts';
 import { attention, hintPayment, payAt, type Served, withServed } from './scene.ts';
 
@@ -58,6 +58,34 @@ test('while calls are held back nothing is created or changed, keys stay free, a
     assert.is((await client.post(refund, order)).status, 201);
     assert.is((await client.post(cancel, {})).status, 200);
     assert.is((await client.post('/cashout', { ...order, pix: PIX })).status, 201);
+    await expectVerified(server);
+  });
+});
+
+test('orders that wait while calls are held back are one line a second in the log, and are all made later', async () => {
+  await withServed({ profile: 'efi', balance: 1_000_000 }, async ({ bank, server, client }) => {
+    bank.fault('PUT envio', { kind: 'held' }, 60);
+    const sent = await Promise.all(Array.from({ length: 60 }, () => transfer(client, 1_000)));
+    await until(() => bank.held === 60, 20_000, 'orders at the bank');
+    const begun = performance.now();
+    await bank.away();
+    const told = (): Json[] =>
+      server
+        .stderr()
+        .split('\n')
+        .filter((line) => line.includes('will be tried again') && line.includes('known to be away'))
+        .map((line) => object(parseJson(line) ?? null));
+    const tries = (): number =>
+      told()
+        .map((line) => 1 + whole(line, 'more'))
+        .reduce((sum, count) => sum + count, 0);
+    await until(() => tries() > 120, 20_000, 'each order was tried more than once');
+    const seconds = (performance.now() - begun) / 1_000;
+    assert.ok(told().length <= seconds + 2, `${told().length} lines in ${seconds} s`);
+    assert.ok(told().every((line) => !keys(line).includes('err')));
+    await bank.listen();
+    bank.release();
+    await until(() => bank.state.sendings.size === sent.length, 40_000, 'all orders at the bank');
     await expectVerified(server);
   });
 });

@@ -171,7 +171,8 @@ export class BankClient {
 
   async #exchange(call: Call, sent = { times: 0 }): Promise<RawAnswer> {
     const { elapsed } = this.#options;
-    if (!this.breaker.admits()) throw new CallFailed('not-done', 'the bank is known to be away');
+    if (!this.breaker.admits())
+      throw new CallFailed('not-done', 'the bank is known to be away', { isHeld: true });
     const until = elapsed() + call.deadlineMs;
     let dropped = 0;
     for (;;) {
@@ -214,7 +215,7 @@ export class BankClient {
     const waitMs = this.#quiets.get(name)?.leftMs ?? 0;
     if (waitMs === 0) return;
     if (waitMs >= leftMs) {
-      const facts = { retryAfterMs: waitMs };
+      const facts = { retryAfterMs: waitMs, isHeld: true };
       throw new CallFailed('not-done', 'the bank asks not to be called so often', facts);
     }
     await pause(waitMs);

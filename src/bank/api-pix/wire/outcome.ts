@@ -20,6 +20,8 @@ export interface FailureFacts {
   retryAfterMs?: number;
   /** The bank failed, or can't be reached: five of these in a row open the breaker. */
   isBanks?: boolean;
+  /** The call was held back here: the bank is known to be away, or wants none for a while. */
+  isHeld?: boolean;
   /** Which fields the bank finds wrong, `cob.chave` for one. */
   violated?: readonly string[];
 }
@@ -32,6 +34,7 @@ export class CallFailed extends Error {
   readonly concern: Concern | null;
   readonly retryAfterMs: number | null;
   readonly isBanks: boolean;
+  readonly isHeld: boolean;
   readonly violated: readonly string[];
 
   constructor(kind: FailureKind, message: string, facts: FailureFacts = {}) {
@@ -42,6 +45,7 @@ export class CallFailed extends Error {
     this.concern = facts.concern ?? null;
     this.retryAfterMs = facts.retryAfterMs ?? null;
     this.isBanks = facts.isBanks ?? false;
+    this.isHeld = facts.isHeld ?? false;
     this.violated = facts.violated ?? [];
   }
 }

@@ -111,6 +111,7 @@ export class Tokens {
     if (waitMs > 0)
       throw new CallFailed('not-done', 'no token: the bank asks not to be asked so often', {
         retryAfterMs: waitMs,
+        isHeld: true,
       });
     const askedAt = elapsed();
     let answer: RawAnswer;
