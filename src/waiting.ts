@@ -31,6 +31,22 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Items that are worked on before others have their turn. */
+const IN_A_SLICE = 100;
+
+/** Does the work on each, in slices with a turn in between: where all is there at once, others are heard meanwhile. */
+export async function inSlices<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Soon<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let from = 0; from < items.length; from += IN_A_SLICE) {
+    if (from > 0) await turn();
+    results.push(...(await Promise.all(items.slice(from, from + IN_A_SLICE).map(work))));
+  }
+  return results;
+}
+
 /** A promise that others settle. */
 export interface Later<Value> {
   promise: Promise<Value>;

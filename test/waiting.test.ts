@@ -1,7 +1,7 @@
-/** What ends work that takes too long. */
+/** What ends work that takes too long, and work in slices. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deadlines, pause } from '../src/waiting.ts';
+import { deadlines, inSlices, pause } from '../src/waiting.ts';
 
 const test = suite('waiting');
 
@@ -37,6 +37,27 @@ test('one signal has many listeners without a warning, and its timer keeps no pr
   await pause(20);
   process.off('warning', keep);
   assert.equal(warnings, []);
+});
+
+test('work in slices gives way after each hundred, and keeps the order', async () => {
+  const turns: number[] = [];
+  let turn = 0;
+  let isOver = false;
+  const next = (): void => {
+    turn += 1;
+    if (!isOver) setImmediate(next);
+  };
+  setImmediate(next);
+  const numbers = [...Array(250).keys()];
+  const results = await inSlices(numbers, (number) => {
+    turns.push(turn);
+    return number % 2 === 0 ? number : Promise.resolve(number);
+  });
+  isOver = true;
+  assert.equal(results, numbers);
+  assert.is(new Set(turns.slice(0, 100)).size, 1);
+  assert.equal([turns[99] === turns[100], turns[199] === turns[200]], [false, false]);
+  assert.equal(await inSlices([], () => 1), []);
 });
 
 test.run();

@@ -12,6 +12,7 @@ import type { StuckRule } from '../engine/attention/stuck.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
 import type { AttentionFilter, AttentionItem, DoneBy } from '../engine/store.ts';
 import { finish, itemsWith } from '../ops/attention.ts';
+import { inSlices } from '../waiting.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
 import { expectAccount } from './find.ts';
@@ -115,21 +116,26 @@ function list(config: Config, options: ListOptions): Work {
     options.limit === undefined ? DEFAULT_LIMIT : values.whole('--limit', options.limit, 1, MAX_LIMIT);
   const language = values.language(options.lang, config);
   values.check();
-  return async (core) => {
+  return async (core, { output }) => {
     await expectAccount(core.store, filter.account);
     const rule = ruleOf(core, config);
     // One id may be on the list for several reasons: the page begins behind the last of them.
     const after = options.after === undefined ? null : await lastWith(core, rule, options.after);
-    return pageOutcome(await attentionPage(core.store, rule, filter, after, limit), language);
+    const page = await attentionPage(core.store, rule, filter, after, limit);
+    return output.json ? pageDocument(page) : pageText(page, language);
   };
 }
 
-function pageOutcome(page: ListedPage, language: Language): Outcome {
+async function pageDocument({ items, more }: ListedPage): Promise<Outcome> {
+  return { document: { items: await inSlices(items, listed), more }, text: '' };
+}
+
+async function pageText({ items, more, last }: ListedPage, language: Language): Promise<Outcome> {
   const frame = FRAMES[language];
-  const lines = page.items.map((item) => itemText(item, language));
+  const lines = await inSlices(items, (item) => itemText(item, language));
   if (lines.length === 0) lines.push(frame.nothing);
-  if (page.more > 0) lines.push(inLine(frame.more(page.more, page.last?.id)));
-  return { document: { items: page.items.map(listed), more: page.more }, text: lines.join('\n\n') };
+  if (more > 0) lines.push(inLine(frame.more(more, last?.id)));
+  return { document: {}, text: lines.join('\n\n') };
 }
 
 function done(

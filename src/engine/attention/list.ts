@@ -5,7 +5,7 @@
 import { parseEventOrDeliveryId } from '../../domain/events.ts';
 import { isUuidV4 } from '../../domain/text.ts';
 import { timeOfText } from '../../domain/time.ts';
-import { turn } from '../../waiting.ts';
+import { inSlices, turn } from '../../waiting.ts';
 import { upToDate } from '../chart.ts';
 import type { TransactionRecord } from '../journal.ts';
 import type {
@@ -242,11 +242,9 @@ export async function attentionPage(
   const merged = [...stuck.items, ...noted.items].sort(compareItems);
   const listed = merged.slice(0, limit);
   const more = merged.length - listed.length + stuck.more + noted.more;
-  const held = await Promise.all(listed.map((item) => holds(store, item, rule.now)));
+  const held = await inSlices(listed, (item) => holds(store, item, rule.now));
   const holding = listed.filter((_, index) => held[index] === true);
-  const items = await Promise.all(
-    holding.map(async (item) => completed(store, await worded(store, item, rule))),
-  );
+  const items = await inSlices(holding, async (item) => completed(store, await worded(store, item, rule)));
   return { items, more, last: listed.at(-1) ?? null };
 }
 
