@@ -28,6 +28,9 @@ import type { Restoration } from './store/restoration.ts';
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
 
+/** The store turns down what this process may not do, until somebody gives it the right to: a sentence for the operator. */
+export class StoreForbids extends StoreUnavailable {}
+
 /** The stored record of a transaction can't be read; `account` is null where whose it is can't be told. */
 export class RecordUnreadable extends Error {
   readonly id: string;

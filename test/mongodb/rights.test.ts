@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { expectVerified } from '../faults/scene.ts';
-import { cliJson } from '../support/cli.ts';
+import { cli, cliJson } from '../support/cli.ts';
 import { fetchReply, merchant, type Reply } from '../support/client.ts';
 import { expectError } from '../support/expect.ts';
 import { askTransfer, reaches, transfer, validCpf } from '../support/flows.ts';
@@ -13,7 +13,7 @@ import { packageRoot } from '../support/process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { sleep, until } from '../support/wait.ts';
 import { type User, withGuarded } from './other-servers.ts';
-import { logLines, startOn, untilReady } from './stage.ts';
+import { envOn, logLines, startOn, untilReady } from './stage.ts';
 
 const test = suite('rights on mongodb');
 
@@ -21,6 +21,8 @@ const DATABASE = 'pixstate_rights';
 const LACKING = /lacks rights on the database; it needs readWrite \(not authorized on pixstate_rights/;
 /** Longer than the server's heartbeats are apart. */
 const AWAY_MS = 3_000;
+/** A start of a command, and its connections; by then none is told that the database takes too long. */
+const AT_ONCE_MS = 5_000;
 const readWrite = { role: 'readWrite', db: DATABASE };
 const WRITER = { name: 'writer', password: 'geh3im', roles: [readWrite] } satisfies User;
 
@@ -97,6 +99,29 @@ test('a user who is dropped, and made again: 503 meanwhile, and all goes on with
       await expectVerified(server);
     } finally {
       assert.is(await server.stop(), 0);
+    }
+  });
+});
+
+const READER = { name: 'reader', password: 'geh3im', roles: [{ role: 'read', db: DATABASE }] } satisfies User;
+
+test('a command that only reads says at once which right is lacking', async () => {
+  await withGuarded([WRITER, READER], async ({ uri }) => {
+    const server = await startOn(uri(WRITER, DATABASE));
+    try {
+      // Whether a batch of no transaction is finished doesn't show: whoever reads the head finishes it.
+      await merchant(server, ['--balance', '1000000']);
+    } finally {
+      await server.stop();
+    }
+    for (const args of [['verify'], ['account', 'list']]) {
+      const startedAt = performance.now();
+      const { code, stderr } = await cli(server, args, envOn(uri(READER, DATABASE)));
+      assert.is(code, 1, stderr);
+      assert.match(stderr, LACKING);
+      assert.is(stderr.trimEnd().split('\n').length, 1, stderr);
+      const ms = performance.now() - startedAt;
+      assert.ok(ms < AT_ONCE_MS, `${args.join(' ')}: ${ms} ms`);
     }
   });
 });

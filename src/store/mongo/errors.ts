@@ -7,7 +7,7 @@ import {
   MongoServerError,
   MongoWriteConcernError,
 } from 'mongodb';
-import { StoreUnavailable } from '../../engine/store.ts';
+import { StoreForbids, StoreUnavailable } from '../../engine/store.ts';
 import { asError, textOf } from '../../errors.ts';
 
 /** The server can't be used, and no waiting mends that: a sentence for the operator. */
@@ -155,5 +155,7 @@ export function isAway(error: unknown): boolean {
  */
 export function understood(error: unknown): Error {
   if (error instanceof StoreUnavailable || isHopeless(error)) return asError(error);
-  return new StoreUnavailable(lackOfRights(error) ?? `the database does not answer: ${causeOf(error)}`);
+  const lack = lackOfRights(error);
+  if (lack !== null) return new StoreForbids(lack);
+  return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
 }
