@@ -2,7 +2,7 @@
  * A store that is away is asked again for a while: a change of the primary in the middle throws nothing away that
  * was read before.
  */
-import { type JournalReads, StoreForbids, StoreUnavailable } from '../engine/store.ts';
+import { type JournalReads, StoreUnavailable, StoreUnusable } from '../engine/store.ts';
 import { again, type Soon } from '../waiting.ts';
 
 /** What verify and rebuild ask a journal. */
@@ -28,11 +28,11 @@ const PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Does the work again while the store is away. @throws StoreUnavailable after `patienceMs` of that; StoreForbids at once */
+/** Does the work again while the store is away. @throws StoreUnavailable after `patienceMs` of that; StoreUnusable at once */
 export function patiently<Result>(work: () => Soon<Result>, patienceMs = PATIENCE_MS): Promise<Result> {
   const until = performance.now() + patienceMs;
   return again(work, (error, attempt) => {
-    if (!(error instanceof StoreUnavailable) || error instanceof StoreForbids) return null;
+    if (!(error instanceof StoreUnavailable) || error instanceof StoreUnusable) return null;
     if (performance.now() > until) return null;
     return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
   });

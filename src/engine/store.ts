@@ -28,8 +28,8 @@ import type { Restoration } from './store/restoration.ts';
 /** The store can't be reached, or is closed. */
 export class StoreUnavailable extends Error {}
 
-/** The store turns down what this process may not do, until somebody gives it the right to: a sentence for the operator. */
-export class StoreForbids extends StoreUnavailable {}
+/** As long as an operator hasn't mended what the sentence tells, the store answers so: a right is lacking, or an index. */
+export class StoreUnusable extends StoreUnavailable {}
 
 /** The stored record of a transaction can't be read; `account` is null where whose it is can't be told. */
 export class RecordUnreadable extends Error {

@@ -16,7 +16,7 @@ import { withDatabase } from '../support/store.ts';
 import { sleep, until } from '../support/wait.ts';
 import { including } from '../support/wire.ts';
 import { type User, withGuarded, withOld } from './other-servers.ts';
-import { envOn, logLines, onProxiedDatabase, startOn, untilReady } from './stage.ts';
+import { envOn, logLines, onProxiedDatabase, startOn, untilReady, withDb } from './stage.ts';
 
 const test = suite('start on mongodb');
 
@@ -223,6 +223,29 @@ test('whatever a connection string says of pools, the server and its console are
     } finally {
       await database.drop();
     }
+  }
+});
+
+test('verify says that an index is gone, not that the store is at fault, and the next start makes it', async () => {
+  const database = await freshDatabase();
+  try {
+    const server = await startOn(database.uri);
+    try {
+      await charge(await merchant(server));
+    } finally {
+      await server.stop();
+    }
+    await withDb(database.uri, (db) => db.collection('transactions').dropIndex('account_externalRef'));
+    const { code, stdout, stderr } = await cli(server, ['verify']);
+    assert.is(code, 1);
+    assert.is(stdout, '');
+    assert.match(stderr, /^error: the database lacks an index: the next start of a server/);
+    assert.is(stderr.trimEnd().split('\n').length, 1, stderr);
+    await server.restart();
+    await server.stop();
+    assert.is((await cli(server, ['verify'])).code, 0);
+  } finally {
+    await database.drop();
   }
 });
 

@@ -10,7 +10,7 @@
  */
 
 import { type Db, type Document, type MongoClient, MongoServerError } from 'mongodb';
-import { StoreForbids, StoreUnavailable } from '../../engine/store.ts';
+import { StoreUnavailable, StoreUnusable } from '../../engine/store.ts';
 import { again, deadlines, jittered, pause, pauseAfter, within } from '../../waiting.ts';
 import { databaseName } from '../connection-string.ts';
 import { clientFor, Primary, patientClient, Renewal, ServerClock } from './clients.ts';
@@ -238,7 +238,7 @@ export class MongoConnection {
     }
   }
 
-  /** Does work of `run` and `send` until it is done. @throws StoreClosed; where nothing is made, StoreForbids; other errors */
+  /** Does work of `run` and `send` until it is done. @throws StoreClosed; where nothing is made, StoreUnusable; other errors */
   surely<Result>(work: () => Promise<Result>): Promise<Result> {
     let isFirst = true;
     const attempt = async (): Promise<Result> => {
@@ -250,7 +250,7 @@ export class MongoConnection {
     return again(attempt, (error, attempts) => {
       if (!(error instanceof StoreUnavailable) || error instanceof StoreClosed) return null;
       // Who only reads has nothing that must come to its end, and is told what is lacking.
-      return this.#readOnly && error instanceof StoreForbids ? null : pauseAfter(attempts);
+      return this.#readOnly && error instanceof StoreUnusable ? null : pauseAfter(attempts);
     });
   }
 

@@ -7,7 +7,7 @@ import {
   MongoServerError,
   MongoWriteConcernError,
 } from 'mongodb';
-import { StoreForbids, StoreUnavailable } from '../../engine/store.ts';
+import { StoreUnavailable, StoreUnusable } from '../../engine/store.ts';
 import { asError, textOf } from '../../errors.ts';
 
 /** The server can't be used, and no waiting mends that: a sentence for the operator. */
@@ -98,6 +98,13 @@ function lackOfRights(error: unknown): string | null {
   return `${UNUSABLE.get(NO_RIGHTS)} (${what?.replace('{ ', '')})`;
 }
 
+/** That an index isn't there by which the database was told to read, as a sentence; null where an error is none of that. */
+function lackOfIndex(error: unknown): string | null {
+  if (!(error instanceof MongoServerError) || !/hint provided does not correspond/.test(error.message))
+    return null;
+  return 'the database lacks an index: the next start of a server, or of a command that writes, makes it';
+}
+
 /** A lack that was met so long ago may be over. */
 const LACKED_MS = 5_000;
 const TOLD_EVERY_MS = 60_000;
@@ -154,8 +161,8 @@ export function isAway(error: unknown): boolean {
  * StoreUnavailable: nothing is known, and a write that must come to its end is tried again.
  */
 export function understood(error: unknown): Error {
+  const lack = lackOfRights(error) ?? lackOfIndex(error);
+  if (lack !== null) return new StoreUnusable(lack);
   if (error instanceof StoreUnavailable || isHopeless(error)) return asError(error);
-  const lack = lackOfRights(error);
-  if (lack !== null) return new StoreForbids(lack);
   return new StoreUnavailable(`the database does not answer: ${causeOf(error)}`);
 }
