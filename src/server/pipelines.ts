@@ -67,7 +67,9 @@ export class Pipelines {
 
   /** Carries out what waits longest, as long as somebody is there to be answered. */
   #next(socket: Socket, line: Line): void {
-    const [next] = socket.destroyed ? [] : line.waiting.splice(0, 1);
+    // At a shutdown all of them are answered before their turn.
+    const isOver = socket.destroyed || line.waiting[0]?.res.writableEnded === true;
+    const [next] = isOver ? [] : line.waiting.splice(0, 1);
     this.#waiting -= next === undefined ? line.waiting.length : 1;
     if (next === undefined) {
       line.waiting = [];

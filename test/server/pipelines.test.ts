@@ -128,6 +128,21 @@ test('nothing more is carried out for who has left', async (context) => {
   answer(context);
 });
 
+test('nothing is carried out that a shutdown has answered', async (context) => {
+  const { server, taken, paths } = context;
+  const socket = opened(context);
+  let got = '';
+  socket.on('data', (chunk) => {
+    got += chunk.toString('latin1');
+  });
+  socket.write(get('/a') + get('/b') + get('/c'));
+  await until(() => taken.length === 1, 5_000, 'the first');
+  await server.drain(50);
+  await until(() => socket.destroyed, 5_000, 'the end of the connection');
+  assert.match(got, /^HTTP\/1\.1 503 /);
+  assert.equal(paths, ['/a']);
+});
+
 test('who sends more than all may have waiting is cut off, and nobody else', async (context) => {
   const { taken, paths } = context;
   const patient = opened(context);
