@@ -106,6 +106,17 @@ function isOver(stored: StoredLink | StoredSession, now: number): boolean {
   return isOfLater || now >= stored.until || ('usedAt' in stored && now - stored.usedAt >= IDLE_MS);
 }
 
+/** All places of a kind, and what lies there. */
+function placesOf(
+  marks: Pick<PassMarks, 'mark'>,
+  kind: 'link' | 'session',
+): Promise<{ name: string; text: string | null }[]> {
+  const names = Array.from({ length: kind === 'link' ? LINKS : SESSIONS }, (_, place) =>
+    placeName(kind, place),
+  );
+  return Promise.all(names.map(async (name) => ({ name, text: await marks.mark(name) })));
+}
+
 /** Puts a pass into the place that was unused the longest; the place's number in two digits. */
 async function place(
   marks: PassMarks,
@@ -113,13 +124,11 @@ async function place(
   now: number,
   made: StoredLink | StoredSession,
 ): Promise<string> {
-  const count = kind === 'link' ? LINKS : SESSIONS;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const names = Array.from({ length: count }, (_, index) => placeName(kind, index));
-    const texts = await Promise.all(names.map((name) => marks.mark(name)));
-    const used = texts.map((text) => usedAt(parsed(text), now));
+    const places = await placesOf(marks, kind);
+    const used = places.map(({ text }) => usedAt(parsed(text), now));
     const index = used.indexOf(Math.min(...used));
-    const before = texts[index] ?? null;
+    const before = places[index]?.text ?? null;
     const number = String(index).padStart(2, '0');
     if (await marks.swapMark(placeName(kind, number), before, JSON.stringify(made))) return number;
   }
@@ -194,13 +203,11 @@ function idOf({ hash }: StoredSession): string {
 
 /** The sessions that last, the last used first. */
 export async function sessionsIn(marks: Pick<PassMarks, 'mark'>, now: number): Promise<SeenSession[]> {
-  const names = Array.from({ length: SESSIONS }, (_, index) => placeName('session', index));
-  const texts = await Promise.all(names.map((name) => marks.mark(name)));
-  const seen = texts.flatMap((text, index): SeenSession[] => {
+  const seen = (await placesOf(marks, 'session')).flatMap(({ name, text }): SeenSession[] => {
     const stored = parsed<StoredSession>(text);
     if (text === null || stored === null || isOver(stored, now)) return [];
     const { by, role, since, usedAt, until } = stored;
-    return [{ id: idOf(stored), by, role, since, usedAt, until, name: names[index] ?? '', text }];
+    return [{ id: idOf(stored), by, role, since, usedAt, until, name, text }];
   });
   return seen.sort((one, other) => other.usedAt - one.usedAt);
 }

@@ -29,7 +29,7 @@ import type { Live } from './live/live.ts';
 import type { Now } from './now/now.ts';
 import { listProtests } from './now/protests.ts';
 import type { SignInProxy } from './proxy.ts';
-import { limitOf, MOST_LIMIT, oneOf, partOf, textOf, timeOf, wholeOf } from './query.ts';
+import { expectInOrder, limitOf, MOST_LIMIT, oneOf, partOf, textOf, timeOf, wholeOf } from './query.ts';
 import type { Reference } from './reference.ts';
 import type { Entrant, SignIn } from './sign-in.ts';
 import { type StaticFiles, serveStatic } from './static.ts';
@@ -113,7 +113,7 @@ async function curve(call: Call): Promise<object> {
   const { id } = await accountOf(reads, partOf(call.ctx, 'id'));
   const to = timeOf(ctx, 'to') ?? now;
   const from = timeOf(ctx, 'from') ?? to - CURVE_MS;
-  if (from > to) throw new ConsoleError('INVALID_REQUEST', 'from must not be after to.');
+  expectInOrder(from, to);
   const points = wholeOf(ctx, 'points') ?? MOST_LIMIT;
   if (points > MOST_LIMIT) throw new ConsoleError('INVALID_REQUEST', `points is at most ${MOST_LIMIT}.`);
   return balanceCurve(reads, { account: id, from, to, points });

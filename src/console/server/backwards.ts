@@ -2,7 +2,6 @@
  * The journal read backwards, of one account or of all: what lists are made of without an index of their own. A page is
  * bounded by what it may read, and says how far it looked.
  */
-
 import { timeOfText } from '../../domain/time.ts';
 import type { Batch } from '../../engine/journal.ts';
 import type { NewestPage } from '../../engine/store/log.ts';

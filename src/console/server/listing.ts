@@ -7,9 +7,8 @@ import { FAMILIES, type Family, familyOf } from '../shapes/families.ts';
 import type { Kind, TransactionPage, TransactionRow } from '../shapes.ts';
 import { accountNames } from './account/list.ts';
 import { type Cursor, cursorAt, cursorIn, type Taker, walkBack } from './backwards.ts';
-import { ConsoleError } from './errors.ts';
 import { mask } from './masking.ts';
-import { limitOf, oneOf, textOf, timeOf } from './query.ts';
+import { expectInOrder, limitOf, oneOf, textOf, timeOf } from './query.ts';
 
 const KINDS: readonly Kind[] = ['pix-in', 'cashout'];
 
@@ -111,8 +110,7 @@ async function startOf(reads: StoreReads, { account, to, after }: ListWish): Pro
 export function listWish(ctx: Context): ListWish {
   const [account, status, after] = [textOf(ctx, 'account'), textOf(ctx, 'status'), textOf(ctx, 'after')];
   const [from, to] = [timeOf(ctx, 'from'), timeOf(ctx, 'to')];
-  if (from !== null && to !== null && from > to)
-    throw new ConsoleError('INVALID_REQUEST', 'from must not be after to.');
+  expectInOrder(from, to);
   const [type, family] = [oneOf(ctx, 'type', KINDS), oneOf(ctx, 'family', FAMILIES)];
   return { account, type, status, family, from, to, after, limit: limitOf(ctx) };
 }

@@ -56,6 +56,12 @@ export function timeOf(ctx: Context, name: string): number | null {
   throw new ConsoleError('INVALID_REQUEST', `${name} must be a time such as 2026-11-22T18:00:00Z.`);
 }
 
+/** Null: open on that side. @throws ConsoleError where a window of time (ms) ends before it begins */
+export function expectInOrder(from: number | null, to: number | null): void {
+  if (from !== null && to !== null && from > to)
+    throw new ConsoleError('INVALID_REQUEST', 'from must not be after to.');
+}
+
 /** Rows of a page. @throws ConsoleError */
 export function limitOf(ctx: Context): number {
   const limit = wholeOf(ctx, 'limit') ?? USUAL_LIMIT;

@@ -4,6 +4,7 @@
  */
 import type { Context } from 'koa';
 import { objectOf } from '../../api/body.ts';
+import { textOfTime } from '../../domain/time.ts';
 import {
   endSession,
   findSession,
@@ -123,11 +124,14 @@ export class SignIn {
   /** The sessions that last; none where a proxy signs people in. */
   async sessions(marks: PassMarks, { session }: Entrant, now: number): Promise<SessionList> {
     const seen = this.#options.proxy === null ? await sessionsIn(marks, now) : [];
-    const rows = seen.map(({ id, by, role, since, usedAt, until, name }): SessionRow => {
-      const [start, used, end] = [since, usedAt, until].map((time) => new Date(time).toISOString());
-      const times = { since: start ?? '', usedAt: used ?? '', until: end ?? '' };
-      return { id, by, role, ...times, isOwn: name === session?.name };
-    });
+    const rows = seen.map(
+      ({ id, by, role, since, usedAt, until, name }): SessionRow => ({
+        ...{ id, by, role, isOwn: name === session?.name },
+        since: textOfTime(since),
+        usedAt: textOfTime(usedAt),
+        until: textOfTime(until),
+      }),
+    );
     return { rows };
   }
 

@@ -1,5 +1,6 @@
 /** Times: local, with the moment in UTC as a hint; ages that tick; what is left until then. */
 import type { Language } from '../../shapes.ts';
+import { choose } from '../router.ts';
 import { now, useNow } from '../state/clock.ts';
 import { fill, usePreferences, useWords } from '../state/preferences.ts';
 import type { Words } from '../words.pt.ts';
@@ -36,6 +37,30 @@ export function localText(at: string): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return '';
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** A time of the address as the server takes it; null where it is none. */
+export function timeIn(text: string | null): string | null {
+  const ms = Date.parse(text ?? '');
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+/** A field for a time, which stands in the address by that name; `at`: null where none is chosen. */
+export function TimeField({ name, label, at }: { name: string; label: string; at: string | null }) {
+  return (
+    <label>
+      <span>{label}</span>{' '}
+      <input
+        type="datetime-local"
+        step="1"
+        value={at === null ? '' : localText(at)}
+        onChange={({ currentTarget }) =>
+          // A field of times changes with each of its parts: the way back leads to before the first.
+          choose({ [name]: timeIn(currentTarget.value) ?? '' }, { replace: at !== null })
+        }
+      />
+    </label>
+  );
 }
 
 export function Time({ at, form = 'full' }: { at: string; form?: Form }) {

@@ -8,7 +8,7 @@ import { account, statement } from '../../api.ts';
 import { Chip } from '../../parts/chip.tsx';
 import { CopiedText } from '../../parts/copied.tsx';
 import { Freshness, Trouble } from '../../parts/freshness.tsx';
-import { Time } from '../../parts/time.tsx';
+import { Time, timeIn } from '../../parts/time.tsx';
 import { listAddress, usePlace } from '../../router.ts';
 import { type News, useBell, useNews } from '../../state/news.ts';
 import { LIVE_EVERY_MS, type Pages, usePages } from '../../state/pages.ts';
@@ -115,12 +115,6 @@ function Overview({ document, at, rows, news, again }: OverviewProps) {
       </div>
     </>
   );
-}
-
-/** A time of the address as the server takes it; null where it is none. */
-function timeIn(text: string | null): string | null {
-  const ms = Date.parse(text ?? '');
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
 
 function Missing({ id }: { id: string }) {

@@ -3,7 +3,7 @@ import type { AccountDocument, LegSums } from '../../../shapes/account.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Money, reais } from '../../parts/money.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { localText, timeText } from '../../parts/time.tsx';
+import { TimeField, timeText } from '../../parts/time.tsx';
 import { choose, usePlace } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { BalanceCurve, SPANS, type Span, spanIn } from './curve.tsx';
@@ -13,20 +13,7 @@ function Moment({ at }: { at: string | null }) {
   const words = useWords();
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      <label>
-        <span>{words.balanceAtLabel}</span>{' '}
-        <input
-          type="datetime-local"
-          step="1"
-          value={at === null ? '' : localText(at)}
-          onChange={(event) => {
-            const { value } = event.currentTarget;
-            const chosen = value === '' ? '' : new Date(value).toISOString();
-            // A field of times changes with each of its parts: the way back leads to before the first.
-            choose({ at: chosen }, { replace: at !== null });
-          }}
-        />
-      </label>
+      <TimeField name="at" label={words.balanceAtLabel} at={at} />
       {at === null ? null : (
         <button type="button" onClick={() => choose({ at: '' })}>
           {words.backToNow}

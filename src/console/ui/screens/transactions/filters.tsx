@@ -2,7 +2,7 @@
 import { familyOf, statusesByFamily } from '../../../shapes/families.ts';
 import type { LiveRow } from '../../../shapes/live.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { localText } from '../../parts/time.tsx';
+import { TimeField, timeIn } from '../../parts/time.tsx';
 import { choose, usePlace } from '../../router.ts';
 import { fill, usePreferences, useWords } from '../../state/preferences.ts';
 import { filterWords } from './words.ts';
@@ -14,17 +14,11 @@ export type Filters = Record<(typeof NAMES)[number], string>;
 /** Before a family in the list of states: no state has it. */
 const FAMILY_MARK = 'family:';
 
-/** A time as the server takes it; nothing of what is none. */
-function timeIn(text: string): string {
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) ? '' : new Date(ms).toISOString();
-}
-
 /** What is chosen; an empty text lets all through. */
 export function useFilters(): Filters {
   const { query } = usePlace();
   const given = Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Filters;
-  return { ...given, from: timeIn(given.from), to: timeIn(given.to) };
+  return { ...given, from: timeIn(given.from) ?? '', to: timeIn(given.to) ?? '' };
 }
 
 /** Whether an entry makes a transaction that these filters let through. */
@@ -67,28 +61,10 @@ function StateFilter({ status, family }: Filters) {
   );
 }
 
-function TimeFilter({ name, value }: { name: 'from' | 'to'; value: string }) {
-  const own = filterWords[usePreferences().language];
-  return (
-    <label>
-      <span>{own[name]}</span>{' '}
-      <input
-        type="datetime-local"
-        step="1"
-        value={localText(value)}
-        onChange={({ currentTarget }) =>
-          // A field of times changes with each of its parts: the way back leads to before the first.
-          choose({ [name]: timeIn(currentTarget.value) }, { replace: value !== '' })
-        }
-      />
-    </label>
-  );
-}
-
 /** `name`: the account's that is chosen, where it is known. */
 export function FilterBar({ filters, name }: { filters: Filters; name: string | null }) {
   const words = useWords();
-  const { anyTime } = filterWords[usePreferences().language];
+  const own = filterWords[usePreferences().language];
   const { type, account, from, to } = filters;
   return (
     <form class="filters" aria-label={words.filters} onSubmit={(event) => event.preventDefault()}>
@@ -102,11 +78,11 @@ export function FilterBar({ filters, name }: { filters: Filters; name: string | 
         <option value="cashout">{words.type.cashout}</option>
       </select>
       <StateFilter {...filters} />
-      <TimeFilter name="from" value={from} />
-      <TimeFilter name="to" value={to} />
+      <TimeField name="from" label={own.from} at={from || null} />
+      <TimeField name="to" label={own.to} at={to || null} />
       {from === '' && to === '' ? null : (
         <button type="button" onClick={() => choose({ from: '', to: '' })}>
-          {anyTime}
+          {own.anyTime}
           <Icon name="cross" size={13} />
         </button>
       )}
