@@ -79,14 +79,17 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** A text without control characters but the ends of its lines. */
+/** What a terminal obeys and doesn't show: control characters, and marks that set the direction of what follows. */
+const UNSEEN = /[\p{Cc}\p{Bidi_Control}]/gu;
+
+/** A text without what a terminal obeys, but the ends of its lines. */
 function inLines(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n]/gu, escaped);
+  return text.replaceAll(UNSEEN, (character) => (character === '\n' ? character : escaped(character)));
 }
 
 /** What others wrote, as a part of a line: it ends none. */
 export function inLine(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, escaped);
+  return text.replaceAll(UNSEEN, escaped);
 }
 
 /** Cents as a person writes them: -1234567 is `R$ -12345.67`. */

@@ -19,15 +19,15 @@ test.after(() => folder.remove());
 
 test('what the bank wrote into a message ends no line of a history, and commands no terminal', async () => {
   const id = await folder.charge(account);
-  const message = { id: 'm\u001b[2J\n  forged', type: 'DISMISS', data: {} };
+  const message = { id: 'm\u001b[2J\n  forged\u202egpj', type: 'DISMISS', data: {} };
   await folder.withCore(async ({ store, payments }) => {
     const record = await store.journal.transaction(id);
     if (record === null) throw new Error('the charge is not there');
     await payments.tell(record, message, 'bank');
   });
   const { stdout } = await folder.run(['inspect', id]);
-  assert.not.match(stdout, /[^\P{Cc}\n]/u);
-  assert.match(stdout, String.raw`message m\u001b[2J\n  forged, through bank`);
+  assert.not.match(stdout, /[^\P{Cc}\n]|\p{Bidi_Control}/u);
+  assert.match(stdout, String.raw`message m\u001b[2J\n  forged\u202egpj, through bank`);
   const entry = list(await folder.json(['inspect', id]), 'entries').at(-1) ?? null;
   assert.is(text(entry, 'message.id'), message.id);
 });
