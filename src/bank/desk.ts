@@ -9,7 +9,7 @@
 import { isPending } from '../domain/reversals/steps.ts';
 import type { Ending } from '../engine/actors/endings.ts';
 import { type Attempt, type Bank, BankRefused, backoffMs } from '../engine/bank.ts';
-import { DONE, Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
+import { type ClaimRoom, DONE, Hands, type Outcome, Settler } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
@@ -28,7 +28,13 @@ export interface ClaimedOrder {
   record: TransactionRecord | null;
 }
 
-const MOST_IN_HAND = 4_096;
+/**
+ * The most in hand: where one account has more that waits, what others come back to is claimed behind that. Claims on a
+ * store that processes share are renewed again and again.
+ */
+const MOST_IN_HAND = { alone: 32_768, shared: 8_192 };
+/** With more in hand fresh orders' transactions are read again when their turn comes: they take several kilobytes each. */
+const WITH_RECORDS = 4_096;
 /** Who was silent for longer counts as dead. */
 const OURS_MS = 5_000;
 /** A bank that hints at something and has nothing new to say is asked so often more. */
@@ -43,6 +49,8 @@ export interface DeskOptions {
   now(): number;
   /** What waits for the bank so many ms is stuck. */
   stuckAfterMs: number;
+  /** Other processes work on the same store. */
+  isShared?: boolean;
   /** A clock that never steps, ms: the process's own where none is given. */
   elapsed?(): number;
   /** Something went wrong that will be tried again. */
@@ -89,12 +97,23 @@ export class Desk {
     this.#putOff = new PutOff(now);
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
     const { callsAtOnce: atOnce } = bank.pace;
-    this.#hands = new Hands({ settler: this.#settler, most: MOST_IN_HAND, atOnce, work });
+    const most = options.isShared === true ? MOST_IN_HAND.shared : MOST_IN_HAND.alone;
+    this.#hands = new Hands({ settler: this.#settler, most, atOnce, work });
   }
 
-  /** For how many more orders there is room. */
-  get room(): Room {
-    return this.#hands.room;
+  /** For how many more orders sweeps may claim. */
+  get toClaim(): ClaimRoom {
+    return this.#hands.toClaim;
+  }
+
+  /** Keeps room for so many orders that an account's batch makes due, or for none. */
+  reserve(account: string, count: number): boolean {
+    return this.#hands.reserve(account, count);
+  }
+
+  /** They come another way, or were claimed. */
+  release(count: number): void {
+    this.#hands.room.release(count);
   }
 
   /**
@@ -103,13 +122,14 @@ export class Desk {
    */
   async carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
     const now = this.#options.now();
+    const isCrowd = this.#hands.room.taken > WITH_RECORDS;
     const come: ClaimedOrder[] = [];
     const back: ClaimOf<'bank'>[] = [];
     for (const each of orders) {
       const { due } = each.claim;
       // What was claimed was to come soon: what lies further ahead was dated by a clock that has been set back since.
       const isSoon = isOrder(due, 'wake') && due.at > now && due.at <= now + KEPT_MS;
-      if (!isSoon) come.push(each);
+      if (!isSoon) come.push(isCrowd ? { claim: each.claim, record: null } : each);
       else if (!this.#kept.keep(each.claim)) back.push(each.claim);
     }
     await Promise.all([

@@ -58,6 +58,25 @@ export class Room {
   }
 }
 
+/** What of a room sweeps may claim: the rest is left to what is fresh. */
+export class ClaimRoom implements Pick<Room, 'reserveUpTo' | 'release'> {
+  readonly #room: Room;
+  readonly #left: number;
+
+  constructor(room: Room, left: number) {
+    this.#room = room;
+    this.#left = left;
+  }
+
+  reserveUpTo(count: number): number {
+    return this.#room.reserveUpTo(Math.max(0, Math.min(count, this.#room.free - this.#left)));
+  }
+
+  release(count: number): void {
+    this.#room.release(count);
+  }
+}
+
 interface SettlingGroup {
   settlements: Settlement[];
   parked: Claim[];
@@ -164,6 +183,12 @@ export interface HandsOptions<Item> {
 
 /** So many times what it leaves free an account has at the most: three quarters, where it is alone. */
 const SHARE = 3;
+/**
+ * So many times the room that it leaves an account has in hand at the most, where more of its own comes fresh: a third
+ * stays free. Sweeps leave a quarter, so that what an account has waiting in the store comes before what it adds.
+ */
+const FRESH_SHARE = 2;
+const LEFT_BY_SWEEPS = 1 / 4;
 
 /** One account's things: those that wait for their turn, and how many are worked on. */
 interface Queue<Item> {
@@ -177,6 +202,7 @@ interface Queue<Item> {
  */
 export class Hands<Item extends { claim: Claim }> {
   readonly room: Room;
+  readonly toClaim: ClaimRoom;
   readonly #options: HandsOptions<Item>;
   readonly #queues = new Map<string, Queue<Item>>();
   /** Those in which something waits, in the order of their turns. */
@@ -186,7 +212,16 @@ export class Hands<Item extends { claim: Claim }> {
 
   constructor(options: HandsOptions<Item>) {
     this.room = new Room(options.most);
+    this.toClaim = new ClaimRoom(this.room, Math.floor(options.most * LEFT_BY_SWEEPS));
     this.#options = options;
+  }
+
+  /** Keeps room for what an account makes due, all of it or nothing: others' finds room beside it. */
+  reserve(account: string, count: number): boolean {
+    if (count === 0) return true;
+    const { waiting, working } = this.#queues.get(account) ?? { waiting: [], working: 0 };
+    const held = waiting.length + working + count;
+    return held <= FRESH_SHARE * (this.room.free - count) && this.room.reserve(count);
   }
 
   /** Takes them in hand; resolves once all of them are settled. */

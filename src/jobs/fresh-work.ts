@@ -19,15 +19,17 @@ export function freshWork(
   onTrouble: (error: unknown) => void,
 ): FreshWork {
   const release = (fresh: readonly Due[]): void => {
-    desk.room.release(countOf('bank', fresh));
+    desk.release(countOf('bank', fresh));
     dispatcher.room.release(countOf('delivery', fresh));
   };
   return {
     reserve: (fresh) => {
+      const [first] = fresh;
+      if (first === undefined) return true;
       const orders = countOf('bank', fresh);
-      if (!desk.room.reserve(orders)) return false;
+      if (!desk.reserve(first.account, orders)) return false;
       if (dispatcher.room.reserve(countOf('delivery', fresh))) return true;
-      desk.room.release(orders);
+      desk.release(orders);
       return false;
     },
     release,

@@ -76,7 +76,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
   const { desk, timers, dispatcher, tickMs: everyMs = DEFAULT_TICK_MS } = options;
   const orders: Taker<'bank'> = {
     kind: 'bank',
-    room: desk.room,
+    room: desk.toClaim,
     page: PAGE,
     take: (claims) => void desk.carryOut(claims.map((claim) => ({ claim, record: null }))),
   };

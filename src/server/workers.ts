@@ -78,7 +78,7 @@ export async function openWorkers(
     ...{ engine, payments, journal, due, bank, stuckAfterMs },
     ...{ now: storeNow, onTrouble: onDueTrouble },
   };
-  const desk = new Desk(common);
+  const desk = new Desk({ ...common, isShared: core.database !== null });
   const timers = new Timers({ ...common, spareTime });
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const onNotice = (text: string): void => log.warn(text);

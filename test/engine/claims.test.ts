@@ -180,4 +180,58 @@ test('an account whose work hangs leaves a part of what is free to each that com
   await hands.idle();
 });
 
+test('what an account makes due leaves a third of the room to others, and sweeps a quarter', async () => {
+  const { due } = dueIndex(async () => {});
+  const works: (() => void)[] = [];
+  const hands = new Hands<{ claim: ReturnType<typeof claimed> }>({
+    settler: new Settler(due, () => assert.unreachable()),
+    most: 120,
+    atOnce: 8,
+    work: async () => {
+      const work = later<void>();
+      works.push(work.resolve);
+      await work.promise;
+      return { next: null };
+    },
+  });
+  const take = (account: string, count: number): void => {
+    const items = Array.from({ length: count }, (_, index) => ({
+      claim: claimed(`${account}${index}`, account),
+    }));
+    void hands.take(items);
+  };
+  const fresh = (account: string, count: number): boolean => {
+    if (!hands.reserve(account, count)) return false;
+    hands.room.release(count);
+    take(account, count);
+    return true;
+  };
+  const swept = (account: string, count: number): number => {
+    const reserved = hands.toClaim.reserveUpTo(count);
+    hands.toClaim.release(reserved);
+    take(account, reserved);
+    return reserved;
+  };
+  assert.equal([fresh('a', 81), fresh('a', 80), fresh('a', 1)], [false, true, false]);
+  assert.ok(hands.reserve('a', 0), 'nothing needs no room');
+  assert.equal(
+    [swept('a', 100), swept('a', 100)],
+    [10, 0],
+    'what waits in the store comes before what is fresh',
+  );
+  assert.equal([fresh('b', 21), fresh('b', 20), fresh('c', 6), fresh('c', 1)], [false, true, true, false]);
+  assert.is(hands.room.free, 4);
+  assert.ok(fresh('d', 1), 'who comes last finds room, too');
+  while (hands.room.free < 60) {
+    works.shift()?.();
+    await turn();
+  }
+  assert.ok(fresh('a', 1), 'it has room again');
+  while (hands.room.taken > 0) {
+    works.shift()?.();
+    await turn();
+  }
+  await hands.idle();
+});
+
 test.run();

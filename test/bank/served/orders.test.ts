@@ -370,4 +370,23 @@ test('another contract at the same store ends the start', async () => {
   }
 });
 
+test('thousands of one account’s transfers, which take the bank long, hold up no other’s', async () => {
+  await withServed({ profile: 'efi', env: { BANK_RETRY_SCALE: '1' } }, async ({ bank, server, client }) => {
+    await adjust(server, client, 10_000_000);
+    const other = await merchant(server);
+    await adjust(server, other, 10_000);
+    bank.fault('PUT envio', { kind: 'slow', ms: 1_000 }, 10_000);
+    let left = 5_000;
+    const post = async (): Promise<void> => {
+      while (left-- > 0) await transfer(client, 100);
+    };
+    await Promise.all(Array.from({ length: 40 }, post));
+    const id = text(await transfer(other, 100), 'id');
+    await until(() => bank.state.sendings.get(bare(id)), 10_000, 'the order at the bank');
+    Object.assign(sentBy(bank, id), { status: 'REALIZADO', settledAt: Date.now() });
+    await reaches(other, 'cashout', id, 'completed', 10_000);
+    assert.ok(bank.calls('PUT envio').length < 2_500, 'the others wait still');
+  });
+});
+
 test.run();
