@@ -133,8 +133,9 @@ export function queryValue(ctx: Context, name: string): string | null {
   return value;
 }
 
-function hasLeft(req: Request): boolean {
-  return req.socket.destroyed;
+/** Its connection is gone, or the last was said on it: that the request took too long to arrive. */
+function hasLeft({ socket }: Request): boolean {
+  return socket.destroyed || socket.writableEnded;
 }
 
 /** Whether the caller was told 504, or has left. */

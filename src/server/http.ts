@@ -14,9 +14,14 @@ export interface RunningServer {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** The longest that a client may take to send its request. */
-const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 15_000;
+/** How long a client may take to send its request, and its head, and how often node looks for those that take longer. */
+export interface Times {
+  requestMs: number;
+  headersMs: number;
+  lookMs: number;
+}
+
+const TIMES: Times = { requestMs: 30_000, headersMs: 15_000, lookMs: 30_000 };
 const KEEP_ALIVE_MS = 65_000;
 /** So long the last answers may take to be sent. */
 const LAST_ANSWERS_MS = 200;
@@ -119,12 +124,14 @@ export function listen(
   host: string,
   port: number,
   reusePort = false,
+  times = TIMES,
 ): Promise<RunningServer> {
   const pipelines = new Pipelines(listener);
   const server = createServer(
     {
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: times.requestMs,
+      headersTimeout: times.headersMs,
+      connectionsCheckingInterval: times.lookMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       // HTTP/1.1 without a Host is answered as any other request is.
       requireHostHeader: false,

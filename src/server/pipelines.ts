@@ -32,6 +32,8 @@ export class Pipelines {
   /** Carries a request out, once what came before it on its connection is answered. */
   take(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req;
+    // All has been said on it, and nobody would hear what becomes of this one.
+    if (socket.writableEnded) return;
     const line = this.#lineOf(socket);
     const { answers } = line;
     leaveSent(answers);
@@ -68,7 +70,7 @@ export class Pipelines {
   /** Carries out what waits longest, as long as somebody is there to be answered. */
   #next(socket: Socket, line: Line): void {
     // At a shutdown all of them are answered before their turn.
-    const isOver = socket.destroyed || line.waiting[0]?.res.writableEnded === true;
+    const isOver = socket.destroyed || socket.writableEnded || line.waiting[0]?.res.writableEnded === true;
     const [next] = isOver ? [] : line.waiting.splice(0, 1);
     this.#waiting -= next === undefined ? line.waiting.length : 1;
     if (next === undefined) {

@@ -8,7 +8,7 @@ import { showingOf } from '../../src/api/showing.ts';
 import { bounded } from '../../src/engine/statement/bounded.ts';
 import { endOf } from '../../src/engine/statement/end.ts';
 import { statementsOf } from '../../src/engine/statement/page.ts';
-import { listen } from '../../src/server/http.ts';
+import { listen, type Times } from '../../src/server/http.ts';
 import type { Faults } from '../support/memory-store/faults.ts';
 import { MemoryState } from '../support/memory-store/state.ts';
 import { openProcess, type Process, type SetClock, seal, TestBank } from './in-process.ts';
@@ -23,11 +23,12 @@ export interface AppScene {
   answered: Answered[];
 }
 
-/** Serves while the body runs; with a secret the bank's messages come in, too, and faults are the store's. */
+/** Serves while the body runs; with a secret the bank's messages come in, too, and faults are the store's. `times` are those of requests. */
 export async function withApp(
   bankCallbackSecret: string | null,
   body: (scene: AppScene) => Promise<void>,
   faults: Faults = {},
+  times?: Times,
 ): Promise<void> {
   const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
   const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank(), faults });
@@ -54,7 +55,7 @@ export async function withApp(
     onFailure: (error) => failures.push(error),
     onAnswer: (answer) => answered.push(answer),
   });
-  const server = await listen(app.callback(), '127.0.0.1', 0);
+  const server = await listen(app.callback(), '127.0.0.1', 0, false, times);
   try {
     await body({ port: server.port, process, clock, failures, answered });
   } finally {

@@ -1,12 +1,12 @@
-/** Callers that leave before their commands are decided: nothing is done, and nobody is alarmed. */
+/** Callers that leave, or are too slow, before their commands are decided: nothing is done, and nobody is alarmed. */
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Accounts, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import type { Faults } from '../support/memory-store/faults.ts';
-import { until } from '../support/wait.ts';
+import { sleep, until } from '../support/wait.ts';
 import { seal } from './in-process.ts';
-import { withApp } from './in-process-app.ts';
+import { type AppScene, withApp } from './in-process-app.ts';
 import { requestText } from './pipeline.ts';
 
 const test = suite('callers that leave');
@@ -52,5 +52,33 @@ test('a request whose caller has left ends when its turn comes, and is no failur
     faults,
   );
 });
+
+for (const [part, length] of [
+  ['the first bytes', 40],
+  ['all but the end of its body', -5],
+] as const) {
+  test(`a request of which ${part} had come when it was told that it took too long is not carried out`, async () => {
+    const times = { requestMs: 300, headersMs: 200, lookMs: 50 };
+    const run = async ({ port, process, clock, failures }: AppScene): Promise<void> => {
+      const accounts = new Accounts(process.store.accounts, seal(), () => clock.ms);
+      const account = await accounts.create({ ...PLAIN_ACCOUNT, name: 'Merchant' });
+      const text = requestText(account, 'POST', '/pix-in', { amount: 1_000, externalRef: 'late' });
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      let got = '';
+      socket.on('data', (chunk) => {
+        got += chunk;
+      });
+      socket.write(text.slice(0, length));
+      await until(() => got.includes('too long to arrive'), SOON_MS, 'the answer that it is late');
+      socket.write(text.slice(length));
+      await sleep(500);
+      socket.destroy();
+      assert.is(got.match(/HTTP\/1\.1 /g)?.length, 1, got);
+      assert.is((await process.store.journal.head(account.accountId)).seq, 0);
+      assert.equal(failures, []);
+    };
+    await withApp(null, run, {}, times);
+  });
+}
 
 test.run();
