@@ -1,6 +1,12 @@
 /** An HTTP server that can be drained: what is in flight is answered, keep-alive connections are let go. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createSocketServer, type ListenOptions } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode, unavailable } from '../api/errors.ts';
@@ -44,21 +50,32 @@ function errorAnswer(status: string, code: ErrorCode, message: string): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`;
 }
 
+function refuseExpectation(_req: IncomingMessage, res: ServerResponse): void {
+  const headers = { 'Content-Type': JSON_TYPE, 'X-Request-Id': newRequestId() };
+  const body = errorBody('INVALID_REQUEST', 'The Expect header asks for something unknown.');
+  res.writeHead(400, headers).end(body);
+}
+
 /** Answers requests that node would answer by itself, without a body, or not at all. */
-function answerUnusual(server: Server): void {
-  server.on('checkExpectation', (_req, res) => {
-    const headers = { 'Content-Type': JSON_TYPE, 'X-Request-Id': newRequestId() };
-    const body = errorBody('INVALID_REQUEST', 'The Expect header asks for something unknown.');
-    res.writeHead(400, headers).end(body);
-  });
+function answerUnusual(server: Server, pipelines: Pipelines): void {
+  server.on('checkExpectation', (req, res) => pipelines.take(req, res, refuseExpectation));
   server.on('connect', (_req, socket) => {
     // Node has let go of it, and what is wrong with it is nobody's: unheard, it would end the thread.
     socket.on('error', () => undefined);
-    endWith(
-      socket,
-      errorAnswer('405 Method Not Allowed', 'METHOD_NOT_ALLOWED', 'The method is not allowed here.'),
+    const body = errorAnswer(
+      '405 Method Not Allowed',
+      'METHOD_NOT_ALLOWED',
+      'The method is not allowed here.',
     );
+    behindWhole(pipelines.answers(socket), () => endWith(socket, body));
   });
+}
+
+/** Does it once what came whole is answered: what is said outside of answers would be taken for one of these. */
+function behindWhole(answers: readonly ServerResponse[], work: () => void): void {
+  const whole = answers.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
+  if (whole === undefined) work();
+  else whole.once('finish', work);
 }
 
 /** The last that is said on a connection: who doesn't end it then is cut off. */
@@ -67,34 +84,34 @@ function endWith(socket: Duplex, text: string): void {
   setTimeout(() => socket.destroy(), LAST_WORD_MS).unref();
 }
 
+const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 /** What node's parser turned down, as it is answered. */
 function turnedDown(code: string | undefined): string {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request took too long to arrive.';
+  if (code === LATE) return 'The request took too long to arrive.';
   if (code === 'HPE_HEADER_OVERFLOW') return 'The request headers are too large.';
   return 'The request is not valid HTTP.';
 }
 
 /** Requests that node's parser turns down never reach the application: they get the error object all the same. */
-function answerUnparsable(server: Server, pipelines: Pipelines): void {
+function answerUnparsable(server: Server, pipelines: Pipelines, timeMs: number): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const answers = pipelines.answers(socket);
-    const last = answers.at(-1);
-    if (last?.writableEnded === true && !last.req.complete) {
-      // A request that was answered before all of it had come has its answer: this one would be a second.
-      endWith(socket, '');
-      return;
-    }
     const answer = (): void => {
-      endWith(socket, errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code)));
+      const answers = pipelines.answers(socket);
+      const last = answers.at(-1);
+      // A request that was answered before all of it had come has its answer: this one would be a second.
+      if (last?.writableEnded === true && !last.req.complete) endWith(socket, '');
+      else
+        behindWhole(answers, () =>
+          endWith(socket, errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code))),
+        );
     };
-    // What came whole before is answered first: this answer would be taken for its own.
-    const whole = answers.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
-    if (whole === undefined) answer();
-    else whole.once('finish', answer);
+    const isLate = error.code === LATE;
+    if (!isLate || !pipelines.isHeldUp(socket, timeMs, answer)) answer();
   });
 }
 
@@ -126,7 +143,7 @@ export function listen(
   reusePort = false,
   times = TIMES,
 ): Promise<RunningServer> {
-  const pipelines = new Pipelines(listener);
+  const pipelines = new Pipelines();
   const server = createServer(
     {
       requestTimeout: times.requestMs,
@@ -136,13 +153,13 @@ export function listen(
       // HTTP/1.1 without a Host is answered as any other request is.
       requireHostHeader: false,
     },
-    (req, res) => pipelines.take(req, res),
+    (req, res) => pipelines.take(req, res, listener),
   );
   // Node leaves out the lines after the 2,000th, and says nothing: a proxy's own would come last. Their bytes are bounded.
   server.maxHeadersCount = 0;
   const connections = new Connections(server);
-  answerUnparsable(server, pipelines);
-  answerUnusual(server);
+  answerUnparsable(server, pipelines, times.requestMs);
+  answerUnusual(server, pipelines);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     const options: SharedListenOptions = { port, host, reusePort };

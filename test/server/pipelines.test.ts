@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listen, type RunningServer } from '../../src/server/http.ts';
-import { until } from '../support/wait.ts';
+import { sleep, until } from '../support/wait.ts';
 
 interface Taken {
   req: IncomingMessage;
@@ -157,6 +157,92 @@ test('who sends more than all may have waiting is cut off, and nobody else', asy
   assert.ok(greedy.some((socket) => !socket.destroyed));
   for (const socket of greedy) socket.destroy();
   while (taken.length > 0) answer(context);
+});
+
+test('of who sends on only a little is read, whatever bodies its requests have', async (context) => {
+  const { taken, paths } = context;
+  const socket = opened(context);
+  let got = 0;
+  socket.on('data', (chunk) => {
+    got += chunk.toString('latin1').match(/HTTP\/1\.1 200/g)?.length ?? 0;
+  });
+  const body = 'x'.repeat(6_000);
+  const count = 2_000;
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6000\r\n\r\n${body}`.repeat(count));
+  for (let turn = 0; turn < 50; turn++) {
+    await handedOver(taken, `request ${turn}`);
+    answer(context);
+  }
+  // Were all of it read, nothing would be left here.
+  assert.ok(socket.writableLength > 5_000_000, `${socket.writableLength} bytes are left`);
+  while (paths.length < count) {
+    await handedOver(taken, `request ${paths.length}`);
+    answer(context);
+  }
+  while (taken.length > 0) answer(context);
+  await until(() => got === count, 5_000, 'all answers');
+});
+
+test('CONNECT, and what is expected in vain, is answered behind what came before', async (context) => {
+  const { taken } = context;
+  for (const [last, status] of [
+    ['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', '405'],
+    ['GET /e HTTP/1.1\r\nHost: x\r\nExpect: what\r\n\r\n', '400'],
+  ] as const) {
+    const socket = opened(context);
+    let got = '';
+    socket.on('data', (chunk) => {
+      got += chunk;
+    });
+    const statuses = (): string[] => [...got.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code as string);
+    socket.write(get('/a') + get('/b') + last);
+    for (const path of ['/a', '/b']) {
+      await until(() => taken[0]?.req.url === path, 5_000, path);
+      assert.is(got.includes(status), false);
+      answer(context);
+    }
+    await until(() => statuses().length === 3, 5_000, 'the last answer');
+    assert.equal(statuses(), ['200', '200', status]);
+  }
+});
+
+test('what came in time and wasn’t read, since others waited, is not late', async (context) => {
+  const { taken, paths, sockets } = context;
+  const times = { requestMs: 300, headersMs: 200, lookMs: 50 };
+  const server = await listen((req, res) => context.taken.push({ req, res }), '127.0.0.1', 0, false, times);
+  const talk = (text: string): { socket: Socket; got(): string } => {
+    let got = '';
+    const socket = connect(server.port, '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      got += chunk;
+    });
+    socket.write(text);
+    return { socket, got: () => got };
+  };
+  const answerNext = async (path: string): Promise<void> => {
+    await until(() => taken[0]?.req.url === path, 5_000, path);
+    answer(context);
+  };
+  for (const isSent of [true, false]) {
+    const { socket, got } = talk(`${get('/a')}${get('/b')}GET /c HT`);
+    await until(() => taken.length === 1, 5_000, 'the first');
+    await sleep(800);
+    await answerNext('/a');
+    await answerNext('/b');
+    await sleep(100);
+    assert.is(got().includes('400 Bad Request'), false, 'it has its time from here on');
+    if (isSent) {
+      socket.write('TP/1.1\r\nHost: x\r\n\r\n');
+      await answerNext('/c');
+      await until(() => got().endsWith('/c'), 5_000, 'its answer');
+      await sleep(400);
+      assert.is(got().includes('400 Bad Request'), false);
+    } else await until(() => got().includes('too long to arrive'), 5_000, 'that it is late');
+  }
+  assert.equal(paths, []);
+  await server.drain(0);
 });
 
 test.run();
