@@ -98,7 +98,7 @@ export class Desk {
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
     const { callsAtOnce: atOnce } = bank.pace;
     const most = options.isShared === true ? MOST_IN_HAND.shared : MOST_IN_HAND.alone;
-    this.#hands = new Hands({ settler: this.#settler, most, atOnce, work });
+    this.#hands = new Hands({ settler: this.#settler, most, atOnce, now, work });
   }
 
   /** For how many more orders sweeps may claim. */
@@ -134,7 +134,7 @@ export class Desk {
     }
     await Promise.all([
       this.#hands.take(come),
-      ...back.map((claim) => this.#settler.settle({ claim, next: claim.due })),
+      ...back.map((claim) => this.#settler.settle({ claim, next: claim.due, clock: now })),
     ]);
   }
 

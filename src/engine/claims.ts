@@ -177,6 +177,8 @@ export interface HandsOptions<Item> {
   most: number;
   /** The most that is worked on at the same time; the rest waits for its turn. */
   atOnce: number;
+  /** The clock by which `work` says what is due next, ms. */
+  now(): number;
   /** Never rejects. */
   work(item: Item): Promise<Outcome>;
 }
@@ -274,14 +276,15 @@ export class Hands<Item extends { claim: Claim }> {
   }
 
   async #workOn(item: Item, queue: Queue<Item>): Promise<void> {
-    const { settler, work } = this.#options;
+    const { settler, work, now } = this.#options;
     const outcome = await work(item);
+    const clock = now();
     this.#working -= 1;
     queue.working -= 1;
     if (queue.working === 0 && queue.waiting.length === 0) this.#queues.delete(item.claim.due.account);
     this.#next();
     if (outcome === 'kept' || outcome === 'ended') return;
     if (outcome === 'park') await settler.park(item.claim);
-    else await settler.settle({ claim: item.claim, next: outcome.next });
+    else await settler.settle({ claim: item.claim, next: outcome.next, clock });
   }
 }

@@ -43,8 +43,8 @@ export function freshWork(
         if (isOf(claim, 'delivery')) deliveries.set(claim.due.delivery, claim);
         else if (isOf(claim, 'bank'))
           orders.push({ claim, record: records.get(claim.due.transaction) ?? null });
-        // A timer that is due from its beginning is left to a sweep.
-        else due.settle([{ claim, next: claim.due }]).catch(onTrouble);
+        // A timer that is due from its beginning is left to a sweep. The clock had come to its time, and may be behind now.
+        else due.settle([{ claim, next: claim.due, clock: claim.due.at }]).catch(onTrouble);
       }
       if (deliveries.size > 0) dispatcher.dispatchFresh(committed, deliveries);
       if (orders.length > 0) void desk.carryOut(orders);

@@ -54,7 +54,7 @@ export class Timers {
     this.#options = options;
     const settler = new Settler(options.due, options.onTrouble);
     const work = ({ claim }: ClaimedTimer): Promise<Outcome> => this.#fire(claim.due);
-    this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: AT_ONCE, work });
+    this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: AT_ONCE, now: options.now, work });
   }
 
   /** For how many more timers there is room. */

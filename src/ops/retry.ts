@@ -67,7 +67,7 @@ async function start({ due, attention }: Sources, failed: readonly Failed[], now
     const named = { account, transaction, delivery: id, ...(url === '' ? {} : { url }) };
     const item = { kind: 'delivery' as const, at: now, ...named, tries: 0 };
     const withdrawn = { kind: 'dead' as const, id };
-    return [{ each, settlement: { claim: null, next: item, record: next, withdrawn } }];
+    return [{ each, settlement: { claim: null, next: item, record: next, withdrawn, clock: now } }];
   });
   // Whoever is killed in between leaves items that count too many, and none that is missing.
   const counts = await due.settle(starting.map(({ settlement }) => settlement));

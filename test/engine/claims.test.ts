@@ -113,6 +113,7 @@ test('hands are free again one by one, and who gave them work hears once all of 
     settler,
     most: 3,
     atOnce: 2,
+    now: () => 0,
     work: async ({ claim }) => {
       begun.push(claim.due.transaction);
       await works.get(claim.due.transaction)?.promise;
@@ -148,6 +149,7 @@ test('an account whose work hangs leaves a part of what is free to each that com
     settler: new Settler(due, () => assert.unreachable()),
     most: 100,
     atOnce: 8,
+    now: () => 0,
     work: async ({ claim }) => {
       const work = later<void>();
       works.set(claim.due.transaction, work);
@@ -187,6 +189,7 @@ test('what an account makes due leaves a third of the room to others, and sweeps
     settler: new Settler(due, () => assert.unreachable()),
     most: 120,
     atOnce: 8,
+    now: () => 0,
     work: async () => {
       const work = later<void>();
       works.push(work.resolve);

@@ -62,6 +62,20 @@ async function withRejected(body: (core: Core, failed: Failed[]) => Promise<void
   }
 }
 
+test('the store is told by which clock it starts', async () => {
+  await withRejected(async ({ store }, failed) => {
+    const now = Date.now();
+    const clocks = new Set<number | undefined>();
+    const settle = (settlements: Settlement[]): Promise<boolean[]> => {
+      for (const { clock } of settlements) clocks.add(clock);
+      return store.due.settle(settlements);
+    };
+    const watched = but(store, { due: but(store.due, { settle }) });
+    assert.is((await revive(watched, failed, now)).length, COUNT);
+    assert.equal([...clocks], [now]);
+  });
+});
+
 test('what two try again at once starts once, and is taken off its item once', async () => {
   await withRejected(async (core, failed) => {
     const charges = failed.map(({ record }) => record.transaction);

@@ -20,11 +20,10 @@ import {
   type SubmittedPayout,
 } from '../../engine/bank.ts';
 import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../engine/journal.ts';
-import { question } from '../../engine/store/due.ts';
 import type { DueIndex } from '../../engine/store.ts';
 import type { Soon } from '../../waiting.ts';
 import { askedInTurn } from './asked-charge.ts';
-import { askAbout } from './callbacks/incoming.ts';
+import { askAbout, asking } from './callbacks/incoming.ts';
 import type { BankCharge } from './charges.ts';
 import type { BankConnection } from './connection.ts';
 import { knownCharge, WAITING } from './known-charge.ts';
@@ -277,8 +276,7 @@ export class ApiPixBank implements Bank {
     const { transaction, due, now } = this.#options;
     const record = await transaction(id);
     if (record?.snapshot.value !== WAITING) return;
-    const next = question(record.account, id, now() + this.pace.refusalMs, { state: WAITING });
-    await due.settle([{ claim: null, next }]);
+    await due.settle([asking(record, now(), { state: WAITING }, this.pace.refusalMs)]);
   }
 
   refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {

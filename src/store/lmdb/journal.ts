@@ -99,7 +99,7 @@ export class LmdbJournal implements Journal {
     const number = group.batch(batchRow(batchValue(append), ahead));
     this.#underWay.set(account, append.batch);
     // The clock may have been set back between the decision and this.
-    const made = Math.max(this.#now(), ahead === 0 ? timeOfText(append.batch.at) : 0);
+    const made = Math.max(this.#now(), timeOfText(append.batch.at) - ahead);
     const { records, lookups, due, attention, withdrawn } = append;
     return { number, account, seq, entries, made, records, lookups, due, attention, withdrawn };
   }

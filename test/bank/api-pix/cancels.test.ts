@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Abandoned, Overloaded } from '../../../src/engine/actors/host.ts';
-import { StoreUnavailable } from '../../../src/engine/store.ts';
+import { type Settlement, StoreUnavailable } from '../../../src/engine/store.ts';
 import { expectRejection } from '../../support/expect.ts';
 import { World } from './world.ts';
 
@@ -74,6 +74,21 @@ test('a charge that the bank has not canceled is asked about once, and waits', a
     for (let time = 0; time < 5; time += 1) await world.sweep();
     assert.is(calls(world, 'GET cob'), asked + 1);
     assert.is(await world.status(transaction), 'waiting_payment');
+  });
+});
+
+test('the question that it leaves tells by which clock it comes later', async () => {
+  await withWorld(async (world) => {
+    const transaction = await world.charge();
+    const { payments, store } = world.process;
+    const { settle } = store.due;
+    const asked: Settlement[] = [];
+    store.due.settle = (settlements) => {
+      asked.push(...settlements);
+      return settle.call(store.due, settlements);
+    };
+    await payments.cancel(world.account, { transaction, reason: null }, {});
+    assert.is(asked[0]?.clock, world.clock.ms);
   });
 });
 

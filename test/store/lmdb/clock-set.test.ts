@@ -3,11 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { cp, rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { BankOrder } from '../../../src/engine/journal.ts';
+import { askAbout } from '../../../src/bank/api-pix/callbacks/incoming.ts';
+import type { Desk } from '../../../src/bank/desk.ts';
+import { Hands, type Outcome, Settler } from '../../../src/engine/claims.ts';
+import { type BankOrder, EMPTY_HEAD } from '../../../src/engine/journal.ts';
+import { type Claim, type Due, dueAgain } from '../../../src/engine/store/due.ts';
+import type { Store } from '../../../src/engine/store.ts';
+import { freshWork } from '../../../src/jobs/fresh-work.ts';
 import { openLmdbStore } from '../../../src/store/lmdb/store.ts';
+import type { Dispatcher } from '../../../src/webhooks/dispatcher.ts';
 import { withFolder } from '../../faults/scene.ts';
+import { but } from '../../support/but.ts';
 import { sleep } from '../../support/wait.ts';
-import { chargeCreated, grow, iso } from '../contract/builders.ts';
+import { appendAfter, cashoutCreated, chargeCreated, grow, iso } from '../contract/builders.ts';
 import { storeOptions, WRITTEN_MS, withStore } from './opened.ts';
 
 const test = suite('a clock that is set');
@@ -88,6 +96,96 @@ test('what the bank does in hours stays so, where the log is taken up and where 
     now = AT - 2 * HOUR_MS;
     assert.equal(await dueAt(step - 2 * HOUR_MS), [0, 1], 'and follows the clock');
   });
+});
+
+/**
+ * How much is due within a minute, of what a clock that was an hour ahead made: it is set right once that is decided,
+ * and before the store has it.
+ */
+async function dueSoon(
+  make: (store: Store, clock: { ms: number }) => Promise<() => Promise<unknown>>,
+): Promise<number> {
+  let count = 0;
+  await withFolder(async (folder) => {
+    const clock = { ms: AT + HOUR_MS };
+    const options = storeOptions(folder, () => clock.ms);
+    await withStore(options, async (store) => {
+      const write = await make(store, clock);
+      const written = write();
+      // What is decided is decided by then, and its write has not begun.
+      await Promise.resolve();
+      clock.ms = AT;
+      await written;
+      await store.due.rewind(AT);
+      const kinds = ['bank', 'timer'] as const;
+      for (const kind of kinds) count += (await store.due.claim(kind, AT + 60_000, 10)).length;
+    });
+  });
+  return count;
+}
+
+test('what is made due while the clock is set back is due as soon as it was to be: an order that failed', async () => {
+  const count = await dueSoon(async (store, clock) => {
+    const now = (): number => clock.ms;
+    await grow(store, randomUUID(), [cashoutCreated(now(), { orders: [{ kind: 'payout' }] })]);
+    const claims = await store.due.claim('bank', now(), 10);
+    const settler = new Settler(store.due, () => assert.unreachable());
+    const work = async ({ claim: { due } }: { claim: Claim }): Promise<Outcome> => {
+      return { next: dueAgain(due, now() + 1_000, 1) };
+    };
+    const hands = new Hands({ settler, most: 10, atOnce: 10, now, work });
+    return () => hands.take(claims.map((claim) => ({ claim })));
+  });
+  assert.is(count, 1);
+});
+
+test('the same of a question that a callback leaves', async () => {
+  const count = await dueSoon(async ({ journal, due, ...store }, clock) => {
+    const charge = chargeCreated(clock.ms);
+    await grow({ journal, due, ...store }, randomUUID(), [charge]);
+    const record = await journal.transaction(charge.transaction);
+    if (record === null) throw new Error('there is no charge');
+    return () => askAbout({ due, now: () => clock.ms }, [{ record, payment: 'E1' }]);
+  });
+  assert.is(count, 1);
+});
+
+test('the same of a batch of an account whose time is a millisecond ahead', async () => {
+  const count = await dueSoon(async (store, clock) => {
+    const cashout = cashoutCreated(clock.ms + 1, { orders: [{ kind: 'payout' }] });
+    const instead = (due: Due): Due => ({ ...due, at: due.at - 1, ahead: 1 });
+    const append = appendAfter(randomUUID(), EMPTY_HEAD, [cashout], { instead });
+    return () => {
+      clock.ms = AT;
+      return store.journal.append(append);
+    };
+  });
+  assert.is(count, 1);
+});
+
+test('the same of a timer that was due from its beginning, and is left to a sweep', async () => {
+  const count = await dueSoon(async (store, clock) => {
+    const at = clock.ms;
+    const charge = chargeCreated(at, { timers: [{ name: 'EXPIRE', at: iso(at) }] });
+    const { claims } = await grow(store, randomUUID(), [charge], { claimUntil: at });
+    assert.is(claims.length, 1);
+    const settled: Promise<unknown>[] = [];
+    const due = but(store.due, {
+      settle: (settlements) => {
+        const written = store.due.settle(settlements);
+        settled.push(written);
+        return written;
+      },
+    });
+    const idle = {} as unknown as Desk & Dispatcher;
+    const fresh = freshWork(due, idle, idle, () => assert.unreachable());
+    return () => {
+      clock.ms = AT;
+      fresh.takeUp({ account: claims[0]?.due.account ?? '', claims, taken: [] });
+      return Promise.all(settled);
+    };
+  });
+  assert.is(count, 1);
 });
 
 test.run();

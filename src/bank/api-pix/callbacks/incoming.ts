@@ -3,7 +3,7 @@ import { quotedRows } from '../../../engine/finding/find.ts';
 import type { TransactionRecord } from '../../../engine/journal.ts';
 import { question } from '../../../engine/store/due.ts';
 import type { Lookup } from '../../../engine/store/lookups.ts';
-import type { DueIndex, JournalReads } from '../../../engine/store.ts';
+import type { DueIndex, JournalReads, Settlement } from '../../../engine/store.ts';
 import type { Hint } from '../profile.ts';
 
 export interface IncomingOptions {
@@ -48,17 +48,25 @@ export interface News {
   payment: string | null;
 }
 
+/** An order to ask the bank about a transaction so long after the clock (ms). */
+export function asking(
+  { account, id }: Pick<TransactionRecord, 'account' | 'id'>,
+  clock: number,
+  about: Parameters<typeof question>[3],
+  afterMs = 0,
+): Settlement {
+  return { claim: null, next: question(account, id, clock + afterMs, about), clock };
+}
+
 /** Orders to ask the bank about these now; durable once it resolves. */
 export async function askAbout(
   { due, now }: Pick<IncomingOptions, 'due' | 'now'>,
   news: readonly News[],
 ): Promise<void> {
   if (news.length === 0) return;
-  const at = now();
+  const clock = now();
   await due.settle(
-    news.map(({ record: { account, id }, payment }) => {
-      return { claim: null, next: question(account, id, at, payment === null ? {} : { payment }) };
-    }),
+    news.map(({ record, payment }) => asking(record, clock, payment === null ? {} : { payment })),
   );
 }
 
