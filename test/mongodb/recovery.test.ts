@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Document } from 'mongodb';
 import * as assert from 'uvu/assert';
 import type { AttentionItem, Store } from '../../src/engine/store.ts';
+import { documentId } from '../../src/store/mongo/appends/numbers.ts';
 import { appendAfter, cashoutCreated, chargeCreated, grow } from '../store/contract/builders.ts';
 import { first, same } from '../store/contract/harness.ts';
 import { fixtureSuite } from '../support/fixture.ts';
@@ -110,6 +111,32 @@ test('what comes to the database once its process is dead and silent for long is
       'it is gone',
       async () => (await db.collection('processes').countDocuments()) === 1,
     );
+  }));
+
+test('what comes behind many later batches of a dead process is finished, too', (server) =>
+  onDatabase(server, async (database) => {
+    const { db } = database;
+    const dead = await database.open('dead');
+    const heir = await database.open('heir');
+    await Promise.all(Array.from({ length: 1_200 }, () => charged(dead)));
+    // Of two inserts that went ahead beside each other a network that was cut holds the first one back.
+    const late = { _id: { $lt: documentId('dead', 100) } };
+    const held = await collection(db, 'journal').find(late).toArray();
+    const last = { _id: { $gt: documentId('dead', 1_190) } };
+    const cut = [...held, ...(await collection(db, 'journal').find(last).toArray())];
+    await collection(db, 'journal').deleteMany(late);
+    const transactions = ({ entries }: Document): string[] =>
+      entries.map(({ transaction }: Document) => transaction);
+    await killed(database, 'dead', cut.flatMap(transactions));
+    const beatAt = new Date(heir.now() - 60_000);
+    await collection(db, 'processes').updateOne({ _id: 'dead' }, { $set: { beatAt } });
+    const projected = (): Promise<number> => db.collection('transactions').countDocuments();
+    await beatUntil(heir, 'the others are finished', async () => (await projected()) === 1_200 - held.length);
+    // Whoever read the last page has said what it says of it.
+    await sleep(500);
+    await heir.due.beat(heir.now());
+    await collection(db, 'journal').insertMany(held);
+    await beatUntil(heir, 'all are finished', async () => (await projected()) === 1_200);
   }));
 
 test('a number that failed pins nothing: it is finished at a heartbeat, or noted', (server) =>

@@ -197,6 +197,14 @@ export class MongoReads {
     return found.map(withoutEntries);
   }
 
+  /** The ids of batches' documents between two, in order; costs what they are, not what the documents are. */
+  async batchIds(behind: string, before: string, limit: number): Promise<string[]> {
+    const options = { sort: { _id: 1 }, limit, projection: { _id: 1 } };
+    const filter = { _id: { $gt: behind, $lt: before } };
+    const found = await this.find<Pick<JournalDocument, '_id'>>('journal', filter, options);
+    return found.map(({ _id }) => _id);
+  }
+
   /** A batch by its number, without its entries. */
   batchInShort(account: string, seq: number): Promise<BatchInShort | null> {
     return this.#inShort.get({ account, seq });

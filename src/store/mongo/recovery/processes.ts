@@ -153,12 +153,6 @@ export class MongoProcesses {
     return this.#silent;
   }
 
-  /** Takes note of how far another process's batches are done with. */
-  async advance({ _id }: ProcessDocument, projected: number): Promise<void> {
-    const updates = [{ q: { _id }, u: { $max: { projected } } }];
-    await this.#options.connection.command({ update: 'processes', updates, writeConcern: MAJORITY });
-  }
-
   /** Forgets a process that left nothing, once it was listed for a while; one that came back meanwhile stays. */
   async forget(silent: ProcessDocument): Promise<void> {
     const { _id, beatAt, left } = silent;

@@ -105,25 +105,25 @@ export class Recovery {
     });
   }
 
+  /**
+   * Each look begins behind what the process said that it was done with: below any number that is there by now others
+   * may come yet, since its inserts went ahead beside each other.
+   */
   async #finishOf(silent: ProcessDocument): Promise<void> {
     const { processes, reads } = this.#parts;
-    const end = `${silent._id}.`;
     const finished = this.#finished.get(silent._id) ?? new Set<string>();
     this.#finished.set(silent._id, finished);
-    for (let projected = silent.projected; ; ) {
-      const page = await reads.unfinished(
-        { _id: { $gt: documentId(silent._id, projected), $lt: end } },
-        PAGE,
-      );
-      const left = page.filter(({ _id }) => !finished.has(_id));
-      await together(BATCHES, left, async (batch) => {
+    for (let behind = documentId(silent._id, silent.projected); ; ) {
+      const page = await reads.batchIds(behind, `${silent._id}.`, PAGE);
+      const left = page.filter((id) => !finished.has(id));
+      const batches = left.length === 0 ? [] : await reads.unfinished({ _id: { $in: left } }, PAGE);
+      await together(BATCHES, batches, async (batch) => {
         await this.#finish(batch);
         finished.add(batch._id);
       });
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) break;
-      projected = numberOf(last._id);
-      await processes.advance(silent, projected);
+      behind = last;
     }
     await processes.forget(silent);
   }
