@@ -139,6 +139,39 @@ test('what comes behind many later batches of a dead process is finished, too', 
     await beatUntil(heir, 'all are finished', async () => (await projected()) === 1_200);
   }));
 
+test('what comes late of a dead process is finished where hundreds died since', (server) =>
+  onDatabase(server, async (database) => {
+    const { db } = database;
+    const dead = await database.open('dead');
+    const [account, id] = await charged(dead);
+    const held = await db.collection('journal').findOne({ account });
+    await db.collection('journal').deleteMany({ account });
+    await killed(database, 'dead', [id]);
+    const minutesAgo = (minutes: number): Date => new Date(dead.now() - minutes * 60_000);
+    await collection(db, 'processes').updateOne({ _id: 'dead' }, { $set: { beatAt: minutesAgo(8) } });
+    const others = Array.from({ length: 250 }, (_, n) => ({
+      ...{ _id: `c${n}`, projected: 0 },
+      beatAt: minutesAgo(7 - n / 50),
+    }));
+    await collection(db, 'processes').insertMany(others);
+    // One that died just now waits for none of them.
+    const fresh = await database.open('e');
+    const [, freshId] = await charged(fresh);
+    await killed(database, 'e', [freshId]);
+    const heir = await database.open('heir');
+    const beatAt = new Date(heir.now() - 6_500);
+    await collection(db, 'processes').updateOne({ _id: 'e' }, { $set: { beatAt } });
+    await heir.due.beat(heir.now());
+    await until(async () => (await heir.journal.transaction(freshId)) !== null, 1_000, 'the fresh one');
+    assert.ok(held);
+    await db.collection('journal').insertOne(held);
+    await beatUntil(heir, 'it is finished', async () => (await heir.journal.transaction(id)) !== null);
+    // Those whose time is over are forgotten, however many they are.
+    await collection(db, 'processes').updateMany({ _id: /^c/ }, { $set: { beatAt: minutesAgo(16) } });
+    const listed = (): Promise<number> => collection(db, 'processes').countDocuments({ _id: /^c/ });
+    await beatUntil(heir, 'they are forgotten', async () => (await listed()) === 0);
+  }));
+
 test('a number that failed pins nothing: it is finished at a heartbeat, or noted', (server) =>
   onDatabase(server, async (database) => {
     const { db } = database;

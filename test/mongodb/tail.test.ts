@@ -92,6 +92,23 @@ test('what a process wrote last is read though it is forgotten', async ({ db, op
   assert.equal(await found(tail), []);
 });
 
+test('what a process writes is heard where 200 died before it', async ({ db, open }) => {
+  const beatAt = new Date(Date.now() - 600_000);
+  const dead = Array.from({ length: 200 }, (_, n) => ({ _id: `killed${n}`, beatAt, projected: 0 }));
+  const processes = db.collection<{ _id: string; beatAt: Date }>('processes');
+  await processes.insertMany(dead);
+  try {
+    const lives = await open('lives');
+    await lives.due.beat(lives.now());
+    const tail = lives.tail();
+    await tail.next(ALL);
+    const account = await charged(lives);
+    assert.equal(await found(tail), [account]);
+  } finally {
+    await processes.deleteMany({ _id: /^killed/ });
+  }
+});
+
 test('1,800 batches of a process come with one look', async ({ stays }) => {
   const tail = stays.tail();
   await tail.next(ALL);

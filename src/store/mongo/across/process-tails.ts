@@ -62,7 +62,9 @@ export class ProcessTails {
 
   /** What was appended since the look before, also by those that left meanwhile; the first one finds nothing. */
   async look(): Promise<Appended> {
-    const listed = await this.#reads.find<ProcessDocument>('processes', {}, { limit: MOST_PROCESSES });
+    // The newest first: those that died stay listed for long, and none that lives is behind them.
+    const newest = { sort: { beatAt: -1 }, limit: MOST_PROCESSES };
+    const listed = await this.#reads.find<ProcessDocument>('processes', {}, newest);
     const now = this.#now();
     const before = this.#marks;
     const since = before === null ? null : this.#lookedAt - MARGIN_MS;

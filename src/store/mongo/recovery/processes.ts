@@ -32,7 +32,7 @@ const LISTED_MS = 3_000;
  */
 const LATE_MS = 15 * 60_000;
 const LATE_LOOK_MS = 5_000;
-/** Processes that are looked after at a heartbeat. */
+/** Of each sort so many processes are looked after at a heartbeat: with more that are late a round takes several. */
 const MOST_FOUND = 100;
 
 export interface MongoProcessesOptions {
@@ -63,9 +63,11 @@ export class MongoProcesses {
   #setAt: number | null = null;
   /** When the clock was seen to be another one. */
   #clockSetAt = Number.NEGATIVE_INFINITY;
-  #silent: ProcessDocument[] = [];
-  /** When those were looked after last that had been silent for long. */
-  #lateLookAt = Number.NEGATIVE_INFINITY;
+  /** Those that were found silent since they were taken last, by their names. */
+  readonly #silent = new Map<string, ProcessDocument>();
+  /** When a round began of looks after those that have been silent for long; it goes on behind a name. */
+  #lateRoundAt = Number.NEGATIVE_INFINITY;
+  #lateBehind = '';
 
   constructor(options: MongoProcessesOptions) {
     this.#options = options;
@@ -99,22 +101,39 @@ export class MongoProcesses {
     await this.#lookAround(now);
   }
 
+  /** Those that died just now are asked for apart from those that are late: none is behind the others. */
   async #lookAround(now: number): Promise<void> {
-    const { connection, incarnation, silentAfterMs, onHeldUp } = this.#options;
+    const { incarnation, silentAfterMs, onHeldUp } = this.#options;
     const silentSince = new Date(now - silentAfterMs);
+    const lateSince = new Date(now - silentAfterMs - LEFT_MS - LISTED_MS);
     const filter = {
       _id: { $ne: incarnation },
+      beatAt: { $gt: lateSince },
       $or: [{ beatAt: { $lt: silentSince } }, { heldUp: { $exists: true } }],
     };
-    // The newest first: who died just now isn't behind those that are looked after once more.
-    const listed = { sort: { beatAt: -1 }, limit: MOST_FOUND, singleBatch: true };
-    const command = { find: 'processes', filter, ...listed, ...MAJORITY_READ };
-    const found: ProcessDocument[] = (await connection.pulse(command)).cursor.firstBatch;
+    const found = await this.#find(filter, { beatAt: -1 });
     const isSilent = ({ beatAt }: ProcessDocument): boolean => beatAt < silentSince;
-    const isLate = performance.now() - this.#lateLookAt >= LATE_LOOK_MS;
-    if (isLate) this.#lateLookAt = performance.now();
-    this.#silent = found.filter((each) => isSilent(each) && (isLate || !this.#wasListed(each, LISTED_MS)));
+    const silent = [...found.filter(isSilent), ...(await this.#late(lateSince))];
+    for (const each of silent) this.#silent.set(each._id, each);
     onHeldUp(found.flatMap((each) => (isSilent(each) ? [] : (each.heldUp ?? []))));
+  }
+
+  /** The next of those that have been silent since a time; none while a round is over and another one isn't due. */
+  async #late(since: Date): Promise<ProcessDocument[]> {
+    if (this.#lateBehind === '') {
+      if (performance.now() - this.#lateRoundAt < LATE_LOOK_MS) return [];
+      this.#lateRoundAt = performance.now();
+    }
+    const _id = { $gt: this.#lateBehind, $ne: this.#options.incarnation };
+    const found = await this.#find({ _id, beatAt: { $lte: since } }, { _id: 1 });
+    this.#lateBehind = found.length < MOST_FOUND ? '' : (found.at(-1)?._id ?? '');
+    return found;
+  }
+
+  async #find(filter: Document, sort: Document): Promise<ProcessDocument[]> {
+    const listed = { filter, sort, limit: MOST_FOUND, singleBatch: true };
+    const command = { find: 'processes', ...listed, ...MAJORITY_READ };
+    return (await this.#options.connection.pulse(command)).cursor.firstBatch;
   }
 
   /** Whether it was silent for so long, and a little more. */
@@ -148,9 +167,11 @@ export class MongoProcesses {
     await this.#write({ $set: { beatAt, ...left }, $max: { projected: projected() } }, false);
   }
 
-  /** The processes that were silent at the last heartbeat. */
-  get silentAtBeat(): readonly ProcessDocument[] {
-    return this.#silent;
+  /** The processes that were found silent at heartbeats since this was asked last. */
+  takeSilent(): ProcessDocument[] {
+    const silent = [...this.#silent.values()];
+    this.#silent.clear();
+    return silent;
   }
 
   /** Forgets a process that left nothing, once it was listed for a while; one that came back meanwhile stays. */

@@ -35,7 +35,7 @@ const PAGE = 500;
 const BATCHES = 16;
 const PROCESSES = 4;
 /** Of so many processes it is known what was finished of them. */
-const MOST_SILENT = 100;
+const MOST_SILENT = 1_000;
 
 /** Works on all items, so many at a time. @throws the first error, once the work that began has ended */
 async function together<Item>(
@@ -82,7 +82,7 @@ export class Recovery {
   async #run(): Promise<void> {
     const runs = await Promise.allSettled([
       this.#finishOwn(),
-      together(PROCESSES, this.#parts.processes.silentAtBeat, (silent) => this.#finishOf(silent)),
+      together(PROCESSES, this.#parts.processes.takeSilent(), (silent) => this.#finishOf(silent)),
     ]);
     for (const run of runs)
       if (run.status === 'rejected' && !(run.reason instanceof StoreUnavailable)) this.#failure = run.reason;
