@@ -51,6 +51,8 @@ export interface DatabaseOptions extends Opener {
   access?: Access;
   /** Tells ops something that they should know, in a sentence. */
   onNotice(text: string): void;
+  /** What an operator has to mend, in a sentence, once a minute while it is met; a notice where nothing is said. */
+  onLack?(text: string): void;
   /** To the database; many where nothing is said. */
   mostConnections?: number;
   /** A committed batch can't be projected; the item is stored where nothing is said. */
@@ -227,7 +229,7 @@ const FEW_CONNECTIONS = 4;
 /** Opens what reads the store that the configuration names, beside a server. @throws OperatorError */
 export async function openFollower(
   { mongodbUri, dataDir }: { mongodbUri: string | null; dataDir: string },
-  opener: Opener,
+  opener: Opener & Pick<DatabaseOptions, 'onLack'>,
 ): Promise<Follower> {
   if (mongodbUri === null) return followFolder(dataDir, opener);
   const mostConnections = FEW_CONNECTIONS;
@@ -242,7 +244,7 @@ export async function openFollower(
  * @throws OperatorError where the connection string can't be used
  */
 export async function openDatabaseStore(uri: string, options: DatabaseOptions): Promise<OpenDatabase> {
-  const { incarnation, access = 'make', onNotice, onUnprojectable, mostConnections } = options;
+  const { incarnation, access = 'make', onNotice, onLack, onUnprojectable, mostConnections } = options;
   // The driver is loaded only where it is used: commands on the embedded store start without it.
   const { openMongoStore } = await import('./mongo/store.ts');
   const unusable = later<never>();
@@ -256,6 +258,7 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       mustExist: access !== 'make',
       onUnusable: (reason) => unusable.reject(new OperatorError(reason)),
       onNotice,
+      onLack,
       ...(onUnprojectable === undefined ? {} : { onUnprojectable }),
       ...(mostConnections === undefined ? {} : { mostConnections }),
     });

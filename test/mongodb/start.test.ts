@@ -5,9 +5,9 @@ import { MongoClient } from 'mongodb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../../scripts/mongod/ports.ts';
-import { call } from '../console/visitor.ts';
+import { call, startConsole, visitor } from '../console/visitor.ts';
 import { cli } from '../support/cli.ts';
-import { merchant } from '../support/client.ts';
+import { fetchReply, merchant } from '../support/client.ts';
 import { charge } from '../support/flows.ts';
 import { freshDatabase, testUri, withMongod } from '../support/mongodb.ts';
 import { type Env, endWithin, type Outcome, spawnNode, temporaryFolder } from '../support/process.ts';
@@ -244,6 +244,33 @@ test('verify says that an index is gone, not that the store is at fault, and the
     await server.restart();
     await server.stop();
     assert.is((await cli(server, ['verify'])).code, 0);
+  } finally {
+    await database.drop();
+  }
+});
+
+test('a server whose console lacks an index says so in its log, and serves all else', async () => {
+  const database = await freshDatabase();
+  try {
+    const server = await startConsole({ env: envOn(database.uri, { LOG_LEVEL: 'warn' }) });
+    try {
+      const client = await merchant(server);
+      const { get } = await visitor(server);
+      assert.is((await get('/now')).status, 200);
+      await withDb(database.uri, (db) => db.collection('transactions').dropIndex('timers_due'));
+      const isAway = async (): Promise<boolean> => (await get('/now')).status === 503;
+      await until(isAway, ENDED_MS, 'the first page is not read');
+      for (let time = 0; time < 3; time += 1) assert.is((await get('/now')).status, 503);
+      const told = logLines(server.stderr()).filter(({ msg }) => /lacks an index/.test(String(msg)));
+      assert.is(told.length, 1, server.stderr());
+      await charge(client, 1_000);
+      assert.is((await fetchReply('GET', `${server.root}/readyz`)).status, 200);
+      await server.restart();
+      const again = await visitor(server);
+      assert.is((await again.get('/now')).status, 200);
+    } finally {
+      await server.stop();
+    }
   } finally {
     await database.drop();
   }

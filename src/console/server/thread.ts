@@ -28,7 +28,9 @@ const { host, port, dataDir, mongodbUri, api, sandbox, version, logLevel, incarn
 const { origin } = settings;
 const log = openLog(logLevel);
 const line = new Line(parent);
-const follower = await openFollower({ dataDir, mongodbUri }, { incarnation, now });
+// What it alone reads by nobody else would say that it lacks.
+const onLack = (text: string): void => log.warn(text);
+const follower = await openFollower({ dataDir, mongodbUri }, { incarnation, now, onLack });
 let server: RunningServer | null = null;
 let hosts: Hosts = new Map();
 const proxy =

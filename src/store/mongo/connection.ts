@@ -16,8 +16,9 @@ import { databaseName } from '../connection-string.ts';
 import { clientFor, Primary, patientClient, Renewal, ServerClock } from './clients.ts';
 import {
   causeOf,
+  expectVersion,
   isAway,
-  Rights,
+  Lacks,
   StoreClosed,
   UnusableServer,
   understood,
@@ -29,6 +30,8 @@ export interface ConnectionOptions {
   uri: string;
   /** What ops should know, in a sentence; told once each time it begins. */
   onNotice(text: string): void;
+  /** What an operator has to mend, in a sentence, once a minute while it is met; a notice where nothing is said. */
+  onLack?: ((text: string) => void) | undefined;
   /** Nothing is made: neither collections nor indexes. */
   readOnly?: boolean;
   /** A database without a store can't be used. */
@@ -37,7 +40,6 @@ export interface ConnectionOptions {
   mostConnections?: number;
 }
 
-const OLDEST_VERSION = [6, 0] as const;
 const PROBE_MS = 200;
 /** Reads, and writes that may be given up, end by then, even while the driver still tries. */
 export const RUN_MS = 5_000;
@@ -70,7 +72,7 @@ export class MongoConnection {
   readonly client: MongoClient;
   readonly db: Db;
   readonly primary: Primary;
-  readonly rights: Rights;
+  readonly lacks: Lacks;
   /** Of heartbeats and leases alone: they don't queue for a connection behind all other traffic. */
   readonly #pulseClient: MongoClient;
   readonly #pulseDb: Db;
@@ -92,14 +94,15 @@ export class MongoConnection {
   #backAt = Number.NEGATIVE_INFINITY;
 
   /** @throws UnusableServer where the connection string is none. */
-  constructor({ uri, onNotice, readOnly = false, mustExist = readOnly, mostConnections }: ConnectionOptions) {
+  constructor(options: ConnectionOptions) {
+    const { uri, onNotice, onLack = onNotice, readOnly = false, mustExist = readOnly } = options;
     this.#readOnly = readOnly;
     this.#mustExist = mustExist;
     this.#onNotice = onNotice;
-    this.rights = new Rights(onNotice);
+    this.lacks = new Lacks(onLack);
     this.#uri = uri;
     try {
-      this.client = clientFor(uri, mostConnections);
+      this.client = clientFor(uri, options.mostConnections);
       this.db = this.client.db(databaseName(uri));
       this.#pulseClient = clientFor(uri, PULSES_AT_ONCE);
       this.#pulseDb = this.#pulseClient.db(this.db.databaseName);
@@ -168,12 +171,7 @@ export class MongoConnection {
 
   async #inspect(): Promise<void> {
     const { version } = await this.#ask({ buildInfo: 1 });
-    const [major = 0, minor = 0] = String(version).split('.').map(Number);
-    const [oldestMajor, oldestMinor] = OLDEST_VERSION;
-    if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
-      const oldest = OLDEST_VERSION.join('.');
-      throw new UnusableServer(`MongoDB ${oldest} or newer is needed; the server is ${version}`);
-    }
+    expectVersion(String(version));
     const hello = await this.#ask({ hello: 1 });
     this.sharded = hello.msg === 'isdbgrid';
     this.standalone = hello.setName === undefined && !this.sharded;
@@ -256,7 +254,7 @@ export class MongoConnection {
 
   #understood(error: unknown): Error {
     if (isAway(error) || this.#renewal.isNeededBy(error)) this.#leave(error);
-    this.rights.heed(error);
+    this.lacks.heed(error);
     return understood(error);
   }
 

@@ -13,6 +13,17 @@ import { asError, textOf } from '../../errors.ts';
 /** The server can't be used, and no waiting mends that: a sentence for the operator. */
 export class UnusableServer extends Error {}
 
+const OLDEST_VERSION = [6, 0] as const;
+
+/** @throws UnusableServer where a server's version is too old */
+export function expectVersion(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_VERSION;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
+  const oldest = OLDEST_VERSION.join('.');
+  throw new UnusableServer(`MongoDB ${oldest} or newer is needed; the server is ${version}`);
+}
+
 /** Nothing is taken any more: the process closes its store. */
 export class StoreClosed extends StoreUnavailable {
   constructor() {
@@ -109,31 +120,51 @@ function lackOfIndex(error: unknown): string | null {
 const LACKED_MS = 5_000;
 const TOLD_EVERY_MS = 60_000;
 
-/** Rights that the user lost while the process runs. Somebody gives them back: what must be written waits for that. */
-export class Rights {
-  readonly #onNotice: (text: string) => void;
-  #lack = '';
-  #metAt = Number.NEGATIVE_INFINITY;
-  #toldAt = Number.NEGATIVE_INFINITY;
+/** Tells of a lack once a minute while it is met. */
+class Told {
+  readonly #onLack: (text: string) => void;
+  #at = Number.NEGATIVE_INFINITY;
 
-  constructor(onNotice: (text: string) => void) {
-    this.#onNotice = onNotice;
+  constructor(onLack: (text: string) => void) {
+    this.#onLack = onLack;
   }
 
-  /** What is lacking, as a sentence; null where nothing was missed lately. */
-  get lack(): string | null {
-    return performance.now() - this.#metAt < LACKED_MS ? this.#lack : null;
+  tell(lack: string): void {
+    if (performance.now() - this.#at < TOLD_EVERY_MS) return;
+    this.#at = performance.now();
+    this.#onLack(lack);
+  }
+}
+
+/**
+ * What a process that runs has met that an operator alone mends: rights that its user lost, an index that is gone. What
+ * must be written waits for that. Without a right nothing may be served; without an index all else is.
+ */
+export class Lacks {
+  readonly #ofRights: Told;
+  readonly #ofIndexes: Told;
+  #right = '';
+  #metAt = Number.NEGATIVE_INFINITY;
+
+  constructor(onLack: (text: string) => void) {
+    this.#ofRights = new Told(onLack);
+    this.#ofIndexes = new Told(onLack);
+  }
+
+  /** Which right is lacking, as a sentence; null where none was missed lately. */
+  get right(): string | null {
+    return performance.now() - this.#metAt < LACKED_MS ? this.#right : null;
   }
 
   /** Takes notice of an error. */
   heed(error: unknown): void {
-    const lack = lackOfRights(error);
-    if (lack === null) return;
-    this.#lack = lack;
+    const index = lackOfIndex(error);
+    if (index !== null) this.#ofIndexes.tell(index);
+    const right = lackOfRights(error);
+    if (right === null) return;
+    this.#right = right;
     this.#metAt = performance.now();
-    if (this.#metAt - this.#toldAt < TOLD_EVERY_MS) return;
-    this.#toldAt = this.#metAt;
-    this.#onNotice(lack);
+    this.#ofRights.tell(right);
   }
 }
 

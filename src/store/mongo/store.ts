@@ -51,6 +51,8 @@ export interface MongoStoreOptions {
   onUnusable(reason: string): void;
   /** What ops should know, in a sentence. */
   onNotice(text: string): void;
+  /** As `ConnectionOptions` has it. */
+  onLack?: ((text: string) => void) | undefined;
 }
 
 const STANDALONE =
@@ -74,11 +76,11 @@ export class MongoStore implements Store {
   #closing: Promise<void> | null = null;
 
   constructor(options: MongoStoreOptions) {
-    const { uri, incarnation, silentAfterMs, leaseMs, onNotice } = options;
+    const { uri, incarnation, silentAfterMs, leaseMs, onNotice, onLack } = options;
     const { onUnprojectable = (item) => this.attention.note([item]) } = options;
     const { readOnly = false, mustExist = readOnly, mostConnections } = options;
     const most = mostConnections === undefined ? {} : { mostConnections };
-    const connection = new MongoConnection({ uri, onNotice, readOnly, mustExist, ...most });
+    const connection = new MongoConnection({ uri, onNotice, onLack, readOnly, mustExist, ...most });
     const now = options.now ?? (() => connection.now());
     const elapsed = options.elapsed ?? (() => performance.now());
     const reads = new MongoReads(connection);
@@ -144,8 +146,8 @@ export class MongoStore implements Store {
   async ping(): Promise<void> {
     this.#connection.check();
     await this.#connection.command({ ping: 1 });
-    const { lack } = this.#connection.rights;
-    if (lack !== null) throw new StoreUnavailable(lack);
+    const { right } = this.#connection.lacks;
+    if (right !== null) throw new StoreUnavailable(right);
     if (!this.#processes.isBeating) throw new StoreUnavailable('no majority of the database confirms writes');
   }
 
