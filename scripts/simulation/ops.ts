@@ -1,12 +1,6 @@
 /** What ops do that is no message: settings and secrets changed, failed deliveries tried again, items done with. */
-import {
-  AccountBusy,
-  type AccountChanges,
-  AccountMoved,
-  Accounts,
-  DoneBefore,
-  type WebhookTarget,
-} from '../../src/accounts/manage.ts';
+import { AccountMoved, DoneBefore } from '../../src/accounts/last-changes.ts';
+import { AccountBusy, type AccountChanges, Accounts, type WebhookTarget } from '../../src/accounts/manage.ts';
 import { parseEventOrDeliveryId } from '../../src/domain/events.ts';
 import type { By } from '../../src/domain/messages.ts';
 import type { Store } from '../../src/engine/store.ts';

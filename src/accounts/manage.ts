@@ -14,6 +14,16 @@ import {
   newClientSecret,
   newWebhookSecret,
 } from './credentials.ts';
+import {
+  AccountMoved,
+  type ChangeBy,
+  ChangeForgotten,
+  DoneBefore,
+  isForgotten,
+  isMoved,
+  wasMade,
+  withChange,
+} from './last-changes.ts';
 import type { Sealer } from './sealing.ts';
 
 export const MAX_WEBHOOKS = 10;
@@ -66,53 +76,6 @@ export interface AccountChanges {
   maxAmount?: number | null;
   /** Null: it has none of its own any more. */
   pixKey?: string | null;
-}
-
-/** What was asked for was done before, under the same id; nothing was changed. */
-export class DoneBefore extends Error {
-  /** As it is. */
-  readonly account: Account;
-
-  constructor(account: Account) {
-    super('it was done before, under this id: nothing was changed');
-    this.account = account;
-  }
-}
-
-/** The account isn't any more what a change was made for; nothing was changed. */
-export class AccountMoved extends Error {
-  /** As it is. */
-  readonly account: Account;
-
-  constructor(account: Account) {
-    super(`the account was changed meanwhile, and has version ${account.version}: nothing was changed`);
-    this.account = account;
-  }
-}
-
-/** The action of ops that a change is made by; `applied`: this is the first time that it is asked for. */
-export interface ChangeBy {
-  id: string;
-  applied: boolean;
-  /** The version of the account that it is made for; null or absent: whichever there is. */
-  version?: number | null;
-}
-
-/** So many ids of its last changes an account keeps. */
-const KEPT_CHANGES = 20;
-
-/** Whether an action's change was made; where its id may be among those that are kept no more, it was. */
-function wasMade({ lastChanges = [] }: Account, { id, applied }: ChangeBy): boolean {
-  return !applied && (lastChanges.includes(id) || lastChanges.length === KEPT_CHANGES);
-}
-
-function withChange(account: Account, { id }: ChangeBy): Account {
-  return { ...account, lastChanges: [...(account.lastChanges ?? []), id].slice(-KEPT_CHANGES) };
-}
-
-/** Whether it is another version than the one that was wanted, where one was. */
-export function isMoved(account: Account, version: number | null = null): boolean {
-  return version !== null && account.version !== version;
 }
 
 /** Others changed the account all the time; nothing was changed. */
@@ -211,7 +174,8 @@ export class Accounts {
     for (let attempt = 0; ; attempt++) {
       const account = await this.#accounts.get(id);
       if (account === null) return null;
-      if (action !== undefined && wasMade(account, action)) throw new DoneBefore(account);
+      if (action !== undefined && wasMade(account, action.id)) throw new DoneBefore(account);
+      if (action !== undefined && isForgotten(account, action)) throw new ChangeForgotten(account);
       if (isMoved(account, action?.version)) throw new AccountMoved(account);
       const changed = change(account);
       const after = action === undefined ? changed.account : withChange(changed.account, action);

@@ -1,5 +1,6 @@
 /** How a command fails: what is told, and the exit code. */
-import { AccountBusy, DoneBefore } from '../accounts/manage.ts';
+import { AccountMoved, DoneBefore } from '../accounts/last-changes.ts';
+import { AccountBusy } from '../accounts/manage.ts';
 import { ConfigError } from '../config.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { Overloaded } from '../engine/actors/host.ts';
@@ -72,6 +73,7 @@ export function failureOf(error: unknown, id: string | null = null): Failure {
   }
   if (error instanceof ActionRefused) return new Failure('ID_REUSED', error.message);
   if (error instanceof DoneBefore) return new Failure('DONE_BEFORE', error.message);
+  if (error instanceof AccountMoved) return new Failure('ACCOUNT_CHANGED', error.message);
   if (error instanceof AccountBusy) return new Failure('ACCOUNT_BUSY', error.message);
   if (error instanceof OperatorError) return new Failure('STORE_NOT_OPENED', error.message);
   if (error instanceof Overloaded || error instanceof StoreUnavailable || error instanceof HolderLost) {

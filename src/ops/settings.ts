@@ -1,15 +1,17 @@
 /** Ops make accounts, change their settings and rotate their secrets. */
 import {
-  type AccountChanges,
   AccountMoved,
-  type Accounts,
   type ChangeBy,
   DoneBefore,
-  type IssuedAccount,
   isMoved,
-  type NewAccount,
-} from '../accounts/manage.ts';
+  keepsAll,
+  wasMade,
+} from '../accounts/last-changes.ts';
+import type { AccountChanges, Accounts, IssuedAccount, NewAccount } from '../accounts/manage.ts';
 import type { Account } from '../domain/account.ts';
+import { timeOfText } from '../domain/time.ts';
+import type { Batch } from '../engine/journal.ts';
+import { firstSince } from '../engine/store/walks.ts';
 import { inTurn } from '../waiting.ts';
 import { type Acting, type Intent, isRecorded, type OpsParts, record, tell } from './acting.ts';
 
@@ -27,9 +29,10 @@ export async function createAccount(
 }
 
 /**
- * An action's entry in an account's journal. `version`: of the account that the action is for, where anybody has looked at
- * one; for any other it is refused, and has no entry, unless another process is first in between.
- * @throws ActionRefused, AccountMoved
+ * An action's entry in an account's journal, which names the change before it (`after`): as long as the account keeps
+ * that one's id, it keeps this one's. `version`: of the account that the action is for, where anybody has looked at one;
+ * for any other it is refused, and has no entry, unless another process is first in between.
+ * @throws ActionRefused, AccountMoved, DoneBefore
  */
 async function recordOf(
   parts: Parts,
@@ -41,8 +44,35 @@ async function recordOf(
   const { id } = account;
   if (isMoved(account, version) && !(await isRecorded(parts, id, intent, acting)))
     throw new AccountMoved(account);
-  const { applied } = await record(parts, id, intent, intent.asked, acting);
-  return { id: acting.id, applied, version };
+  const last = account.lastChanges?.at(-1) ?? null;
+  const data = { ...intent.asked, ...(last === null ? {} : { after: last }) };
+  const { at, applied } = await record(parts, id, intent, data, acting);
+  if (wasMade(account, acting.id)) throw new DoneBefore(account);
+  const isNotMade = applied || keepsAll(account);
+  const after = isNotMade ? last : await changeBefore(parts, id, acting.id, timeOfText(at));
+  return { id: acting.id, after, version };
+}
+
+/** The change before an action, as its entry of a time (ms) has it; null where there was none, or a former build wrote it. */
+async function changeBefore(
+  { store: { journal } }: Parts,
+  account: string,
+  id: string,
+  time: number,
+): Promise<string | null> {
+  const { seq: last } = await journal.head(account);
+  const batchAt = async (seq: number): Promise<Batch | undefined> =>
+    (await journal.batches(account, [seq]))[0];
+  for (let seq = await firstSince(batchAt, last, time); seq <= last; seq++) {
+    const { entries = [] } = (await batchAt(seq)) ?? {};
+    const found = entries.find(({ message }) => message.type === 'OPS' && message.id === id);
+    if (found !== undefined) {
+      const { data } = found.message.data as { data: { after?: string } };
+      return data.after ?? null;
+    }
+    if (entries.some(({ at }) => timeOfText(at) > time)) break;
+  }
+  return null;
 }
 
 /**
@@ -60,15 +90,13 @@ export function changeSettings(
   return inTurn(`account ${id}`, async () => {
     const account = await parts.store.accounts.get(id);
     if (account === null) return null;
-    const change = await recordOf(parts, account, version, { action: 'settings', asked: changes }, acting);
     try {
+      const change = await recordOf(parts, account, version, { action: 'settings', asked: changes }, acting);
       const changed = await parts.accounts.set(id, changes, change);
       tell(parts, 'settings', [id], acting);
       return changed;
     } catch (error) {
-      // Only where it is known to have been made: of many changes the account keeps the last ones alone.
-      if (!(error instanceof DoneBefore) || error.account.lastChanges?.includes(acting.id) !== true)
-        throw error;
+      if (!(error instanceof DoneBefore)) throw error;
       return { account: error.account, issued: {} };
     }
   });

@@ -2,10 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { DoneBefore } from '../../src/accounts/last-changes.ts';
 import { AccountBusy, Accounts, PLAIN_ACCOUNT } from '../../src/accounts/manage.ts';
 import { Sealer } from '../../src/accounts/sealing.ts';
 import { failureOf } from '../../src/cli/failure.ts';
 import type { AccountTable } from '../../src/engine/store.ts';
+import { but } from '../support/but.ts';
 import { MemoryStore } from '../support/memory-store/store.ts';
 
 const s = suite('manage');
@@ -71,6 +73,40 @@ s('a change that is never first is tried for 5 s, changes nothing and ends in AC
   const account = await store.accounts.get(accountId);
   assert.is(account?.status, 'active');
   assert.ok((account?.version ?? 0) > 20, 'it was tried many times');
+});
+
+s('of two processes that make a change under one id, the second finds it made', async () => {
+  const { accounts, calm, store } = opened((store) =>
+    but(store.accounts, {
+      put: async (account) => {
+        if (account.lastChanges === undefined || account.version > 2) return store.accounts.put(account);
+        await calm.rotateSecret(account.id, { id: 'turn', after: null });
+        return store.accounts.put(account);
+      },
+    }),
+  );
+  const { accountId } = await calm.create(NEW);
+  let thrown: unknown = null;
+  await accounts.rotateSecret(accountId, { id: 'turn', after: null }).catch((error: unknown) => {
+    thrown = error;
+  });
+  assert.instance(thrown, DoneBefore);
+  assert.is((await store.accounts.get(accountId))?.version, 2);
+});
+
+s('a change of which nobody knows whether it was made ends in ACCOUNT_CHANGED', async () => {
+  const { calm, store } = opened();
+  const { accountId } = await calm.create(NEW);
+  for (let nth = 0; nth < 20; nth++) await calm.set(accountId, {}, { id: `change ${nth}`, after: null });
+  await calm.set(accountId, {}, { id: 'known', after: 'change 0' });
+  const before = await store.accounts.get(accountId);
+  assert.is(before?.version, 22);
+  let thrown: unknown = null;
+  await calm.set(accountId, {}, { id: 'unknown', after: 'change 0' }).catch((error: unknown) => {
+    thrown = error;
+  });
+  assert.is(failureOf(thrown).code, 'ACCOUNT_CHANGED');
+  assert.equal(await store.accounts.get(accountId), before);
 });
 
 s.run();

@@ -112,10 +112,11 @@ test('changed settings and rotated secrets are entries, without the secrets', as
   );
   const changes = { maxAmount: 500, webhooks: [{ url: URLS[0], events: ['pix-in.paid'] }] };
   const found = await acts(other, before);
+  const ids = (await entriesOf(other)).slice(-3).map(({ message }) => message.id);
   assert.equal(found, [
     [BY, { action: 'settings', data: changes }],
-    [SYSTEM, { action: 'rotate', data: { secret: 'client' } }],
-    [BY, { action: 'rotate', data: { secret: 'webhook', url: URLS[0] } }],
+    [SYSTEM, { action: 'rotate', data: { secret: 'client', after: ids[0] } }],
+    [BY, { action: 'rotate', data: { secret: 'webhook', url: URLS[0], after: ids[1] } }],
   ]);
   const written = JSON.stringify(found);
   for (const secret of [text(pair, 'clientSecret'), text(hook, 'secret')]) assert.not.match(written, secret);

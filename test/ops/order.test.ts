@@ -1,11 +1,13 @@
 /** What ops do stands in the journal before it is done: whoever dies in between leaves it said, and not done. */
+import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ChangeForgotten, DoneBefore } from '../../src/accounts/last-changes.ts';
 import type { Core } from '../../src/core.ts';
 import type { JournalMessage } from '../../src/engine/journal.ts';
 import type { DeliveryRecord } from '../../src/engine/store/deliveries.ts';
 import { itemOf, type Store } from '../../src/engine/store.ts';
-import { type Acting, ActionRefused } from '../../src/ops/acting.ts';
+import { type Acting, ActionRefused, record } from '../../src/ops/acting.ts';
 import { finish } from '../../src/ops/attention.ts';
 import { retry } from '../../src/ops/retry.ts';
 import { changeSettings, rotateSecret } from '../../src/ops/settings.ts';
@@ -174,6 +176,65 @@ test('settings change, and secrets rotate, after the entry', async () => {
       const accounts = but(core.accounts, { set: dies, rotateSecret: dies });
       await dyingThenDone(core, { accounts }, act, settings);
     }
+  });
+});
+
+/** Makes so many other changes of an account, and tells the account's greatest amount after them. */
+async function changedOften(core: Core, of: string, times: number): Promise<number> {
+  for (let nth = 0; nth < times; nth++)
+    await changeSettings(core, of, { maxAmount: 1_000 + nth }, { id: `${of} ${randomUUID()}`, by: BY });
+  return 1_000 + times - 1;
+}
+
+async function throws(work: Promise<unknown>, what: new (...given: never[]) => Error): Promise<void> {
+  await work.then(
+    () => assert.unreachable(`${what.name} is expected`),
+    (error: unknown) => assert.instance(error, what),
+  );
+}
+
+test('whether a change was made is known, however many were made before, and said to be unknown after many', async () => {
+  const own = await folder.account();
+  await folder.withCore(async (core) => {
+    const dying = { ...core, accounts: but(core.accounts, { set: dies, rotateSecret: dies }) };
+    const settings = () => core.store.accounts.get(own);
+    const status = async () => (await settings())?.status;
+    const off = (parts: Core, id: string) =>
+      changeSettings(parts, own, { status: 'inactive' }, { id, by: BY });
+    await changedOften(core, own, 25);
+    for (const others of [0, 19]) {
+      await throws(off(dying, `off ${others}`), Died);
+      await changedOften(core, own, others);
+      assert.is((await off(core, `off ${others}`))?.account.status, 'inactive', `after ${others} others`);
+      const made = await settings();
+      assert.is((await off(core, `off ${others}`))?.account.version, made?.version, 'and once');
+      await changeSettings(core, own, { status: 'active' }, { id: `on ${others}`, by: BY });
+    }
+    const turning = { id: 'turn', by: BY };
+    await throws(rotateSecret(dying, own, turning), Died);
+    assert.not.equal((await rotateSecret(core, own, turning))?.clientId, undefined);
+    await throws(rotateSecret(core, own, turning), DoneBefore);
+    await throws(off(dying, 'late'), Died);
+    await changedOften(core, own, 21);
+    for (const id of ['late', 'off 0']) await throws(off(core, id), ChangeForgotten);
+    await throws(rotateSecret(core, own, turning), ChangeForgotten);
+    assert.is(await status(), 'active');
+  });
+});
+
+test('an entry of a former build, which names no change before it, is made as long as all are kept', async () => {
+  const own = await folder.account();
+  await folder.withCore(async (core) => {
+    const asked = { maxAmount: 77 };
+    const entered = (id: string) => record(core, own, { action: 'settings', asked }, asked, { id, by: BY });
+    await entered('early');
+    await changedOften(core, own, 18);
+    const { account: made } = (await changeSettings(core, own, asked, { id: 'early', by: BY })) ?? {};
+    assert.is(made?.maxAmount, 77);
+    await entered('late');
+    const maxAmount = await changedOften(core, own, 1);
+    await throws(changeSettings(core, own, asked, { id: 'late', by: BY }), ChangeForgotten);
+    assert.is((await core.store.accounts.get(own))?.maxAmount, maxAmount);
   });
 });
 

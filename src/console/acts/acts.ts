@@ -1,5 +1,6 @@
 /** Does in the engine's thread what operators wish for: each by its door of ops, and answers for the console's thread. */
-import { AccountBusy, AccountMoved, DoneBefore } from '../../accounts/manage.ts';
+import { AccountMoved, ChangeForgotten, DoneBefore } from '../../accounts/last-changes.ts';
+import { AccountBusy } from '../../accounts/manage.ts';
 import { ApiError } from '../../api/errors.ts';
 import { Overloaded } from '../../engine/actors/host.ts';
 import { BankRefused } from '../../engine/bank.ts';
@@ -45,7 +46,10 @@ function refusalOf(error: unknown): ConsoleError | ApiError | null {
   if (error instanceof DoneBefore)
     return new ConsoleError('DONE_BEFORE', 'It was done before, under this id: nothing was changed.');
   if (error instanceof AccountMoved) {
-    const message = 'Somebody has changed the account meanwhile: nothing was changed.';
+    const message =
+      error instanceof ChangeForgotten
+        ? 'The account was changed too often since to know if it was done before: nothing was changed now.'
+        : 'Somebody has changed the account meanwhile: nothing was changed.';
     return new ConsoleError('ACCOUNT_CHANGED', message, {}, { present: presentOf(error.account) });
   }
   if (error instanceof AccountBusy)

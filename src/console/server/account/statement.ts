@@ -27,8 +27,8 @@ type Row = Omit<StatementRow, 'externalRef'>;
 function didOf({ type, data }: Entry['message']): Did | null {
   if (type !== 'OPS') return null;
   const { action, data: given = {} } = data as { action: string; data?: Record<string, unknown> };
-  const { count, url, transaction } = given;
-  const about = action === 'settings' ? Object.keys(given).join(', ') : (url ?? transaction ?? null);
+  const { count, url, transaction, after: _after, ...named } = given;
+  const about = action === 'settings' ? Object.keys(named).join(', ') : (url ?? transaction ?? null);
   return {
     action,
     count: typeof count === 'number' ? count : null,
