@@ -2,7 +2,6 @@
  * The newest batches of all accounts, on MongoDB: the accounts' journals merged from their ends backwards, in the order
  * of time, then account, then number. No index is in the order of time: a create would pay for it.
  */
-import type { Document } from 'mongodb';
 import type { NewestPage } from '../../../engine/store/log.ts';
 import type { JournalDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
@@ -17,8 +16,11 @@ interface Spot {
 
 type ShortBatch = Pick<JournalDocument, 'account' | 'seq' | 'at'>;
 
-/** Accounts that one command searches. */
+/** Accounts that one command searches, and batches that it looks at for them. */
 const A_COMMAND = 50;
+const LOOKED_AT = 100;
+/** Of an account it looks at no more. */
+const LOOKED_AT_EACH = 15;
 /** So many batches of an account are looked at together. */
 const TOGETHER = 10;
 /** Behind the ids of all accounts. */
@@ -54,20 +56,57 @@ async function heads(reads: MongoReads): Promise<Spot[]> {
   return found.map(({ _id, seq, at }) => spotOf({ account: _id, seq, at }));
 }
 
-/** Each account's last batch that isn't before a place in the list. */
-async function lastFrom(reads: MongoReads, accounts: readonly string[], from: Spot): Promise<Spot[]> {
-  const pipeline = (account: string): Document[] => {
-    const at = { [account < from.account ? '$lte' : '$lt']: new Date(from.at) };
-    const own = account === from.account ? { seq: { $lte: from.seq } } : { at };
-    return [{ $match: { account, ...own } }, { $sort: { seq: -1 } }, { $limit: 1 }, { $project: SHORT }];
-  };
-  const found: Spot[] = [];
-  for (let start = 0; start < accounts.length; start += A_COMMAND) {
-    const [first = '', ...others] = accounts.slice(start, start + A_COMMAND);
-    const union = others.map((each) => ({ $unionWith: { coll: 'journal', pipeline: pipeline(each) } }));
-    const last = await reads.aggregate<ShortBatch>('journal', [...pipeline(first), ...union]);
-    found.push(...last.map(spotOf));
+/** An account's last batch at a place or behind it, as far as it is found: it has a number from `low` to below `high`. */
+interface Search {
+  account: string;
+  low: number;
+  high: number;
+  found: Spot | null;
+}
+
+/** Numbers to look at: as far apart as they can be, with the highest one. */
+function probesOf({ low, high }: Search, most: number): number[] {
+  const left = high - low - 1;
+  const count = Math.min(most, left);
+  return Array.from({ length: count }, (_, index) => low + Math.ceil(((index + 1) * left) / count));
+}
+
+/** What a search knows once it has looked at batches; where none of them is there, it goes on before them. */
+function narrowed(search: Search, probes: readonly number[], looked: readonly Spot[], from: Spot): Search {
+  const { account, low, high } = search;
+  const own = looked.filter((spot) => spot.account === account).sort(compare);
+  if (own.length === 0) return { ...search, high: Math.min(high, ...probes) };
+  const isBehind = (spot: Spot): boolean => compare(from, spot) <= 0;
+  const found = own.find(isBehind) ?? search.found;
+  const newer = own.filter((spot) => !isBehind(spot)).map(({ seq }) => seq);
+  return { account, low: found?.seq ?? low, high: Math.min(high, ...newer), found };
+}
+
+/** The last batch of each of these accounts that isn't before a place: times rise with the numbers of an account. */
+async function searched(reads: MongoReads, newer: readonly Spot[], from: Spot): Promise<Spot[]> {
+  const ended: Search[] = [];
+  let open = newer.map(({ account, seq }): Search => {
+    const high = account === from.account ? Math.min(seq, from.seq + 1) : seq;
+    return { account, low: 0, high, found: null };
+  });
+  for (;;) {
+    const isOpen = ({ low, high }: Search): boolean => high - low > 1;
+    ended.push(...open.filter((search) => !isOpen(search)));
+    open = open.filter(isOpen);
+    if (open.length === 0) return ended.flatMap(({ found }) => found ?? []);
+    const most = Math.max(2, Math.min(LOOKED_AT_EACH, Math.floor(LOOKED_AT / open.length)));
+    const probes = new Map(open.map((search) => [search.account, probesOf(search, most)]));
+    const $or = [...probes].map(([account, seqs]) => ({ account, seq: { $in: seqs } }));
+    const looked = (await reads.find<ShortBatch>('journal', { $or }, { projection: SHORT })).map(spotOf);
+    open = open.map((search) => narrowed(search, probes.get(search.account) ?? [], looked, from));
   }
+}
+
+/** Each account's last batch that isn't before a place in the list, of those whose last one of all is. */
+async function lastFrom(reads: MongoReads, newer: readonly Spot[], from: Spot): Promise<Spot[]> {
+  const found: Spot[] = [];
+  for (let start = 0; start < newer.length; start += A_COMMAND)
+    found.push(...(await searched(reads, newer.slice(start, start + A_COMMAND), from)));
   return found;
 }
 
@@ -112,9 +151,9 @@ export async function newestBatches(
     return { batches: [], unreadable: 0, next: null };
   const all = await heads(reads);
   const isAfter = (spot: Spot): boolean => start === null || compare(start, spot) <= 0;
-  const newer = all.filter((spot) => !isAfter(spot)).map(({ account }) => account);
-  const searched = start === null ? [] : await lastFrom(reads, newer, start);
-  const spots = await merged(reads, [...all.filter(isAfter), ...searched], limit + 1);
+  const newer = all.filter((spot) => !isAfter(spot));
+  const last = start === null ? [] : await lastFrom(reads, newer, start);
+  const spots = await merged(reads, [...all.filter(isAfter), ...last], limit + 1);
   const shown = spots.slice(0, limit);
   const $or = shown.map(({ account, seq }) => ({ account, seq }));
   const found = $or.length === 0 ? [] : await reads.find<JournalDocument>('journal', { $or });
