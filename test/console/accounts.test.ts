@@ -280,6 +280,8 @@ test('what is asked wrongly is refused, and hostile texts find nothing', async (
       `/deliveries?account=${q}`,
       `/deliveries?url=${q}&limit=1`,
       `/transactions?account=${q}`,
+      `/transactions?account=${q}&to=2099-01-01T00:00:00Z`,
+      `/transactions?account=${q}&after=5~1`,
     ])
       assert.equal(list(await read(eva, path), 'rows'), [], path);
     assert.equal(list(await read(eva, `/urls?account=${q}`), 'urls'), []);

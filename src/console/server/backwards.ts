@@ -92,13 +92,30 @@ async function readable(
   }
 }
 
+/** The batch from which on an account's journal is read, its last one where none is named; 0 where there is none. */
+async function lastOf({ journal }: StoreReads, account: string, from: string | null): Promise<number> {
+  if (account.length > LONGEST_ID) return 0;
+  return from === null ? (await journal.head(account)).seq : seqIn(from);
+}
+
+/** The first batch from a number on that can be read, among those that are read together. */
+export async function readableFrom(
+  { journal }: StoreReads,
+  account: string,
+  seq: number,
+): Promise<Batch | undefined> {
+  const { batches } = await readable(journal, account, [seq]);
+  if (batches.length > 0) return batches[0];
+  const others = Array.from({ length: TOGETHER }, (_, index) => seq + 1 + index);
+  return (await readable(journal, account, others)).batches[0];
+}
+
 /** An account's journal from a batch on backwards. */
-async function newestOf({ journal }: StoreReads, account: string, from: string | null): Promise<NewestPage> {
-  if (account.length > LONGEST_ID) return { batches: [], unreadable: 0, next: null };
-  const last = from === null ? (await journal.head(account)).seq : seqIn(from);
+async function newestOf(reads: StoreReads, account: string, from: string | null): Promise<NewestPage> {
+  const last = await lastOf(reads, account, from);
   const first = Math.max(1, last - TOGETHER + 1);
   const seqs = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
-  const { batches, unreadable } = await readable(journal, account, seqs);
+  const { batches, unreadable } = await readable(reads.journal, account, seqs);
   return {
     batches: batches.reverse().map((batch) => ({ place: String(batch.seq), batch })),
     unreadable,
@@ -112,15 +129,17 @@ function entriesUntil({ entries }: Batch, time: number): number {
   return later < 0 ? entries.length : later;
 }
 
-/** What lies before the entries of an account that came after a time (ms); the newest where none did. */
-export async function cursorAt({ journal }: StoreReads, account: string, time: number): Promise<Cursor> {
-  const { seq: last } = await journal.head(account);
-  const batchAt = async (seq: number): Promise<Batch | undefined> =>
-    (await journal.batches(account, [seq]))[0];
+/**
+ * What lies before the entries of an account that came after a time (ms); the newest where none did. A batch that can't
+ * be read is taken to be of the time of the one behind it.
+ */
+export async function cursorAt(reads: StoreReads, account: string, time: number): Promise<Cursor> {
+  const last = await lastOf(reads, account, null);
+  const batchAt = (seq: number): Promise<Batch | undefined> => readableFrom(reads, account, seq);
   const seq = await firstSince(batchAt, last, time + 1);
   const batch = seq > last ? undefined : await batchAt(seq);
   if (batch === undefined) return NEWEST;
-  return { place: String(seq), index: entriesUntil(batch, time) };
+  return { place: String(batch.seq), index: entriesUntil(batch, time) };
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Batch, Entry } from '../../../engine/journal.ts';
 import { changeOf } from '../../../engine/statement/rows.ts';
 import type { StoreReads } from '../../../engine/store.ts';
 import type { Did, DoorName, StatementPage, StatementRow } from '../../shapes/account.ts';
-import { type Cursor, cursorAt, cursorIn, seqIn, type Taker, walkBack } from '../backwards.ts';
+import { type Cursor, cursorAt, cursorIn, readableFrom, seqIn, type Taker, walkBack } from '../backwards.ts';
 import { mask } from '../masking.ts';
 import { timeIn } from '../query.ts';
 
@@ -74,17 +74,13 @@ class Page implements Taker {
   }
 }
 
-/** Each leg's sum where a cursor stands. */
-async function balancesAt(
-  { journal }: StoreReads,
-  account: string,
-  { place, index }: Cursor,
-): Promise<Balances> {
-  if (place === null) return (await journal.head(account)).balances;
-  const [batch] = await journal.batches(account, [seqIn(place)]);
-  if (batch === undefined) return (await journal.head(account)).balances;
+/** Each leg's sum where a cursor stands; behind a batch that can't be read, as it was before the one after. */
+async function balancesAt(reads: StoreReads, account: string, { place, index }: Cursor): Promise<Balances> {
+  const seq = place === null ? null : seqIn(place);
+  const batch = seq === null ? undefined : await readableFrom(reads, account, seq);
+  if (batch === undefined) return (await reads.journal.head(account)).balances;
   const balances = { ...batch.balances };
-  for (const { postings } of batch.entries.slice(index))
+  for (const { postings } of batch.entries.slice(batch.seq === seq ? index : 0))
     for (const { leg, amount } of postings) balances[leg] -= amount;
   return balances;
 }
