@@ -9,6 +9,7 @@ import {
 } from '../engine/attention/list.ts';
 import { fitsAll } from '../engine/attention/listing.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
+import { findNamed } from '../engine/finding/find.ts';
 import { ATTENTION_KINDS } from '../engine/journal.ts';
 import type {
   AttentionFilter,
@@ -21,6 +22,8 @@ import type {
 import { inTurn, turn } from '../waiting.ts';
 import {
   type Acting,
+  type Intent,
+  isRecorded,
   type OpsParts,
   type Recorded,
   recordAll,
@@ -96,6 +99,15 @@ async function itemsNamed(parts: OpsParts, rule: StuckRule, named: Named): Promi
   return (await itemsWith(parts, rule, named.id)).filter(({ kind }) => kind === named.kind);
 }
 
+/**
+ * Whether an item is off the list by this very action, which comes again: its entry is in the journal of whose it was,
+ * which the transaction tells that its id names.
+ */
+async function wasDone(parts: OpsParts, id: string, intent: Intent, acting: Acting): Promise<boolean> {
+  const named = await findNamed(parts.store.journal, id);
+  return named !== null && (await isRecorded(parts, named.record.account, intent, acting));
+}
+
 /** All on the list that fits, page by page. */
 async function* fitting(
   { store }: OpsParts,
@@ -157,7 +169,7 @@ class Touched {
 /**
  * Takes items off the list: those that are named, as far as they fit, or where none is named all that fit. What belongs
  * to an account has an entry there before; what stays known says itself who was done with it. One comes after the
- * other: of two who name the same item, the second finds it off the list.
+ * other: of two who name the same item, the second finds it off the list. What comes again under its id is done.
  * @throws ActionRefused
  */
 export function finish(
@@ -169,19 +181,23 @@ export function finish(
 ): Promise<Finished> {
   return inTurn('attention', async (): Promise<Finished> => {
     const { store, now } = parts;
+    const { account: _account, ...own } = filter;
+    const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
     const items: AttentionItem[] = [];
+    let isAgain = false;
     for (const named of ids) {
       const found = await itemsNamed(parts, rule, named);
-      if (found.length === 0) return { kind: 'notOnList', id: idOf(named), by: await doneBy(store, named) };
+      isAgain ||= found.length === 0 && (await wasDone(parts, idOf(named), intent, acting));
+      if (found.length === 0 && !isAgain)
+        return { kind: 'notOnList', id: idOf(named), by: await doneBy(store, named) };
       items.push(...found.filter((item) => fitsAll(item, filter)));
     }
     const [first] = ids;
-    if (first !== undefined && items.length === 0) return { kind: 'notOnList', id: idOf(first), by: null };
+    if (first !== undefined && items.length === 0 && !isAgain)
+      return { kind: 'notOnList', id: idOf(first), by: null };
     const pages = () => (first === undefined ? fitting(parts, rule, filter) : inOnePage(items));
     const touched = new Touched();
     for await (const page of pages()) for (const item of page) touched.add(item);
-    const { account: _account, ...own } = filter;
-    const intent = { action: 'done', asked: { ids, filter }, filter: own } as const;
     const recorded = await recordAll(parts, intent, touched.byAccount(), acting);
     const by = { ...acting.by, at: textOfTime(now()) };
     const done = new Map<string, string>();

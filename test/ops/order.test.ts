@@ -179,6 +179,45 @@ test('settings change, and secrets rotate, after the entry', async () => {
   });
 });
 
+test('what comes again under its id is done, after a restart and after half of it, too', async () => {
+  const transaction = await folder.charge(account);
+  const delivery = await folder.withCore((core) => failed(core, transaction, '2026-01-05T12:00:00.000Z'));
+  const itemsOf = (about: { account: string; transaction: string }) => [
+    itemOf({ kind: 'dead', id: delivery, what: 'w', next: 'n' }, '2026-01-05T12:00:00.000Z', about),
+    itemOf({ kind: 'return', id: 'ret_1', what: 'w', next: 'n' }, '2026-01-05T12:00:00.000Z', about),
+  ];
+  const items = itemsOf({ account, transaction });
+  const wishes = [
+    { named: [{ kind: 'dead' as const, id: delivery }], acting: { id: 'done with one', by: BY } },
+  ];
+  const both = { named: [delivery, 'ret_1'], acting: { id: 'done with both', by: BY } };
+  await folder.withCore(async (core) => {
+    await core.store.attention.note(items);
+    for (const { named, acting } of wishes)
+      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: [named[0]?.id] });
+    await core.store.attention.note(items);
+    const half = but(core.store.attention, {
+      withdraw: async ([first]) => {
+        if (first !== undefined) await core.store.attention.withdraw([first]);
+        dies();
+      },
+    });
+    const broken = { ...core, ...storeWith(core.store, { attention: half }) };
+    await throws(finish(broken, RULE, both.named, {}, both.acting), Died);
+  });
+  await folder.withCore(async (core) => {
+    const rest = await finish(core, RULE, both.named, {}, both.acting);
+    assert.is(rest.kind === 'done' && rest.ids.length, 1, 'the other half is done');
+    const entries = (await core.store.journal.head(account)).seq;
+    for (const { named, acting } of [...wishes, both]) {
+      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: [] });
+      const other = await finish(core, RULE, named, {}, { ...acting, id: `${acting.id} by another` });
+      assert.is(other.kind, 'notOnList');
+    }
+    assert.is((await core.store.journal.head(account)).seq, entries, 'nothing was written');
+  });
+});
+
 /** Makes so many other changes of an account, and tells the account's greatest amount after them. */
 async function changedOften(core: Core, of: string, times: number): Promise<number> {
   for (let nth = 0; nth < times; nth++)
