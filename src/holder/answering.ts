@@ -20,6 +20,8 @@ const STALLED_MS = 30_000;
 /** So much output may wait for an asker, in bytes. */
 const MOST_WAITING = 256 * 1024;
 const PIECE = 64 * 1024;
+/** A character behind this one takes two units of a string. */
+const LAST_OF_ONE_UNIT = 0xffff;
 const MOST_ASKERS = 1_000;
 
 /** A command that somebody asked for. */
@@ -45,9 +47,15 @@ export interface Answerer {
   run: Run;
 }
 
-/** A text as messages may hold it. */
+/** A text as messages may hold it: each piece is written by itself, so that none ends within a character. */
 function* pieces(text: string): Iterable<string> {
-  for (let from = 0; from < text.length; from += PIECE) yield text.slice(from, from + PIECE);
+  for (let from = 0; from < text.length; ) {
+    const end = from + PIECE;
+    const isWithin = (text.codePointAt(end - 1) ?? 0) > LAST_OF_ONE_UNIT;
+    const to = isWithin ? end - 1 : end;
+    yield text.slice(from, to);
+    from = to;
+  }
 }
 
 class Asker {

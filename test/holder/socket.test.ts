@@ -112,6 +112,33 @@ test('output of many messages comes whole, and a failure to run ends in the word
   });
 });
 
+test('output is told in pieces that end between characters, wherever it begins', async () => {
+  for (const before of ['', 'x']) {
+    const long = `${before}${'\ud83e\uddfe'.repeat(100_000)}`;
+    const aside = long.slice(0, before.length + 140_000);
+    const run: Run = async ({ out, err }) => {
+      out(long);
+      err(aside);
+      return 0;
+    };
+    await withHold(run, async (folder, holder) => {
+      const asides: string[] = [];
+      const answer = await askToRun({ folder, holder, version: VERSION }, REQUEST, (text) => {
+        asides.push(text);
+      });
+      if (answer.kind !== 'ended') throw new Error(answer.kind);
+      for (const [told, whole] of [
+        [answer.out, long],
+        [asides, aside],
+      ] as const) {
+        assert.ok(told.length > 1);
+        // Each is written by itself.
+        assert.is(Buffer.concat(told.map((text) => Buffer.from(text))).toString(), whole);
+      }
+    });
+  }
+});
+
 test('lies in a folder of its own where its path is too long, which goes with the hold', async () => {
   await withFolder(async (parent) => {
     const folder = join(parent, 'long'.repeat(30));
