@@ -1,4 +1,4 @@
-/** The queue's state of each account, origin and URL, and the ring that gives them turns. */
+/** The queue's state of each account, origin and URL, and the ring that gives URLs their turns. */
 import type { Send } from './port.ts';
 
 /** One account's traffic: what it has on the way and waiting, over all its lanes. */
@@ -9,20 +9,20 @@ export interface Traffic {
   /** Of those running, the ones that may well hang. */
   suspects: number;
   waiting: number;
-  /** Where its lanes wait for their turn. */
+  /** Where its targets wait for their turn. */
   readonly proven: Turns;
   readonly unproven: Turns;
 }
 
-/** Where an account's lanes wait for their turn in a ring. */
+/** Where an account's targets wait for their turn in a ring. */
 export interface Turns {
-  readonly lanes: Lane[];
+  readonly targets: Target[];
   queued: boolean;
 }
 
 /** The traffic of an account of which nothing is known yet. */
 export function newTraffic(id: string): Traffic {
-  const turns = () => ({ lanes: [], queued: false });
+  const turns = () => ({ targets: [], queued: false });
   const counts = { running: 0, suspects: 0, waiting: 0 };
   return { id, lanes: new Map(), ...counts, proven: turns(), unproven: turns() };
 }
@@ -40,17 +40,20 @@ export interface Target {
   readonly path: string;
   readonly waiting: Waiting[];
   running: number;
-  /** It times out: rule 4 of the queue. */
+  /** How many attempts it may have under way: rule 1 of the queue. */
+  limit: number;
+  /** Has answered since it was last silent. */
+  proven: boolean;
+  /** It times out: rule 5 of the queue. */
   isChoked: boolean;
   usedAt: number;
 }
 
-/** A target that has waited for so long is left out. */
-const LEFT_OUT_MS = 1_000;
-
-/** Whether something waits for a target that has nothing under way, since others have all that its lane has. */
-export function isLeftOut({ running, waiting }: Target, now: number): boolean {
-  return running === 0 && now - (waiting[0]?.since ?? now) >= LEFT_OUT_MS;
+/** Takes a target out of those that wait; whether it was among them. */
+export function removeFrom(targets: Target[], target: Target): boolean {
+  const index = targets.indexOf(target);
+  if (index >= 0) targets.splice(index, 1);
+  return index >= 0;
 }
 
 /** One attempt under way. */
@@ -61,50 +64,47 @@ export interface Slot {
   readonly suspect: boolean;
 }
 
-/** One account's traffic to one origin: its targets take turns. */
+/** One account's traffic to one origin: its targets share places there. */
 export class Lane {
   readonly traffic: Traffic;
   /** `https://example.com:8443`, as the URL parser writes it. */
   readonly origin: string;
   readonly targets = new Map<string, Target>();
-  /** Targets in which something waits, in the order of their turns. */
-  readonly turns: Target[] = [];
-  limit: number;
-  /** Has answered since it was last silent. */
-  proven = false;
+  /** Targets that had no place when it was their turn, in that order: they have another once an attempt ends. */
+  readonly held: Target[] = [];
 
-  constructor(traffic: Traffic, origin: string, limit: number) {
+  constructor(traffic: Traffic, origin: string) {
     this.traffic = traffic;
     this.origin = origin;
-    this.limit = limit;
   }
 
-  /** Attempts under way; those of a choked target hang, and count as the one that probes it. */
-  get running(): number {
-    let running = 0;
-    for (const target of this.targets.values())
-      running += target.isChoked ? Math.min(1, target.running) : target.running;
-    return running;
-  }
-
-  get waiting(): number {
-    let waiting = 0;
-    for (const target of this.turns) waiting += target.waiting.length;
-    return waiting;
-  }
-
-  target(url: string, path: string): Target {
+  /** The target of a URL; a new one may begin so many attempts at first. */
+  target(url: string, path: string, limit: number): Target {
     let target = this.targets.get(url);
     if (target === undefined) {
-      target = { lane: this, url, path, waiting: [], running: 0, isChoked: false, usedAt: 0 };
+      const nothingKnown = { running: 0, proven: false, isChoked: false, usedAt: 0 };
+      target = { lane: this, url, path, waiting: [], limit, ...nothingKnown };
       this.targets.set(url, target);
     }
     return target;
   }
+
+  /** Whether a target has room for one more among so many places, of which each has taken as many as are counted. */
+  hasPlace(target: Target, places: number, taken: (target: Target) => number): boolean {
+    const own = Math.max(1, Math.floor(places / 2 / this.targets.size));
+    let free = places;
+    let common = places - own * this.targets.size;
+    for (const each of this.targets.values()) {
+      const count = taken(each);
+      free -= count;
+      common -= Math.max(0, count - own);
+    }
+    return free > 0 && (common > 0 || taken(target) < own);
+  }
 }
 
 /**
- * Takes turns over accounts and, within each of them, over its lanes: many origins give nobody more turns.
+ * Takes turns over accounts and, within each of them, over its targets: many URLs give nobody more turns.
  * Arrays, since small sets and maps that churn cost more than the rest of the queue together.
  */
 export class Ring {
@@ -112,7 +112,7 @@ export class Ring {
   #accounts: Traffic[] = [];
   #head = 0;
 
-  /** `turnsOf` says where an account's lanes wait in this ring. */
+  /** `turnsOf` says where an account's targets wait in this ring. */
   constructor(turnsOf: (traffic: Traffic) => Turns) {
     this.#turnsOf = turnsOf;
   }
@@ -121,38 +121,35 @@ export class Ring {
     return this.#head === this.#accounts.length;
   }
 
-  /** Puts a lane behind the others of its account, and an account that isn't in yet behind the others. */
-  add(lane: Lane): void {
-    const { lanes } = this.#turnsOf(lane.traffic);
-    if (!lanes.includes(lane)) lanes.push(lane);
-    this.#enqueue(lane.traffic);
+  /** Puts a target behind the others of its account, and an account that isn't in yet behind the others. */
+  add(target: Target): void {
+    const { traffic } = target.lane;
+    const { targets } = this.#turnsOf(traffic);
+    if (!targets.includes(target)) targets.push(target);
+    this.#enqueue(traffic);
   }
 
-  /** Takes a lane out; whether it was in. */
-  delete(lane: Lane): boolean {
-    const { lanes } = this.#turnsOf(lane.traffic);
-    const index = lanes.indexOf(lane);
-    if (index < 0) return false;
-    lanes.splice(index, 1);
-    return true;
+  /** Takes a target out; whether it was in. */
+  delete(target: Target): boolean {
+    return removeFrom(this.#turnsOf(target.lane.traffic).targets, target);
   }
 
-  /** Takes out the lane whose turn it is; its account's other lanes have their turn after the other accounts. */
-  next(): Lane | undefined {
+  /** Takes out the target whose turn it is; its account's others have their turn after the other accounts. */
+  next(): Target | undefined {
     while (this.#head < this.#accounts.length) {
       const account = this.#dequeue();
       if (account === undefined) return undefined;
-      const { lanes } = this.#turnsOf(account);
-      const lane = lanes.shift();
-      if (lanes.length > 0) this.#enqueue(account);
-      if (lane !== undefined) return lane;
+      const { targets } = this.#turnsOf(account);
+      const target = targets.shift();
+      if (targets.length > 0) this.#enqueue(account);
+      if (target !== undefined) return target;
     }
     return undefined;
   }
 
   clear(): void {
     for (let account = this.#dequeue(); account !== undefined; account = this.#dequeue()) {
-      this.#turnsOf(account).lanes.length = 0;
+      this.#turnsOf(account).targets.length = 0;
     }
   }
 

@@ -1,7 +1,7 @@
 /** The bounds of the queue; times in milliseconds. */
 export interface QueueLimits {
   maxInFlight: number;
-  startPerOrigin: number;
+  startPerUrl: number;
   maxPerOrigin: number;
   maxWaiting: number;
   maxWaitingPerOrigin: number;
@@ -26,7 +26,7 @@ export function senderLimits(given: Partial<SenderLimits>): SenderLimits {
     timeoutMs: given.timeoutMs ?? 10_000,
     closeMs: given.closeMs ?? 5_000,
     maxInFlight,
-    startPerOrigin: given.startPerOrigin ?? 4,
+    startPerUrl: given.startPerUrl ?? 4,
     maxPerOrigin: given.maxPerOrigin ?? 128,
     maxWaiting: given.maxWaiting ?? maxInFlight * 32,
     maxWaitingPerOrigin: given.maxWaitingPerOrigin ?? 2_048,

@@ -4,28 +4,25 @@
  *
  * A lane is one account's traffic to one origin; a target is one exact URL in it.
  *
- * 1. A lane has at most `limit` attempts under way: 4 at first, one more for each whole answer while others wait,
- *    128 at most, halved by a network error, 4 again after a timeout. Where it has several targets, each leaves a
- *    quarter of that, and of what may wait, to the others: a slow one holds up none that is quick. One that has nothing
- *    under way and has waited for a second has one attempt beyond the limit, up to 128: several may hang at once.
- * 2. Accounts take turns, and no account takes more than it leaves free of the global bound, so a newcomer finds
+ * 1. A target has at most `limit` attempts under way: 4 at first, one more for each whole answer while others wait,
+ *    halved by a network error, 4 again after a timeout.
+ * 2. A lane has 128 places for attempts, and some for what waits. Half of them are its targets' own, in equal parts;
+ *    the other half is for whoever comes first. So a target goes on by its own limit, whatever its siblings do.
+ * 3. Accounts take turns, and no account takes more than it leaves free of the global bound, so a newcomer finds
  *    room beside those who fill it.
- * 3. Attempts in lanes that haven't answered yet, and probes, have at most half of the global bound; there too an
+ * 4. Attempts to targets that haven't answered yet, and probes, have at most half of the global bound; there too an
  *    account takes no more than what it leaves free.
- * 4. A target that timed out is choked: one probe at a time, everything else for it is put off, until
+ * 5. A target that timed out is choked: one probe at a time, everything else for it is put off, until
  *    anything but a timeout comes of an attempt.
- * 5. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
+ * 6. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
  */
 import { onceThisEnds } from '../../waiting.ts';
 import type { Ending } from './attempt.ts';
-import { isLeftOut, Lane, newTraffic, Ring, type Slot, type Target, type Traffic } from './lanes.ts';
+import { Lane, newTraffic, Ring, removeFrom, type Slot, type Target, type Traffic } from './lanes.ts';
 import type { QueueLimits } from './limits.ts';
 import type { Send } from './port.ts';
 
-/** Of what a lane has, where it has several targets. */
-const A_TARGETS_SHARE = 3 / 4;
-
-/** How many accounts one round looks at when those in front find no room. */
+/** How many targets one round looks at when those in front find no room. */
 const TURNS_MAX = 64;
 
 /** What a URL leads to. */
@@ -45,13 +42,13 @@ export class OriginQueue {
   readonly #limits: QueueLimits;
   readonly #effects: QueueEffects;
   readonly #accounts = new Map<string, Traffic>();
-  /** Lanes in which something waits and a slot of their own is free, in the order of their turns. */
+  /** Targets for which something waits are in one of these, in the order of their turns, or held in their lane. */
   readonly #proven = new Ring((traffic) => traffic.proven);
   readonly #unproven = new Ring((traffic) => traffic.unproven);
   #unprovenFirst = false;
   #running = 0;
   #waiting = 0;
-  /** Under way in lanes that haven't proven themselves, and probes. */
+  /** Under way to targets that haven't proven themselves, probes among them. */
   #suspects = 0;
   /** A round runs after the callbacks of a turn of the event loop, so that what came together starts together. */
   readonly #soonRound = onceThisEnds(() => this.#round());
@@ -64,18 +61,17 @@ export class OriginQueue {
   /** Takes one item: it will be started or put off. The scheme of its URL is http or https. */
   add(send: Send, url: UrlParts): void {
     const lane = this.#lane(send.account, url.origin);
-    const target = lane.target(send.url, `${url.pathname}${url.search}`);
+    const target = lane.target(send.url, `${url.pathname}${url.search}`, this.#limits.startPerUrl);
     const now = this.#effects.clock();
     target.usedAt = now;
     if (target.isChoked && (target.running > 0 || target.waiting.length > 0)) {
       this.#effects.putOff(send.token);
-    } else if (this.#isFull(lane, target)) {
+    } else if (this.#isFull(target)) {
       this.#effects.putOff(send.token);
     } else {
-      if (target.waiting.push({ send, since: now }) === 1) lane.turns.push(target);
+      if (target.waiting.push({ send, since: now }) === 1) this.#ring(target).add(target);
       lane.traffic.waiting += 1;
       this.#waiting += 1;
-      if (lane.running < lane.limit) this.#ring(lane).add(lane);
       this.#scheduleRound();
     }
   }
@@ -83,7 +79,7 @@ export class OriginQueue {
   /** The receiver has answered with a status: whatever was choked recovers. */
   answered(slot: Slot): void {
     slot.target.isChoked = false;
-    this.#prove(slot.target.lane, true);
+    this.#prove(slot.target, true);
   }
 
   /** The attempt's slot is free again. */
@@ -100,7 +96,7 @@ export class OriginQueue {
       lane.traffic.suspects -= 1;
     }
     this.#learn(target, ending);
-    if (lane.waiting > 0) this.#ring(lane).add(lane);
+    for (const held of lane.held.splice(0)) this.#ring(held).add(held);
     this.#scheduleRound();
   }
 
@@ -110,10 +106,8 @@ export class OriginQueue {
     for (const account of this.#accounts.values()) {
       for (const lane of account.lanes.values()) {
         this.#sweepLane(lane, now);
-        if (lane.turns.some((target) => isLeftOut(target, now))) this.#ring(lane).add(lane);
         if (lane.targets.size > 0) continue;
         account.lanes.delete(lane.origin);
-        this.#ring(lane).delete(lane);
         this.#effects.release(lane);
       }
       if (account.lanes.size === 0) this.#accounts.delete(account.id);
@@ -128,7 +122,7 @@ export class OriginQueue {
     for (const account of this.#accounts.values()) {
       for (const lane of account.lanes.values()) {
         // Attempts under way still report to their lane: nothing may follow them.
-        lane.turns.length = 0;
+        lane.held.length = 0;
         for (const target of lane.targets.values()) target.waiting.length = 0;
         this.#effects.release(lane);
       }
@@ -144,28 +138,34 @@ export class OriginQueue {
     }
     let lane = account.lanes.get(origin);
     if (lane === undefined) {
-      lane = new Lane(account, origin, this.#limits.startPerOrigin);
+      lane = new Lane(account, origin);
       account.lanes.set(origin, lane);
     }
     return lane;
   }
 
-  #ring(lane: Lane): Ring {
-    return lane.proven ? this.#proven : this.#unproven;
+  #ring(target: Target): Ring {
+    return target.proven ? this.#proven : this.#unproven;
   }
 
-  #prove(lane: Lane, proven: boolean): void {
-    if (lane.proven === proven) return;
-    const had = this.#ring(lane).delete(lane);
-    lane.proven = proven;
-    if (had) this.#ring(lane).add(lane);
+  #prove(target: Target, proven: boolean): void {
+    if (target.proven === proven) return;
+    const had = this.#ring(target).delete(target);
+    target.proven = proven;
+    if (had) this.#ring(target).add(target);
   }
 
-  #isFull(lane: Lane, target: Target): boolean {
+  #isFull(target: Target): boolean {
+    const { lane } = target;
     const free = this.#limits.maxWaiting - this.#waiting;
-    if (free <= 0) return true;
-    if (!hasShare(lane, this.#limits.maxWaitingPerOrigin, lane.waiting, target.waiting.length)) return true;
-    return lane.traffic.waiting >= Math.max(1, free);
+    if (free <= 0 || lane.traffic.waiting >= Math.max(1, free)) return true;
+    return !lane.hasPlace(target, this.#limits.maxWaitingPerOrigin, ({ waiting }) => waiting.length);
+  }
+
+  /** Whether its lane has a place for one more attempt to it. */
+  #hasPlace(target: Target): boolean {
+    if (target.running >= target.limit) return false;
+    return target.lane.hasPlace(target, this.#limits.maxPerOrigin, ({ running }) => running);
   }
 
   #scheduleRound(): void {
@@ -180,38 +180,36 @@ export class OriginQueue {
   }
 
   #roundOf(ring: Ring): void {
-    const now = this.#effects.clock();
     let fruitless = 0;
     while (this.#running < this.#limits.maxInFlight && fruitless < TURNS_MAX) {
-      const lane = ring.next();
-      if (lane === undefined) return;
-      const target = nextTarget(lane, this.#limits.maxPerOrigin, now);
-      if (target === undefined) continue;
-      if (this.#hasRoom(lane, target)) {
-        this.#start(lane, target);
+      const target = ring.next();
+      if (target === undefined) return;
+      if (!this.#hasPlace(target)) {
+        target.lane.held.push(target);
+        continue;
+      }
+      if (this.#hasRoom(target)) {
+        this.#start(target);
         fruitless = 0;
       } else {
         fruitless += 1;
       }
-      if (target.waiting.length > 0) lane.turns.push(target);
-      const { turns, running, limit } = lane;
-      if (running < limit ? turns.length > 0 : turns.some((each) => isLeftOut(each, now)))
-        this.#ring(lane).add(lane);
+      if (target.waiting.length > 0) this.#ring(target).add(target);
     }
   }
 
-  #hasRoom({ proven, traffic }: Lane, target: Target): boolean {
+  #hasRoom({ proven, lane: { traffic } }: Target): boolean {
     const { maxInFlight } = this.#limits;
     if (traffic.running >= Math.max(1, maxInFlight - this.#running)) return false;
-    if (!isSuspect(proven, target)) return true;
-    return traffic.suspects < Math.ceil(maxInFlight / 2) - this.#suspects;
+    return proven || traffic.suspects < Math.ceil(maxInFlight / 2) - this.#suspects;
   }
 
-  #start(lane: Lane, target: Target): void {
+  #start(target: Target): void {
     const item = target.waiting.shift();
     if (item === undefined) return;
+    const { lane } = target;
     this.#left(lane);
-    const suspect = isSuspect(lane.proven, target);
+    const suspect = !target.proven;
     this.#running += 1;
     lane.traffic.running += 1;
     target.running += 1;
@@ -223,23 +221,23 @@ export class OriginQueue {
   }
 
   #learn(target: Target, ending: Ending): void {
-    const { lane } = target;
+    const { startPerUrl, maxPerOrigin } = this.#limits;
     if (ending === 'timeout') {
-      lane.limit = this.#limits.startPerOrigin;
-      this.#prove(lane, false);
+      target.limit = startPerUrl;
       target.isChoked = true;
-      removeTurn(target);
+      this.#noneWaits(target);
+      this.#prove(target, false);
       for (const item of target.waiting.splice(0)) {
-        this.#left(lane);
+        this.#left(target.lane);
         this.#effects.putOff(item.send.token);
       }
       return;
     }
     target.isChoked = false;
     if (ending === 'failed') {
-      lane.limit = Math.max(this.#limits.startPerOrigin, Math.floor(lane.limit / 2));
-    } else if (ending === 'complete' && lane.waiting > 0 && lane.limit < this.#limits.maxPerOrigin) {
-      lane.limit += 1;
+      target.limit = Math.max(startPerUrl, Math.floor(target.limit / 2));
+    } else if (ending === 'complete' && target.waiting.length > 0 && target.limit < maxPerOrigin) {
+      target.limit += 1;
     }
   }
 
@@ -262,35 +260,15 @@ export class OriginQueue {
       this.#effects.putOff(oldest.send.token);
       [oldest] = waiting;
     }
-    if (waiting.length === 0) removeTurn(target);
+    if (waiting.length === 0) this.#noneWaits(target);
+  }
+
+  #noneWaits(target: Target): void {
+    if (!this.#ring(target).delete(target)) removeFrom(target.lane.held, target);
   }
 
   #left(lane: Lane): void {
     lane.traffic.waiting -= 1;
     this.#waiting -= 1;
   }
-}
-
-/** Whether a target that has `own` of what its lane has at most may take one more; `taken`: what all of them have. */
-function hasShare({ targets }: Lane, most: number, taken: number, own: number): boolean {
-  return taken < most && (targets.size === 1 || own < most * A_TARGETS_SHARE);
-}
-
-/** Takes out the target whose turn it is, of those that may start another attempt; `most`: of a lane, at any time. */
-function nextTarget(lane: Lane, most: number, now: number): Target | undefined {
-  const { turns, limit, running } = lane;
-  const index = turns.findIndex(
-    (target) => hasShare(lane, limit, running, target.running) || (running < most && isLeftOut(target, now)),
-  );
-  return index < 0 ? undefined : turns.splice(index, 1)[0];
-}
-
-function isSuspect(proven: boolean, target: Target): boolean {
-  return !proven || target.isChoked;
-}
-
-function removeTurn(target: Target): void {
-  const { turns } = target.lane;
-  const index = turns.indexOf(target);
-  if (index >= 0) turns.splice(index, 1);
 }

@@ -114,71 +114,88 @@ test('another URL of the same origin goes on beside a choked one', async () => {
   assert.is(bench.putOff.length, 1);
 });
 
-test('a URL that is slow leaves a quarter of its origin to the others', async () => {
+test('a URL that is slow takes nothing from another of its origin', async () => {
   const bench = new Bench();
   const slow = 'http://a.example/slow';
   const quick = 'http://a.example/quick';
   await bench.add(slow, 8);
   assert.is(bench.to(slow), 4);
   await bench.add(quick, 8);
-  assert.is(bench.to(quick), 0);
-  // What comes free goes to the quick one, and stays with it.
-  await bench.end('cut', ({ target }) => target.url === slow);
-  for (let left = 7; left > 0; left -= 1) {
-    assert.equal([bench.to(slow), bench.to(quick)], [3, 1], `${left} quick ones wait`);
+  for (let left = 8; left > 4; left -= 1) {
+    assert.equal([bench.to(slow), bench.to(quick)], [4, 4], `${left} quick ones are left`);
     await bench.end('cut', ({ target }) => target.url === quick);
   }
-  await bench.end('cut', ({ target }) => target.url === quick);
-  assert.is(bench.to(quick), 0);
+  await bench.end('complete', ({ target }) => target.url === slow);
+  assert.equal([bench.to(slow), bench.to(quick)], [5, 4]);
+});
+
+test('half of the places of an origin are its own in equal parts, the others are for any URL', async () => {
+  for (const [count, most, left] of [
+    [2, 96, 32],
+    [10, 74, 6],
+  ] as const) {
+    const bench = new Bench();
+    const [slow, quick, ...others] = Array.from({ length: count }, (_, nth) => `http://a.example/${nth}`);
+    if (slow === undefined || quick === undefined) throw new Error('too few');
+    for (const url of others) await bench.add(url);
+    const isQuick = ({ target }: Slot): boolean => target.url === quick;
+    await bench.add(quick);
+    await bench.add(slow, 500);
+    await bench.end('complete', ({ target }) => target.url === slow, 200);
+    assert.is(bench.to(slow), most, `${count} URLs`);
+    await bench.add(quick, 500);
+    await bench.end('complete', isQuick, 200);
+    assert.ok(bench.to(quick) >= left, `${bench.to(quick)} of ${count} URLs`);
+    assert.ok(bench.running.length <= 128);
+  }
 });
 
 test('what a URL had under way when it timed out holds up no other of its origin', async () => {
   const bench = new Bench();
   const slow = 'http://a.example/slow';
   const quick = 'http://a.example/quick';
-  await bench.add(quick, 100);
-  await bench.add(slow, 100);
+  await bench.add(quick, 200);
+  await bench.add(slow, 200);
   const isQuick = ({ target }: Slot): boolean => target.url === quick;
+  const isSlow = ({ target }: Slot): boolean => target.url === slow;
   await bench.end('complete', isQuick, 40);
-  const hang = bench.to(slow);
-  assert.ok(hang > 4);
-  await bench.end('timeout', ({ target }) => target.url === slow);
-  for (let left = bench.to(quick); left > 0; left -= 1) await bench.end('cut', isQuick);
-  assert.equal([bench.to(slow), bench.to(quick)], [hang - 1, 3]);
+  await bench.end('complete', isSlow, 40);
+  assert.equal([bench.to(slow), bench.to(quick)], [44, 44]);
+  await bench.end('timeout', isSlow);
+  await bench.end('cut', isQuick, 100);
+  assert.equal([bench.to(slow), bench.to(quick)], [43, 44]);
+  // No more of it starts until one of these is answered.
+  await bench.add(slow);
+  assert.is(bench.to(slow), 43);
 });
 
 test('nor does it take all the places in which its origin waits', async () => {
   const bench = new Bench({ maxWaitingPerOrigin: 8 });
   await bench.add('http://a.example/quick');
   await bench.add('http://a.example/slow', 20);
-  assert.equal([bench.to('http://a.example/slow'), bench.putOff.length], [3, 14]);
+  assert.equal([bench.to('http://a.example/slow'), bench.putOff.length], [4, 14]);
   await bench.add('http://a.example/slow', 20);
-  assert.is(bench.putOff.length, 14 + 17);
+  assert.is(bench.putOff.length, 14 + 16);
   await bench.add('http://a.example/quick', 2);
-  assert.is(bench.putOff.length, 14 + 17);
+  assert.is(bench.putOff.length, 14 + 16);
 });
 
-test('URLs that hang and have all of their origin hold up another for a second', async () => {
+test('URLs that hang hold up no other of their origin, however many they are', async () => {
   const bench = new Bench();
-  const hanging = Array.from({ length: 8 }, (_, nth) => `http://a.example/hang${nth}`);
+  const hanging = Array.from({ length: 9 }, (_, nth) => `http://a.example/hang${nth}`);
   for (const url of [...hanging, A]) await bench.add(url);
-  for (const url of [...hanging, A]) await bench.add(url, 5);
-  assert.is(bench.running.length, 4);
-  bench.now = 999;
-  bench.queue.sweep();
-  await settled();
-  assert.is(bench.running.length, 4);
-  bench.now = 1_000;
-  bench.queue.sweep();
-  await settled();
-  for (const url of [...hanging, A]) assert.is(bench.to(url), 1, url);
+  for (const url of [...hanging, A]) await bench.add(url, 50);
+  for (const url of [...hanging, A]) assert.is(bench.to(url), 4, url);
   await bench.add(B, 5);
   assert.is(bench.to(B), 4);
-  await bench.end('complete', ({ target }) => target.url === A);
-  assert.is(bench.to(A), 1);
+  const isA = ({ target }: Slot): boolean => target.url === A;
+  await bench.end('complete', isA, 12);
+  assert.is(bench.to(A), 16, 'as many as if it were alone');
+  await bench.end('complete', isA, 39);
+  for (const url of hanging) assert.is(bench.to(url), 4, url);
 });
 
-test('what goes beyond the limit of an origin ends with its bound', async () => {
+test('all URLs of an origin have its bound together, and take turns at it', async () => {
   const bench = new Bench({ maxPerOrigin: 6 });
   for (let nth = 0; nth < 9; nth += 1) await bench.add(`http://a.example/hang${nth}`);
   bench.now = 1_000;
@@ -187,6 +204,19 @@ test('what goes beyond the limit of an origin ends with its bound', async () => 
   assert.is(bench.running.length, 6);
   await bench.end('failed');
   assert.is(bench.running.length, 6);
+
+  for (let nth = 0; nth < 9; nth += 1) await bench.add(`http://a.example/hang${nth}`, 10);
+  const ended = new Map<string, number>();
+  for (let each = 0; each < 45; each += 1) {
+    const url = bench.running[0]?.target.url ?? '';
+    ended.set(url, (ended.get(url) ?? 0) + 1);
+    await bench.end('complete');
+    assert.is(bench.running.length, 6);
+  }
+  for (let nth = 0; nth < 9; nth += 1) {
+    const times = ended.get(`http://a.example/hang${nth}`) ?? 0;
+    assert.ok(times >= 4 && times <= 6, `${nth}: ${times}`);
+  }
 });
 
 test('a failure that is no timeout ends the choke as well: it costs nothing to try again', async () => {
