@@ -31,8 +31,8 @@ export interface WaitingLineOptions {
 
 /** The most that goes behind its targets in one write. */
 const PUT_TOGETHER = 1_000;
-/** Looks that a process has at the same time. */
-const MOST_LOOKS = 256;
+/** Looks that a process has at the same time: as many as the sender has requests to URLs that hang. */
+const MOST_LOOKS = 192;
 /** The most of one target that is taken from behind it and hasn't ended. */
 const WIDEST = 512;
 /** The most that is taken at a time. */

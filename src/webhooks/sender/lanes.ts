@@ -1,17 +1,25 @@
 /** The queue's state of each account, origin and URL, and the ring that gives URLs their turns. */
 import type { Send } from './port.ts';
 
+/**
+ * What is known of a target, the worst first: it hangs; nothing is known; it answered before it rested for a while; it
+ * answers.
+ */
+export const STANDINGS = ['hangs', 'unknown', 'rested', 'answers'] as const;
+
+export type Standing = (typeof STANDINGS)[number];
+
+/** Attempts under way, by the standing that their targets had when they began. */
+export type Running = Record<Standing, number>;
+
 /** One account's traffic: what it has on the way and waiting, over all its lanes. */
 export interface Traffic {
   readonly id: string;
   readonly lanes: Map<string, Lane>;
-  running: number;
-  /** Of those running, the ones that may well hang. */
-  suspects: number;
+  readonly running: Running;
   waiting: number;
-  /** Where its targets wait for their turn. */
-  readonly proven: Turns;
-  readonly unproven: Turns;
+  /** Where its targets of each standing wait for their turn. */
+  readonly turns: Readonly<Record<Standing, Turns>>;
 }
 
 /** Where an account's targets wait for their turn in a ring. */
@@ -22,9 +30,13 @@ export interface Turns {
 
 /** The traffic of an account of which nothing is known yet. */
 export function newTraffic(id: string): Traffic {
-  const turns = () => ({ targets: [], queued: false });
-  const counts = { running: 0, suspects: 0, waiting: 0 };
-  return { id, lanes: new Map(), ...counts, proven: turns(), unproven: turns() };
+  const none = () => ({ targets: [], queued: false });
+  const turns = { hangs: none(), unknown: none(), rested: none(), answers: none() };
+  return { id, lanes: new Map(), running: noneRunning(), waiting: 0, turns };
+}
+
+export function noneRunning(): Running {
+  return { hangs: 0, unknown: 0, rested: 0, answers: 0 };
 }
 
 /** An item in a queue; `since` is monotonic milliseconds. */
@@ -42,10 +54,7 @@ export interface Target {
   running: number;
   /** How many attempts it may have under way: rule 1 of the queue. */
   limit: number;
-  /** Has answered since it was last silent. */
-  proven: boolean;
-  /** It times out: rule 5 of the queue. */
-  isChoked: boolean;
+  standing: Standing;
   usedAt: number;
 }
 
@@ -60,8 +69,8 @@ export function removeFrom(targets: Target[], target: Target): boolean {
 export interface Slot {
   readonly send: Send;
   readonly target: Target;
-  /** Counts against the share of those that may well hang. */
-  readonly suspect: boolean;
+  /** Its target's, when it began. */
+  readonly standing: Standing;
 }
 
 /** One account's traffic to one origin: its targets share places there. */
@@ -78,14 +87,10 @@ export class Lane {
     this.origin = origin;
   }
 
-  /** The target of a URL; a new one may begin so many attempts at first. */
-  target(url: string, path: string, limit: number): Target {
-    let target = this.targets.get(url);
-    if (target === undefined) {
-      const nothingKnown = { running: 0, proven: false, isChoked: false, usedAt: 0 };
-      target = { lane: this, url, path, waiting: [], limit, ...nothingKnown };
-      this.targets.set(url, target);
-    }
+  /** Adds the target of a URL, of which that much is known; it may begin so many attempts at first. */
+  add(url: string, path: string, limit: number, standing: Standing): Target {
+    const target: Target = { lane: this, url, path, waiting: [], running: 0, limit, standing, usedAt: 0 };
+    this.targets.set(url, target);
     return target;
   }
 
@@ -108,13 +113,13 @@ export class Lane {
  * Arrays, since small sets and maps that churn cost more than the rest of the queue together.
  */
 export class Ring {
-  readonly #turnsOf: (traffic: Traffic) => Turns;
+  readonly #standing: Standing;
   #accounts: Traffic[] = [];
   #head = 0;
 
-  /** `turnsOf` says where an account's targets wait in this ring. */
-  constructor(turnsOf: (traffic: Traffic) => Turns) {
-    this.#turnsOf = turnsOf;
+  /** A ring for targets of one standing. */
+  constructor(standing: Standing) {
+    this.#standing = standing;
   }
 
   get isEmpty(): boolean {
@@ -124,14 +129,14 @@ export class Ring {
   /** Puts a target behind the others of its account, and an account that isn't in yet behind the others. */
   add(target: Target): void {
     const { traffic } = target.lane;
-    const { targets } = this.#turnsOf(traffic);
+    const { targets } = traffic.turns[this.#standing];
     if (!targets.includes(target)) targets.push(target);
     this.#enqueue(traffic);
   }
 
   /** Takes a target out; whether it was in. */
   delete(target: Target): boolean {
-    return removeFrom(this.#turnsOf(target.lane.traffic).targets, target);
+    return removeFrom(target.lane.traffic.turns[this.#standing].targets, target);
   }
 
   /** Takes out the target whose turn it is; its account's others have their turn after the other accounts. */
@@ -139,7 +144,7 @@ export class Ring {
     while (this.#head < this.#accounts.length) {
       const account = this.#dequeue();
       if (account === undefined) return undefined;
-      const { targets } = this.#turnsOf(account);
+      const { targets } = account.turns[this.#standing];
       const target = targets.shift();
       if (targets.length > 0) this.#enqueue(account);
       if (target !== undefined) return target;
@@ -149,12 +154,12 @@ export class Ring {
 
   clear(): void {
     for (let account = this.#dequeue(); account !== undefined; account = this.#dequeue()) {
-      this.#turnsOf(account).targets.length = 0;
+      account.turns[this.#standing].targets.length = 0;
     }
   }
 
   #enqueue(traffic: Traffic): void {
-    const turns = this.#turnsOf(traffic);
+    const turns = traffic.turns[this.#standing];
     if (turns.queued) return;
     turns.queued = true;
     this.#accounts.push(traffic);
@@ -163,7 +168,7 @@ export class Ring {
   #dequeue(): Traffic | undefined {
     const account = this.#accounts[this.#head];
     if (account === undefined) return undefined;
-    this.#turnsOf(account).queued = false;
+    account.turns[this.#standing].queued = false;
     this.#head += 1;
     if (this.#head >= 64 && this.#head * 2 >= this.#accounts.length) {
       this.#accounts = this.#accounts.slice(this.#head);
@@ -171,4 +176,14 @@ export class Ring {
     }
     return account;
   }
+}
+
+/** A ring for the targets of each standing. */
+export function newRings(): Record<Standing, Ring> {
+  return {
+    hangs: new Ring('hangs'),
+    unknown: new Ring('unknown'),
+    rested: new Ring('rested'),
+    answers: new Ring('answers'),
+  };
 }

@@ -7,8 +7,6 @@ export interface QueueLimits {
   maxWaitingPerOrigin: number;
   maxWaitMs: number;
   idleMs: number;
-  /** How long it is remembered that a URL timed out. */
-  chokedMs: number;
 }
 
 /** All bounds of a sender; plain data, so that a worker thread can be given them. Times in milliseconds. */
@@ -32,6 +30,5 @@ export function senderLimits(given: Partial<SenderLimits>): SenderLimits {
     maxWaitingPerOrigin: given.maxWaitingPerOrigin ?? 2_048,
     maxWaitMs: given.maxWaitMs ?? 30_000,
     idleMs: given.idleMs ?? 5_000,
-    chokedMs: given.chokedMs ?? 90_000,
   };
 }

@@ -10,20 +10,44 @@
  *    the other half is for whoever comes first. So a target goes on by its own limit, whatever its siblings do.
  * 3. Accounts take turns, and no account takes more than it leaves free of the global bound, so a newcomer finds
  *    room beside those who fill it.
- * 4. Attempts to targets that haven't answered yet, and probes, have at most half of the global bound; there too an
- *    account takes no more than what it leaves free.
- * 5. A target that timed out is choked: one probe at a time, everything else for it is put off, until
+ * 4. Attempts to targets that hang have three eighths of the global bound; with those to targets of which nothing is
+ *    known half of it, and with those that answered before they rested three quarters. What hangs leaves room to what
+ *    may, and that to what answers; there too an account takes no more than what it leaves free.
+ * 5. A target that timed out hangs: one probe at a time, everything else for it is put off, until
  *    anything but a timeout comes of an attempt.
  * 6. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
+ * 7. Whether a target answered or hung is remembered long after all else of it is gone.
  */
+import { Lately } from '../../passing.ts';
 import { onceThisEnds } from '../../waiting.ts';
 import type { Ending } from './attempt.ts';
-import { Lane, newTraffic, Ring, removeFrom, type Slot, type Target, type Traffic } from './lanes.ts';
+import {
+  Lane,
+  newRings,
+  newTraffic,
+  noneRunning,
+  type Ring,
+  type Running,
+  removeFrom,
+  type Slot,
+  STANDINGS,
+  type Standing,
+  type Target,
+  type Traffic,
+} from './lanes.ts';
 import type { QueueLimits } from './limits.ts';
 import type { Send } from './port.ts';
 
 /** How many targets one round looks at when those in front find no room. */
 const TURNS_MAX = 64;
+
+/** How much of the global bound attempts to targets of a standing have, with those of each that is worse. */
+const SHARES = { hangs: 3 / 8, unknown: 1 / 2, rested: 3 / 4, answers: 1 };
+
+const NONE = noneRunning();
+
+/** Of how many targets that had nothing to do lately it is remembered whether they answer, at least. */
+const REMEMBERED = 10_000;
 
 /** What a URL leads to. */
 export type UrlParts = Pick<URL, 'origin' | 'pathname' | 'search'>;
@@ -43,13 +67,13 @@ export class OriginQueue {
   readonly #effects: QueueEffects;
   readonly #accounts = new Map<string, Traffic>();
   /** Targets for which something waits are in one of these, in the order of their turns, or held in their lane. */
-  readonly #proven = new Ring((traffic) => traffic.proven);
-  readonly #unproven = new Ring((traffic) => traffic.unproven);
-  #unprovenFirst = false;
-  #running = 0;
+  readonly #rings = newRings();
+  /** Each standing has the first turn in another round. */
+  readonly #order: Standing[] = [...STANDINGS];
+  readonly #running = noneRunning();
   #waiting = 0;
-  /** Under way to targets that haven't proven themselves, probes among them. */
-  #suspects = 0;
+  /** Of targets that are gone, by account and URL. */
+  readonly #remembered = new Lately<Standing>(REMEMBERED);
   /** A round runs after the callbacks of a turn of the event loop, so that what came together starts together. */
   readonly #soonRound = onceThisEnds(() => this.#round());
 
@@ -60,41 +84,34 @@ export class OriginQueue {
 
   /** Takes one item: it will be started or put off. The scheme of its URL is http or https. */
   add(send: Send, url: UrlParts): void {
-    const lane = this.#lane(send.account, url.origin);
-    const target = lane.target(send.url, `${url.pathname}${url.search}`, this.#limits.startPerUrl);
+    const target = this.#target(send, url);
     const now = this.#effects.clock();
     target.usedAt = now;
-    if (target.isChoked && (target.running > 0 || target.waiting.length > 0)) {
+    if (target.standing === 'hangs' && (target.running > 0 || target.waiting.length > 0)) {
       this.#effects.putOff(send.token);
     } else if (this.#isFull(target)) {
       this.#effects.putOff(send.token);
     } else {
       if (target.waiting.push({ send, since: now }) === 1) this.#ring(target).add(target);
-      lane.traffic.waiting += 1;
+      target.lane.traffic.waiting += 1;
       this.#waiting += 1;
       this.#scheduleRound();
     }
   }
 
-  /** The receiver has answered with a status: whatever was choked recovers. */
+  /** The receiver has answered with a status: what hung recovers. */
   answered(slot: Slot): void {
-    slot.target.isChoked = false;
-    this.#prove(slot.target, true);
+    this.#stands(slot.target, 'answers');
   }
 
   /** The attempt's slot is free again. */
-  ended(slot: Slot, ending: Ending): void {
-    const { target } = slot;
+  ended({ target, standing }: Slot, ending: Ending): void {
     const { lane } = target;
     const now = this.#effects.clock();
-    this.#running -= 1;
-    lane.traffic.running -= 1;
+    this.#running[standing] -= 1;
+    lane.traffic.running[standing] -= 1;
     target.running -= 1;
     target.usedAt = now;
-    if (slot.suspect) {
-      this.#suspects -= 1;
-      lane.traffic.suspects -= 1;
-    }
     this.#learn(target, ending);
     for (const held of lane.held.splice(0)) this.#ring(held).add(held);
     this.#scheduleRound();
@@ -117,8 +134,7 @@ export class OriginQueue {
 
   /** Forgets everything that waits and releases every lane. */
   clear(): void {
-    this.#proven.clear();
-    this.#unproven.clear();
+    for (const standing of this.#order) this.#rings[standing].clear();
     for (const account of this.#accounts.values()) {
       for (const lane of account.lanes.values()) {
         // Attempts under way still report to their lane: nothing may follow them.
@@ -130,7 +146,7 @@ export class OriginQueue {
     this.#accounts.clear();
   }
 
-  #lane(id: string, origin: string): Lane {
+  #target({ account: id, url }: Send, { origin, pathname, search }: UrlParts): Target {
     let account = this.#accounts.get(id);
     if (account === undefined) {
       account = newTraffic(id);
@@ -141,17 +157,20 @@ export class OriginQueue {
       lane = new Lane(account, origin);
       account.lanes.set(origin, lane);
     }
-    return lane;
+    const known = lane.targets.get(url);
+    if (known !== undefined) return known;
+    const standing = this.#remembered.get(nameOf(id, url)) ?? 'unknown';
+    return lane.add(url, `${pathname}${search}`, this.#limits.startPerUrl, standing);
   }
 
-  #ring(target: Target): Ring {
-    return target.proven ? this.#proven : this.#unproven;
+  #ring({ standing }: Target): Ring {
+    return this.#rings[standing];
   }
 
-  #prove(target: Target, proven: boolean): void {
-    if (target.proven === proven) return;
+  #stands(target: Target, standing: Standing): void {
+    if (target.standing === standing) return;
     const had = this.#ring(target).delete(target);
-    target.proven = proven;
+    target.standing = standing;
     if (had) this.#ring(target).add(target);
   }
 
@@ -169,26 +188,25 @@ export class OriginQueue {
   }
 
   #scheduleRound(): void {
-    if (!this.#proven.isEmpty || !this.#unproven.isEmpty) this.#soonRound();
+    if (this.#order.some((standing) => !this.#rings[standing].isEmpty)) this.#soonRound();
   }
 
   #round(): void {
-    this.#unprovenFirst = !this.#unprovenFirst;
-    if (this.#unprovenFirst) this.#roundOf(this.#unproven);
-    this.#roundOf(this.#proven);
-    if (!this.#unprovenFirst) this.#roundOf(this.#unproven);
+    this.#order.push(...this.#order.splice(0, 1));
+    for (const standing of this.#order) this.#roundOf(standing);
   }
 
-  #roundOf(ring: Ring): void {
+  #roundOf(standing: Standing): void {
+    const ring = this.#rings[standing];
     let fruitless = 0;
-    while (this.#running < this.#limits.maxInFlight && fruitless < TURNS_MAX) {
+    while (this.#hasRoom(standing, NONE) && fruitless < TURNS_MAX) {
       const target = ring.next();
       if (target === undefined) return;
       if (!this.#hasPlace(target)) {
         target.lane.held.push(target);
         continue;
       }
-      if (this.#hasRoom(target)) {
+      if (this.#hasRoom(standing, target.lane.traffic.running)) {
         this.#start(target);
         fruitless = 0;
       } else {
@@ -198,10 +216,16 @@ export class OriginQueue {
     }
   }
 
-  #hasRoom({ proven, lane: { traffic } }: Target): boolean {
-    const { maxInFlight } = this.#limits;
-    if (traffic.running >= Math.max(1, maxInFlight - this.#running)) return false;
-    return proven || traffic.suspects < Math.ceil(maxInFlight / 2) - this.#suspects;
+  /** Whether whoever has so many attempts under way may take room for one more, to a target of a standing. */
+  #hasRoom(standing: Standing, own: Running): boolean {
+    let [taken, all, counts] = [0, 0, false];
+    for (const each of STANDINGS) {
+      taken += own[each];
+      all += this.#running[each];
+      counts ||= each === standing;
+      if (counts && taken >= Math.ceil(this.#limits.maxInFlight * SHARES[each]) - all) return false;
+    }
+    return true;
   }
 
   #start(target: Target): void {
@@ -209,31 +233,26 @@ export class OriginQueue {
     if (item === undefined) return;
     const { lane } = target;
     this.#left(lane);
-    const suspect = !target.proven;
-    this.#running += 1;
-    lane.traffic.running += 1;
+    const { standing } = target;
+    this.#running[standing] += 1;
+    lane.traffic.running[standing] += 1;
     target.running += 1;
-    if (suspect) {
-      this.#suspects += 1;
-      lane.traffic.suspects += 1;
-    }
-    this.#effects.start({ send: item.send, target, suspect });
+    this.#effects.start({ send: item.send, target, standing });
   }
 
   #learn(target: Target, ending: Ending): void {
     const { startPerUrl, maxPerOrigin } = this.#limits;
     if (ending === 'timeout') {
       target.limit = startPerUrl;
-      target.isChoked = true;
       this.#noneWaits(target);
-      this.#prove(target, false);
+      this.#stands(target, 'hangs');
       for (const item of target.waiting.splice(0)) {
         this.#left(target.lane);
         this.#effects.putOff(item.send.token);
       }
       return;
     }
-    target.isChoked = false;
+    if (target.standing === 'hangs') this.#stands(target, 'unknown');
     if (ending === 'failed') {
       target.limit = Math.max(startPerUrl, Math.floor(target.limit / 2));
     } else if (ending === 'complete' && target.waiting.length > 0 && target.limit < maxPerOrigin) {
@@ -242,12 +261,13 @@ export class OriginQueue {
   }
 
   #sweepLane(lane: Lane, now: number): void {
-    const { idleMs, maxWaitMs, chokedMs } = this.#limits;
+    const { idleMs, maxWaitMs } = this.#limits;
     for (const target of lane.targets.values()) {
       this.#putOffStale(target, now - maxWaitMs);
-      if (target.running > 0 || target.waiting.length > 0) continue;
-      const keptMs = target.isChoked ? Math.max(idleMs, chokedMs) : idleMs;
-      if (now - target.usedAt >= keptMs) lane.targets.delete(target.url);
+      if (target.running > 0 || target.waiting.length > 0 || now - target.usedAt < idleMs) continue;
+      lane.targets.delete(target.url);
+      const standing = target.standing === 'answers' ? 'rested' : target.standing;
+      this.#remembered.set(nameOf(lane.traffic.id, target.url), standing);
     }
   }
 
@@ -271,4 +291,8 @@ export class OriginQueue {
     lane.traffic.waiting -= 1;
     this.#waiting -= 1;
   }
+}
+
+function nameOf(account: string, url: string): string {
+  return `${account} ${url}`;
 }

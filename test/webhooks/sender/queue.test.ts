@@ -294,7 +294,7 @@ test('nothing waits longer than its bound', async () => {
   assert.is(bench.running.length, 0);
 });
 
-test('idle origins are released, choked ones are remembered for longer', async () => {
+test('idle origins are released, and it is remembered which of their URLs hung', async () => {
   const bench = new Bench();
   await bench.add(A);
   await bench.add(B);
@@ -302,15 +302,69 @@ test('idle origins are released, choked ones are remembered for longer', async (
   await bench.end('timeout');
   bench.now = 6_000;
   bench.queue.sweep();
-  assert.is(bench.released, 1);
-  bench.now = 40_000;
+  assert.is(bench.released, 2);
+  bench.now = 400_000;
   bench.queue.sweep();
   await bench.add(B, 2);
   assert.is(bench.running.length, 1);
-  await bench.end('complete');
-  bench.now = 50_000;
+  await bench.end('failed');
+  bench.now = 410_000;
   bench.queue.sweep();
-  assert.is(bench.released, 2);
+  assert.is(bench.released, 3);
+  await bench.add(B, 2);
+  assert.is(bench.running.length, 2, 'what was no timeout has ended that');
+});
+
+/** A bench that remembers of so many accounts' URLs that they hung. */
+async function hangingBench(accounts: number): Promise<Bench> {
+  const bench = new Bench({ maxInFlight: 64 });
+  for (let nth = 0; nth < accounts; nth += 1) {
+    await bench.add(A, 1, `hangs_${nth}`);
+    await bench.end('timeout');
+  }
+  bench.now += 100_000;
+  bench.queue.sweep();
+  return bench;
+}
+
+test('URLs that hang leave room to one of which nothing is known yet', async () => {
+  const bench = await hangingBench(100);
+  for (let nth = 0; nth < 100; nth += 1) await bench.add(A, 1, `hangs_${nth}`);
+  assert.is(bench.running.length, 24, 'three eighths of the bound');
+  await bench.add(B, 1, 'newcomer');
+  assert.is(bench.to(B), 1);
+  // Those that come for the first time and hang have the rest of the half.
+  for (let nth = 0; nth < 100; nth += 1) await bench.add(A, 1, `new_${nth}`);
+  assert.is(bench.running.length, 32);
+});
+
+test('a URL that answered and rested finds room beside all that never answered', async () => {
+  const bench = await hangingBench(100);
+  await bench.add(B, 1, 'quick');
+  await bench.end('complete');
+  bench.now += 3_600_000;
+  bench.queue.sweep();
+  for (let nth = 0; nth < 100; nth += 1) await bench.add(A, 1, `hangs_${nth}`);
+  for (let nth = 0; nth < 100; nth += 1) await bench.add(A, 1, `new_${nth}`);
+  assert.is(bench.running.length, 32);
+  await bench.add(B, 4, 'quick');
+  assert.is(bench.to(B), 4);
+});
+
+test('URLs that answered, rested and now hang leave room to one that answers', async () => {
+  const bench = new Bench({ maxInFlight: 64 });
+  for (let nth = 0; nth < 100; nth += 1) {
+    await bench.add(A, 1, `rested_${nth}`);
+    await bench.end('complete');
+  }
+  bench.now = 10_000;
+  bench.queue.sweep();
+  await bench.add(B, 1, 'quick');
+  await bench.end('complete');
+  for (let nth = 0; nth < 100; nth += 1) await bench.add(A, 1, `rested_${nth}`);
+  assert.is(bench.running.length, 48);
+  await bench.add(B, 4, 'quick');
+  assert.is(bench.to(B), 4);
 });
 
 test('after clear nothing starts', async () => {
