@@ -1,13 +1,64 @@
 /** The server's log: lines of JSON on stderr, without what nobody may read there. */
 import { pino } from 'pino';
+import { codeOf } from '../errors.ts';
 
-/** What a full disk has no room for waits for it, up to so many characters; what is more is lost. */
+/** What a full disk, or a reader that has stopped, has no room for waits for it, up to so many bytes; more is lost. */
 const MOST_WAITING = 1_048_576;
+/** Until what waits is written again. */
+const AGAIN_MS = 100;
+/** For so long a process that ends waits for a reader that is slow. */
+const AT_LAST_MS = 500;
+/** Between two of its tries. */
+const A_TRY_MS = 5;
+/** The reader has left. */
+const LEFT = 'EPIPE';
 
-/** Opens the log at a level of pino's. A log that can't be written stops nobody. */
+type Destination = ReturnType<typeof pino.destination>;
+
+function openStderr(): Destination {
+  // Whoever writes to a pipe that is full waits for its reader, until Node was asked for the stream once.
+  void process.stderr;
+  // What it finds no room for it would try again here and now, without end.
+  const retryEAGAIN = (): boolean => false;
+  return pino.destination({ fd: 2, sync: true, maxLength: MOST_WAITING, retryEAGAIN });
+}
+
+/** Writes again what could not be written, until it is: now and then, and at the process's end for a moment. */
+function writeAgain(stderr: Destination): void {
+  let isWaiting = false;
+  const tryAgain = (): void => {
+    isWaiting = false;
+    stderr.write('');
+  };
+  stderr.on('error', (error) => {
+    if (isWaiting || codeOf(error) === LEFT) return;
+    isWaiting = true;
+    setTimeout(tryAgain, AGAIN_MS).unref();
+  });
+  process.on('exit', () => {
+    const nobody = new Int32Array(new SharedArrayBuffer(4));
+    for (let left = AT_LAST_MS; isWaiting && left > 0; left -= A_TRY_MS) {
+      tryAgain();
+      if (isWaiting) Atomics.wait(nobody, 0, 0, A_TRY_MS);
+    }
+  });
+}
+
+/** Opens the log at a level of pino's. A log that can't be written stops nobody; what was lost of it is counted there. */
 export function openLog(level: string): pino.Logger {
-  const stderr = pino.destination({ fd: 2, sync: true, maxLength: MOST_WAITING });
-  stderr.on('error', () => {});
+  const stderr = openStderr();
+  writeAgain(stderr);
   const redact = ['req.headers.authorization', '*.clientSecret', '*.secret', '*.pixKey', '*.document'];
-  return pino({ level, redact, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr);
+  const log = pino({ level, redact, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr);
+  let lost = 0;
+  const tell = (): void => {
+    const lines = lost;
+    lost = 0;
+    log.error({ lines }, 'the log could not be written: lines are lost');
+  };
+  stderr.on('drop', () => {
+    lost += 1;
+    if (lost === 1) stderr.once('drain', tell);
+  });
+  return log;
 }
