@@ -19,7 +19,7 @@ import { IN_A_ROUND } from './engine/actors/rounds.ts';
 import type { Bank } from './engine/bank.ts';
 import { Engine } from './engine/engine.ts';
 import { Payments } from './engine/payments.ts';
-import { type AttentionItem, type Store, StoreUnavailable } from './engine/store.ts';
+import { type AttentionItem, type Store, StoreUnavailable, StoreUnusable } from './engine/store.ts';
 import { expectNoNewerCharts } from './engine/versions.ts';
 import { OperatorError, type Unwritten } from './errors.ts';
 import type { Act } from './ops/acting.ts';
@@ -65,6 +65,8 @@ export type ConsoleAt = ConsolePlace | { why: string };
 export interface CoreOptions {
   /** `make` where nothing is said. */
   access?: Access;
+  /** What an operator has to mend in the store isn't waited for, but thrown: a command. */
+  endsAtLack?: boolean;
   /** Names this run of this process; a new one where nothing is said. */
   incarnation?: string;
   /** Aborted where the folder is to be given up before all is open. */
@@ -97,14 +99,20 @@ async function openSealer(config: Config, access: Access, { accounts }: Store): 
 }
 
 /** Resolves once the store is known to be fit for this key and this build to write to. */
-async function writableChecked(config: Config, opened: OpenStore, sealer: Sealer): Promise<void> {
+async function writableChecked(
+  config: Config,
+  opened: OpenStore,
+  sealer: Sealer,
+  endsAtLack: boolean,
+): Promise<void> {
+  const isLasting = (error: unknown): boolean => endsAtLack && error instanceof StoreUnusable;
   if (!sealer.hasKey) throw keyIsMissing(config.dataDir);
   await again(
     async () => {
       await expectNoNewerCharts(opened.store.marks);
       await checkSealer(sealer, opened.store);
     },
-    (error) => (error instanceof StoreUnavailable ? LOOK_AGAIN_MS : null),
+    (error) => (error instanceof StoreUnavailable && !isLasting(error) ? LOOK_AGAIN_MS : null),
   );
 }
 
@@ -121,13 +129,14 @@ async function orClosed(work: Promise<void>, close: () => Promise<void>): Promis
 /** The sealer for a store. A folder's is known to open what it holds; of a database `ready` tells that. */
 async function withKey(
   config: Config,
-  access: Access,
+  { access = 'make', endsAtLack = false }: CoreOptions,
   opened: OpenStore,
 ): Promise<Pick<Core, 'ready' | 'checkWritable'> & { sealer: Sealer }> {
   try {
     const sealer = await openSealer(config, access, opened.store);
     let checked: Promise<void> | null = null;
-    const checkWritable = (): Promise<void> => (checked ??= writableChecked(config, opened, sealer));
+    const checkWritable = (): Promise<void> =>
+      (checked ??= writableChecked(config, opened, sealer, endsAtLack));
     const writes = access === 'write' || access === 'make';
     const ready = writes ? opened.ready.then(checkWritable) : opened.ready;
     if (opened.database === null) await ready;
@@ -149,11 +158,11 @@ export async function openCore(config: Config, options: CoreOptions): Promise<Co
   knownKey(config);
   const onUnprojectable = (item: AttentionItem): Promise<void> => engine.note([item]);
   const opened = await openStore(config, {
-    ...{ incarnation, now, access, onFatal, onNotice, onUnprojectable },
+    ...{ incarnation, now, access, endsAtLack: options.endsAtLack, onFatal, onNotice, onUnprojectable },
     ...(signal === undefined ? {} : { signal }),
   });
   const { store, now: storeNow } = opened;
-  const { sealer, ready, checkWritable } = await withKey(config, access, opened);
+  const { sealer, ready, checkWritable } = await withKey(config, options, opened);
   const directory = new Directory(store.accounts, sealer, storeNow);
   const { bank, connection, bankNotes } = await openBank(config, {
     account: (id) => directory.account(id),

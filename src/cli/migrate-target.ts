@@ -30,7 +30,7 @@ export async function openTarget(uri: string, incarnation: string): Promise<Open
     new OperatorError(`the database of --to can't be reached within ${READY_MS / 1000} s`);
   let target: OpenStore | null = null;
   try {
-    target = await openDatabaseStore(uri, { incarnation, now, onNotice });
+    target = await openDatabaseStore(uri, { incarnation, now, onNotice, endsAtLack: true });
     await within(READY_MS, target.ready, late);
     return target;
   } catch (error) {

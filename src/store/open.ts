@@ -53,6 +53,8 @@ export interface DatabaseOptions extends Opener {
   onNotice(text: string): void;
   /** What an operator has to mend, in a sentence, once a minute while it is met; a notice where nothing is said. */
   onLack?(text: string): void;
+  /** As `ConnectionOptions` has it. */
+  endsAtLack?: boolean | undefined;
   /** To the database; many where nothing is said. */
   mostConnections?: number;
   /** A committed batch can't be projected; the item is stored where nothing is said. */
@@ -259,6 +261,7 @@ export async function openDatabaseStore(uri: string, options: DatabaseOptions): 
       onUnusable: (reason) => unusable.reject(new OperatorError(reason)),
       onNotice,
       onLack,
+      endsAtLack: options.endsAtLack,
       ...(onUnprojectable === undefined ? {} : { onUnprojectable }),
       ...(mostConnections === undefined ? {} : { mostConnections }),
     });

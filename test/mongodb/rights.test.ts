@@ -105,7 +105,7 @@ test('a user who is dropped, and made again: 503 meanwhile, and all goes on with
 
 const READER = { name: 'reader', password: 'geh3im', roles: [{ role: 'read', db: DATABASE }] } satisfies User;
 
-test('a command that only reads says at once which right is lacking', async () => {
+test('a command says at once which right is lacking, be it one that reads or one that writes', async () => {
   await withGuarded([WRITER, READER], async ({ uri }) => {
     const server = await startOn(uri(WRITER, DATABASE));
     try {
@@ -114,7 +114,7 @@ test('a command that only reads says at once which right is lacking', async () =
     } finally {
       await server.stop();
     }
-    for (const args of [['verify'], ['account', 'list']]) {
+    for (const args of [['verify'], ['account', 'list'], ['account', 'create', '--name', 'y'], ['rebuild']]) {
       const startedAt = performance.now();
       const { code, stderr } = await cli(server, args, envOn(uri(READER, DATABASE)));
       assert.is(code, 1, stderr);

@@ -59,7 +59,7 @@ export async function openedCore(config: Config, options: CoreOptions): Promise<
   // A command that asks a server starts without engine and store.
   const { openCore } = await import('../../core.ts');
   try {
-    return await openCore(config, options);
+    return await openCore(config, { ...options, endsAtLack: true });
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store can't be opened: ${textOf(error)}`);

@@ -32,6 +32,8 @@ export interface ConnectionOptions {
   onNotice(text: string): void;
   /** What an operator has to mend, in a sentence, once a minute while it is met; a notice where nothing is said. */
   onLack?: ((text: string) => void) | undefined;
+  /** What an operator has to mend isn't waited for, but thrown: whoever only reads, and commands. */
+  endsAtLack?: boolean | undefined;
   /** Nothing is made: neither collections nor indexes. */
   readOnly?: boolean;
   /** A database without a store can't be used. */
@@ -83,6 +85,7 @@ export class MongoConnection {
   readonly #clock = new ServerClock();
   readonly #uri: string;
   readonly #onNotice: (text: string) => void;
+  readonly #endsAtLack: boolean;
   readonly #readOnly: boolean;
   readonly #mustExist: boolean;
   #isThere = false;
@@ -96,6 +99,7 @@ export class MongoConnection {
   /** @throws UnusableServer where the connection string is none. */
   constructor(options: ConnectionOptions) {
     const { uri, onNotice, onLack = onNotice, readOnly = false, mustExist = readOnly } = options;
+    this.#endsAtLack = options.endsAtLack ?? readOnly;
     this.#readOnly = readOnly;
     this.#mustExist = mustExist;
     this.#onNotice = onNotice;
@@ -170,8 +174,7 @@ export class MongoConnection {
   }
 
   async #inspect(): Promise<void> {
-    const { version } = await this.#ask({ buildInfo: 1 });
-    expectVersion(String(version));
+    expectVersion(String((await this.#ask({ buildInfo: 1 })).version));
     const hello = await this.#ask({ hello: 1 });
     this.sharded = hello.msg === 'isdbgrid';
     this.standalone = hello.setName === undefined && !this.sharded;
@@ -236,7 +239,7 @@ export class MongoConnection {
     }
   }
 
-  /** Does work of `run` and `send` until it is done. @throws StoreClosed; where nothing is made, StoreUnusable; other errors */
+  /** Does work of `run` and `send` until it is done. @throws StoreClosed; StoreUnusable where it ends at a lack; other errors */
   surely<Result>(work: () => Promise<Result>): Promise<Result> {
     let isFirst = true;
     const attempt = async (): Promise<Result> => {
@@ -247,8 +250,8 @@ export class MongoConnection {
     };
     return again(attempt, (error, attempts) => {
       if (!(error instanceof StoreUnavailable) || error instanceof StoreClosed) return null;
-      // Who only reads has nothing that must come to its end, and is told what is lacking.
-      return this.#readOnly && error instanceof StoreUnusable ? null : pauseAfter(attempts);
+      // What a command leaves servers finish, and who reads leaves nothing: both are told what is lacking.
+      return this.#endsAtLack && error instanceof StoreUnusable ? null : pauseAfter(attempts);
     });
   }
 

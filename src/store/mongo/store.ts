@@ -51,8 +51,9 @@ export interface MongoStoreOptions {
   onUnusable(reason: string): void;
   /** What ops should know, in a sentence. */
   onNotice(text: string): void;
-  /** As `ConnectionOptions` has it. */
+  /** Both as `ConnectionOptions` has them. */
   onLack?: ((text: string) => void) | undefined;
+  endsAtLack?: boolean | undefined;
 }
 
 const STANDALONE =
@@ -76,11 +77,14 @@ export class MongoStore implements Store {
   #closing: Promise<void> | null = null;
 
   constructor(options: MongoStoreOptions) {
-    const { uri, incarnation, silentAfterMs, leaseMs, onNotice, onLack } = options;
+    const { uri, incarnation, silentAfterMs, leaseMs, onNotice, onLack, endsAtLack } = options;
     const { onUnprojectable = (item) => this.attention.note([item]) } = options;
     const { readOnly = false, mustExist = readOnly, mostConnections } = options;
     const most = mostConnections === undefined ? {} : { mostConnections };
-    const connection = new MongoConnection({ uri, onNotice, onLack, readOnly, mustExist, ...most });
+    const connection = new MongoConnection({
+      ...{ uri, onNotice, onLack, endsAtLack, readOnly, mustExist },
+      ...most,
+    });
     const now = options.now ?? (() => connection.now());
     const elapsed = options.elapsed ?? (() => performance.now());
     const reads = new MongoReads(connection);
