@@ -1,8 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { runOn } from '../../src/cli/running/others.ts';
+import { Works } from '../../src/holder/works.ts';
+import { but } from '../support/but.ts';
 import { merchantOf } from '../support/client.ts';
 import { expectInvalidFields } from '../support/expect.ts';
-import { at, keys, list, text, whole } from '../support/json.ts';
+import { at, keys, list, parseJson, text, whole } from '../support/json.ts';
 import { startServer } from '../support/server.ts';
 import { until } from '../support/wait.ts';
 import { Folder } from './support.ts';
@@ -56,6 +59,40 @@ test('create --count makes many, fast', async () => {
   assert.is(at(verified, 'ok'), true);
   assert.is(whole(verified, 'entries'), 2_000);
   await own.remove();
+});
+
+test('create --count that a server carries out lets its callers be heard in between', async () => {
+  await folder.withCore(async (core) => {
+    let [begun, most] = [0, 0];
+    let isOver = false;
+    const heard = (): void => {
+      begun = 0;
+      if (!isOver) setImmediate(heard);
+    };
+    setImmediate(heard);
+    const accounts = but(core.accounts, {
+      create: (...wanted) => {
+        begun += 1;
+        most = Math.max(most, begun);
+        return core.accounts.create(...wanted);
+      },
+    });
+    const out: string[] = [];
+    const code = await runOn(
+      { ...core, accounts },
+      new Works(),
+    )({
+      ...{ args: ['account', 'create', '--count', '450', '--balance', '5'], user: 'ops', id: 'once' },
+      ...{ json: true, isWatched: false, gone: new AbortController().signal },
+      settings: { stuckAfterS: 1, allowPrivateWebhooks: true },
+      out: (text) => out.push(text),
+      err: () => {},
+    });
+    isOver = true;
+    const made = list(parseJson(out.join('')) ?? null, 'accounts').map((each) => text(each, 'accountId'));
+    assert.equal([code, new Set(made).size], [0, 450]);
+    assert.ok(most <= 100, `${most} are begun in one turn`);
+  });
 });
 
 test('create names everything that is wrong and makes nothing', async () => {

@@ -7,6 +7,7 @@ import { MAX_AMOUNT } from '../../domain/money.ts';
 import { adjust } from '../../engine/ops/adjust.ts';
 import type { Acting } from '../../ops/acting.ts';
 import { createAccount } from '../../ops/settings.ts';
+import { inSlices } from '../../waiting.ts';
 import { actingOf, addByAndReason, type ByOptions } from '../by.ts';
 import { collect, Values } from '../options.ts';
 import { labelled, type Outcome } from '../output.ts';
@@ -15,8 +16,6 @@ import type { Shell, Work } from '../running/shell.ts';
 const MAX_NAME = 140;
 const MAX_COUNT = 10_000;
 const MAX_EXPIRES_IN = 2_592_000;
-/** Accounts that are made at the same time. */
-const CREATED_TOGETHER = 500;
 export const WEBHOOK_HELP = 'gets events, all of them or those named; may stand 10 times';
 
 /** Where a command was asked for. */
@@ -81,19 +80,23 @@ function create(shell: Shell, options: CreateOptions): Work {
   }
   const acting = actingOf(options, user, values);
   values.check();
-  return async (core) => {
+  return async (core, { output }) => {
     const made: IssuedAccount[] = [];
-    shell.soFar = () => (made.length === 0 ? null : outcomeOf(made, { accounts: made }));
+    shell.soFar = () =>
+      made.length === 0 ? null : outcomeOf(made, { accounts: made }, made.map(issuedText));
     const onMade = (issued: IssuedAccount): void => void made.push(issued);
-    const accounts = await createAll(core, { wanted, balance, acting, onMade }, count ?? 1);
-    return outcomeOf(accounts, count === null ? (accounts[0] ?? {}) : { accounts });
+    const all = Array.from({ length: count ?? 1 }, (): Wanted => ({ wanted, balance, acting, onMade }));
+    // The process may be serving beside: all at once they would keep its callers waiting.
+    const accounts = await inSlices(all, (each) => createOne(core, each));
+    // It may be long: what isn't written isn't made.
+    const texts = output.json ? [] : await inSlices(accounts, issuedText);
+    return outcomeOf(accounts, count === null ? (accounts[0] ?? {}) : { accounts }, texts);
   };
 }
 
-function outcomeOf(accounts: readonly IssuedAccount[], document: object): Outcome {
+function outcomeOf(accounts: readonly IssuedAccount[], document: object, texts: readonly string[]): Outcome {
   const hint = 'The secrets are shown once: keep them now.';
-  const text = `${accounts.map(issuedText).join('\n\n')}\n\n${hint}`;
-  return { document, text, ifLost: newSecrets(accounts) };
+  return { document, text: `${texts.join('\n\n')}\n\n${hint}`, ifLost: newSecrets(accounts) };
 }
 
 /** How secrets that nobody has seen are made anew. */
@@ -112,15 +115,6 @@ interface Wanted {
   acting: Acting;
   /** The account is durable, though its balance may not be there yet. */
   onMade(issued: IssuedAccount): void;
-}
-
-async function createAll(core: Core, wanted: Wanted, count: number): Promise<IssuedAccount[]> {
-  const accounts: IssuedAccount[] = [];
-  while (accounts.length < count) {
-    const length = Math.min(CREATED_TOGETHER, count - accounts.length);
-    accounts.push(...(await Promise.all(Array.from({ length }, () => createOne(core, wanted)))));
-  }
-  return accounts;
 }
 
 async function createOne(core: Core, { wanted, balance, acting, onMade }: Wanted): Promise<IssuedAccount> {
