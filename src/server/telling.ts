@@ -11,6 +11,7 @@ import { StoreUnavailable } from '../engine/store.ts';
 const A_SECOND_MS = 1_000;
 const MOST_ITEMS = 20;
 const MOST_TROUBLES = 20;
+const MOST_REQUESTS = 20;
 
 /** Tells the first ones of a second at once; once it is over, the last of the others, and how many `more` there were. */
 function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void): (thing: Thing) => void {
@@ -59,20 +60,28 @@ function statusOf(error: unknown): unknown {
   return error instanceof Error && 'status' in error ? error.status : null;
 }
 
-/** A failure is told whole; an absent store once a second, with the number of requests that it cost. */
+/**
+ * A failure is told whole, each time; what merchants' requests bring about by themselves so many a second of each kind;
+ * an absent store once a second, with the number of requests that it cost.
+ */
 export function failureLog(log: pino.Logger): (error: unknown, requestId: string, path: string) => void {
   const refuse = paced(1, ({ message: reason }: Error, more) =>
     log.warn({ refused: more + 1, reason }, 'requests are refused'),
   );
+  const tellRefused = paced(MOST_REQUESTS, (facts: object, more) =>
+    log.info({ ...facts, more }, 'the bank refused a request'),
+  );
+  const tellSlow = paced(MOST_REQUESTS, (facts: object, more) =>
+    log.warn({ ...facts, more }, 'a request took too long'),
+  );
   return (error, requestId, path) => {
     const status = statusOf(error);
     // The bank's answer is business, and no failure of ours.
-    if (error instanceof BankRefused)
-      log.info({ requestId, path, reason: error.message }, 'the bank refused a request');
+    if (error instanceof BankRefused) tellRefused({ requestId, path, reason: error.message });
     else if (error instanceof StoreUnavailable || error instanceof Overloaded) refuse(error);
     else if (error instanceof Error && status === 503) refuse(error);
     // Its body may never have come.
-    else if (status === 504) log.warn({ requestId, path }, 'a request took too long');
+    else if (status === 504) tellSlow({ requestId, path });
     else log.error({ err: error, requestId, path }, 'a request failed');
   };
 }

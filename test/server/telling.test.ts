@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ApiError, unavailable } from '../../src/api/errors.ts';
-import { BankHeldBack, BankOutcomeUnknown } from '../../src/engine/bank.ts';
+import { BankHeldBack, BankOutcomeUnknown, BankRefused } from '../../src/engine/bank.ts';
 import { StoreUnavailable } from '../../src/engine/store.ts';
 import { attentionLog, failureLog, troubleLog } from '../../src/server/telling.ts';
 import { pack, unpack } from '../../src/server/threads/errors.ts';
@@ -73,6 +73,31 @@ test('what is refused for now is counted, whichever thread answered, and is no f
       [40, 'requests are refused', 3],
     ],
   );
+});
+
+test('requests that the bank refuses or that take too long are told, of thousands as many as of items', async () => {
+  const { lines, log } = logged();
+  const failed = failureLog(log);
+  for (let each = 1; each <= 1_000; each++) failed(new BankRefused('no such key'), `r${each}`, '/v1/pix-in');
+  for (let each = 1; each <= 500; each++) failed(new ApiError('TIMEOUT', 'late'), `t${each}`, '/v1/cashout');
+  for (let each = 1; each <= 50; each++) failed(new TypeError('ours'), `b${each}`, '/v1/pix-in');
+  await pause(OVER_MS);
+  for (const [message, level, last, count] of [
+    ['the bank refused a request', 30, 'r1000', 1_000],
+    ['a request took too long', 40, 't500', 500],
+  ] as const) {
+    const told = lines.filter(({ msg }) => msg === message);
+    assert.ok(told.length < 30, message);
+    assert.ok(told.every((line) => line.level === level));
+    assert.is(told.at(-1)?.requestId, last);
+    assert.is(
+      told.reduce((sum, { more }) => sum + 1 + Number(more), 0),
+      count,
+    );
+  }
+  const [first] = lines;
+  assert.equal([first?.requestId, first?.path, first?.reason], ['r1', '/v1/pix-in', 'no such key']);
+  assert.is(lines.filter(({ msg }) => msg === 'a request failed').length, 50);
 });
 
 test('orders that wait for a bank that is away are counted, without stacks, and hide no other trouble', async () => {
