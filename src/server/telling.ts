@@ -86,15 +86,26 @@ export function failureLog(log: pino.Logger): (error: unknown, requestId: string
   };
 }
 
+/** Errors are of one kind by their class, and by their code where they have one. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return `${error.constructor.name} ${'code' in error ? error.code : ''}`;
+}
+
 /**
- * What failed and will be tried again, so many a second, `about` what it was. Orders that wait while calls to the bank are
- * held back fail each at each try, all for one reason that is no fault of theirs: one line a second, and no stack.
+ * What failed and will be tried again, of each kind so many a second, `about` what it was. Orders that wait while calls to
+ * the bank are held back fail each at each try, all for one reason that is no fault of theirs: one line a second, and no
+ * stack.
  */
 export function troubleLog(log: pino.Logger): (error: unknown, about?: object) => void {
   const tell = (facts: object, more: number): void => log.warn({ ...facts, more }, 'will be tried again');
-  const [tellHeld, tellOther] = [paced(1, tell), paced(MOST_TROUBLES, tell)];
+  const tellHeld = paced(1, tell);
+  const tellers = new Map<string, (facts: object) => void>();
   return (error, about) => {
-    if (error instanceof BankHeldBack) tellHeld({ reason: error.message, ...about });
-    else tellOther({ err: error, ...about });
+    if (error instanceof BankHeldBack) return tellHeld({ reason: error.message, ...about });
+    const kind = kindOf(error);
+    const tellOne = tellers.get(kind) ?? paced(MOST_TROUBLES, tell);
+    tellers.set(kind, tellOne);
+    tellOne({ err: error, ...about });
   };
 }

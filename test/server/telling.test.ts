@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ApiError, unavailable } from '../../src/api/errors.ts';
 import { BankHeldBack, BankOutcomeUnknown, BankRefused } from '../../src/engine/bank.ts';
-import { StoreUnavailable } from '../../src/engine/store.ts';
+import { StoreUnavailable, StoreUnusable } from '../../src/engine/store.ts';
 import { attentionLog, failureLog, troubleLog } from '../../src/server/telling.ts';
 import { pack, unpack } from '../../src/server/threads/errors.ts';
 import { pause } from '../../src/waiting.ts';
@@ -127,6 +127,17 @@ test('orders that wait for a bank that is away are counted, without stacks, and 
     301,
   );
   assert.ok(others.length < 30);
+});
+
+test('what fails once is told beside a hundred of another kind', async () => {
+  const { lines, log } = logged();
+  const trouble = troubleLog(log);
+  for (let each = 1; each <= 100; each++) trouble(new BankOutcomeUnknown('no answer'));
+  trouble(new StoreUnusable('the right to write deliveries is lacking'));
+  for (let each = 1; each <= 100; each++) trouble(new BankOutcomeUnknown('no answer'));
+  await pause(OVER_MS);
+  assert.is(lines.filter((line) => text(line, 'err.message').includes('is lacking')).length, 1);
+  assert.ok(lines.length < 30);
 });
 
 test.run();
