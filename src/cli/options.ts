@@ -1,14 +1,11 @@
 /** Values of options and arguments: each is checked with a word on what is right, and all mistakes are kept. */
-import { isIPv4 } from 'node:net';
-import { MAX_WEBHOOKS, type WebhookTarget } from '../accounts/manage.ts';
+import type { WebhookTarget } from '../accounts/manage.ts';
 import type { Config } from '../config.ts';
-import { EVENT_FILTERS } from '../domain/events.ts';
 import { type FeePolicy, parseFeePolicy } from '../domain/fees.ts';
 import { type FieldError, normalizeTime } from '../domain/message-data.ts';
-import { anyPixKey } from '../domain/people/pix-key.ts';
 import type { Language } from '../domain/sentences/refusals.ts';
 import { codePoints, isPrintable, isTooDeep, MAX_DEPTH } from '../domain/text.ts';
-import { checkWebhookUrl } from '../webhooks/address.ts';
+import { checkedAddresses, checkedPixKey, checkedWebhooks } from '../ops/rules.ts';
 import { invalidValues } from './failure.ts';
 
 /** For options that may stand several times. */
@@ -90,46 +87,22 @@ export class Values {
   }
 
   pixKey(field: string, text: string): string {
-    const key = anyPixKey(text);
-    if (key !== null) return key;
-    this.wrong(
-      field,
-      'must be a Pix key: a CPF, a CNPJ, an e-mail address, a phone (+55...) or a random key (a UUID)',
-    );
-    return text;
+    return checkedPixKey(text, (message) => this.wrong(field, message));
   }
 
   /** IPv4 addresses or `*`, each once. */
   addresses(field: string, texts: readonly string[]): string[] {
-    for (const text of texts) {
-      if (text !== '*' && !isIPv4(text)) this.wrong(field, `must be an IPv4 address or *, not "${text}"`);
-    }
-    return [...new Set(texts)];
+    return checkedAddresses(texts, (message) => this.wrong(field, message));
   }
 
   /** `URL[,event,...]`: what follows the first comma are names of events. */
   webhooks(field: string, texts: readonly string[], config: Config): WebhookTarget[] {
-    const targets = texts.map((text) => this.#webhook(field, text, config));
-    if (targets.length > MAX_WEBHOOKS)
-      this.wrong(field, `may stand at most ${MAX_WEBHOOKS} times, not ${targets.length}`);
-    const seen = new Set<string>();
-    for (const { url } of targets) {
-      const href = URL.canParse(url) ? new URL(url).href : url;
-      if (seen.has(href)) this.wrong(field, `has ${url} twice; each URL may stand once`);
-      seen.add(href);
-    }
-    return targets;
-  }
-
-  #webhook(field: string, text: string, config: Config): WebhookTarget {
-    const [url = '', ...events] = text.split(',');
-    const checked = checkWebhookUrl(url, { allowPrivate: config.allowPrivateWebhooks });
-    if (!checked.ok) this.wrong(field, `"${url}": ${checked.message}`);
-    for (const event of events) {
-      if (EVENT_FILTERS.includes(event)) continue;
-      this.wrong(field, `has an unknown event "${event}"; known are ${EVENT_FILTERS.join(', ')}`);
-    }
-    return { url, events: events.length === 0 ? null : [...new Set(events)] };
+    const targets = texts.map((text): WebhookTarget => {
+      const [url = '', ...events] = text.split(',');
+      return { url, events: events.length === 0 ? null : events };
+    });
+    const rules = { allowPrivate: config.allowPrivateWebhooks };
+    return checkedWebhooks(targets, rules, (message) => this.wrong(field, message));
   }
 }
 

@@ -1,19 +1,9 @@
 /** Changes of an account's settings as a program gives them, checked with a word on what is right. */
-import { isIPv4 } from 'node:net';
-import { type AccountChanges, MAX_WEBHOOKS, type WebhookTarget } from '../accounts/manage.ts';
+import type { AccountChanges, WebhookTarget } from '../accounts/manage.ts';
 import type { Activity } from '../domain/account.ts';
-import { EVENT_FILTERS } from '../domain/events.ts';
 import type { FieldError } from '../domain/message-data.ts';
 import { MAX_AMOUNT } from '../domain/money.ts';
-import { anyPixKey } from '../domain/people/pix-key.ts';
-import { checkWebhookUrl } from '../webhooks/address.ts';
-
-const MOST_ADDRESSES = 100;
-
-export interface ChangeRules {
-  /** Webhooks may go to addresses that aren't public. */
-  allowPrivate: boolean;
-}
+import { checkedAddresses, checkedPixKey, checkedWebhooks, type SettingsRules } from './rules.ts';
 
 /** Keeps what is wrong. */
 class Mistakes {
@@ -36,45 +26,31 @@ function textsOf(value: unknown): string[] | null {
 
 function addresses(value: unknown, mistakes: Mistakes): string[] {
   const texts = textsOf(value);
-  const isRight =
-    texts !== null &&
-    texts.length >= 1 &&
-    texts.length <= MOST_ADDRESSES &&
-    texts.every((text) => text === '*' || isIPv4(text));
-  if (!isRight) mistakes.add('allowedIps', `must be 1 to ${MOST_ADDRESSES} IPv4 addresses or *`);
-  return [...new Set(texts ?? [])];
+  if (texts !== null) return checkedAddresses(texts, (message) => mistakes.add('allowedIps', message));
+  mistakes.add('allowedIps', 'must be a list of IPv4 addresses or *');
+  return [];
 }
 
-function target(
-  value: unknown,
-  field: string,
-  { allowPrivate }: ChangeRules,
-  mistakes: Mistakes,
-): WebhookTarget {
+function target(value: unknown, field: string, mistakes: Mistakes): WebhookTarget {
   const { url, events = null } = (typeof value === 'object' && value !== null ? value : {}) as {
     url?: unknown;
     events?: unknown;
   };
-  const given = typeof url === 'string' ? url : '';
-  const checked = checkWebhookUrl(given, { allowPrivate });
-  if (!checked.ok) mistakes.add(`${field}.url`, checked.message);
   const filter = events === null ? null : textsOf(events);
-  const isFilter =
-    events === null ||
-    (filter !== null && filter.length > 0 && filter.every((event) => EVENT_FILTERS.includes(event)));
-  if (!isFilter) mistakes.add(`${field}.events`, `must be null, or some of ${EVENT_FILTERS.join(', ')}`);
-  return { url: given, events: filter === null ? null : [...new Set(filter)] };
+  if (events !== null && filter === null)
+    mistakes.add(`${field}.events`, 'must be null, or a list of names of events');
+  return { url: typeof url === 'string' ? url : '', events: filter };
 }
 
-function webhooks(value: unknown, rules: ChangeRules, mistakes: Mistakes): WebhookTarget[] {
-  if (!Array.isArray(value) || value.length > MAX_WEBHOOKS) {
-    mistakes.add('webhooks', `must be a list of at most ${MAX_WEBHOOKS}`);
+function webhooks(value: unknown, rules: SettingsRules, mistakes: Mistakes): WebhookTarget[] {
+  if (!Array.isArray(value)) {
+    mistakes.add('webhooks', 'must be a list');
     return [];
   }
-  const targets = value.map((each, index) => target(each, `webhooks.${index}`, rules, mistakes));
-  const known = new Set(targets.map(({ url }) => (URL.canParse(url) ? new URL(url).href : url)));
-  if (known.size < targets.length) mistakes.add('webhooks', 'must have each URL once');
-  return targets;
+  const targets = value.map((each, index) => target(each, `webhooks.${index}`, mistakes));
+  return checkedWebhooks(targets, rules, (message, of) =>
+    mistakes.add(of === null ? 'webhooks' : `webhooks.${of.index}.${of.part}`, message),
+  );
 }
 
 function maxAmount(value: unknown, mistakes: Mistakes): number | null {
@@ -86,19 +62,13 @@ function maxAmount(value: unknown, mistakes: Mistakes): number | null {
 
 function pixKey(value: unknown, mistakes: Mistakes): string | null {
   if (value === null) return null;
-  const key = typeof value === 'string' ? anyPixKey(value) : null;
-  if (key !== null) return key;
-  mistakes.add(
-    'pixKey',
-    'must be a CPF, a CNPJ, an e-mail address, a phone (+55...) or a random key (a UUID), or null',
-  );
-  return null;
+  return checkedPixKey(typeof value === 'string' ? value : '', (message) => mistakes.add('pixKey', message));
 }
 
 /** The changes, or every field that breaks its rule; a name that is none is a mistake. */
 export function checkChanges(
   given: Record<string, unknown>,
-  rules: ChangeRules,
+  rules: SettingsRules,
 ): { ok: true; changes: AccountChanges } | { ok: false; details: FieldError[] } {
   const mistakes = new Mistakes();
   const changes: AccountChanges = {};

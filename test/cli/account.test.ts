@@ -127,6 +127,12 @@ test('create names everything that is wrong and makes nothing', async () => {
     text(await own.fails(['account', 'create', ...eleven], 2, 'VALIDATION_ERROR'), 'message'),
     /at most 10/,
   );
+  const many = Array.from({ length: 101 }, (_, n) => ['--allow-ip', `10.0.0.${n}`]).flat();
+  for (const command of [['create'], ['set', 'acc_none']])
+    assert.match(
+      text(await own.fails(['account', ...command, ...many], 2, 'VALIDATION_ERROR'), 'message'),
+      '--allow-ip must be 1 to 100 IPv4 addresses or *, not 101',
+    );
   // Where nothing was made there is nothing to list.
   await own.fails(['account', 'list'], 1, 'STORE_NOT_OPENED');
   await own.remove();

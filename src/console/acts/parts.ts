@@ -3,11 +3,11 @@ import type { Accounts } from '../../accounts/manage.ts';
 import type { StuckRule } from '../../engine/attention/stuck.ts';
 import type { Payments } from '../../engine/payments.ts';
 import type { Acting, OpsParts } from '../../ops/acting.ts';
-import type { ChangeRules } from '../../ops/changes.ts';
 import type { RetryRuns } from '../../ops/retry-runs.ts';
+import type { SettingsRules } from '../../ops/rules.ts';
 import { ConsoleError } from '../server/errors.ts';
 
-export interface ActsParts extends OpsParts, ChangeRules {
+export interface ActsParts extends OpsParts, SettingsRules {
   accounts: Accounts;
   payments: Payments;
   /** No message is the bank's alone. */
