@@ -1,13 +1,15 @@
 /** The database's clock is set while several processes have claims: what is in hand stays with who has it. */
 import { randomUUID } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import type { Claim } from '../../src/engine/store/due.ts';
+import type { BankOrder } from '../../src/engine/journal.ts';
+import { type Claim, dueAgain } from '../../src/engine/store/due.ts';
 import { type Store, StoreUnavailable } from '../../src/engine/store.ts';
 import { cashoutCreated, chargeCreated, grow } from '../store/contract/builders.ts';
-import { same } from '../store/contract/harness.ts';
+import { first, same } from '../store/contract/harness.ts';
 import { fixtureSuite } from '../support/fixture.ts';
 import { sleep, until } from '../support/wait.ts';
 import { onDatabase, ownServer } from './own-server.ts';
+import { collection } from './stage.ts';
 
 const HOUR_MS = 3_600_000;
 const LEASE_MS = 2_000;
@@ -118,6 +120,58 @@ test('what another took over is not in hand, though no time has passed by the cl
     );
     same(await store.due.holds(claim), [false]);
     same(await other.due.holds(taken), [true]);
+  }));
+
+/** How many orders to the bank are due just before a time, and at it. */
+async function dueAt({ due }: Store, at: number): Promise<number[]> {
+  return [(await due.claim('bank', at - 1, 10)).length, (await due.claim('bank', at, 10)).length];
+}
+
+const DAY_MS = 24 * HOUR_MS;
+
+test('what the bank does in a day stays so where the clock is set back, and follows it', (server) =>
+  onDatabase(server, async (database) => {
+    let offset = 0;
+    const startedAt = Date.now();
+    const now = (): number => startedAt + offset;
+    const store = await database.open('a', { now });
+    const orders: BankOrder[] = [{ kind: 'wake', step: 0, at: new Date(now() + DAY_MS).toISOString() }];
+    await grow(store, randomUUID(), [chargeCreated(now(), { orders })]);
+    offset = -2_000;
+    assert.is(await store.due.rewind(now()), 1);
+    assert.is(await store.due.rewind(now()), 0);
+    same(await dueAt(store, now() + DAY_MS), [0, 1]);
+  }));
+
+test('an order that is put off is as far ahead as the clock that it was put off by says', (server) =>
+  onDatabase(server, async (database) => {
+    let offset = HOUR_MS;
+    const startedAt = Date.now();
+    const now = (): number => startedAt + offset;
+    const store = await database.open('a', { now });
+    await grow(store, randomUUID(), [cashoutCreated(now(), { orders: [{ kind: 'payout' }] })]);
+    const claim = first(await store.due.claim('bank', now(), 10));
+    const tenMinutes = 600_000;
+    const next = dueAgain(claim.due, now() + tenMinutes, 1);
+    await store.due.settle([{ claim, next, clock: now() }]);
+    offset = 0;
+    assert.is(await store.due.rewind(now()), 1);
+    same(await dueAt(store, now() + tenMinutes), [0, 1]);
+  }));
+
+test('an order that a former build has put off, or made, is due now where it lies far ahead', (server) =>
+  onDatabase(server, async (database) => {
+    const store = await database.open('a');
+    const orders: BankOrder[] = [{ kind: 'wake', step: 0, at: new Date(store.now() + DAY_MS).toISOString() }];
+    const charges = [chargeCreated(store.now(), { orders }), chargeCreated(store.now() + 1, { orders })];
+    await grow(store, randomUUID(), charges);
+    const transactions = collection(database.db, 'transactions');
+    const [put, made] = charges.map(({ transaction }) => ({ _id: transaction }));
+    const due = new Date(store.now() + 2 * DAY_MS);
+    await transactions.updateOne({ ...put }, { $set: { 'orders.0.due': due } });
+    await transactions.updateOne({ ...made }, { $unset: { 'orders.0.reckoned': '' } });
+    assert.is(await store.due.rewind(store.now()), 2);
+    assert.is((await store.due.claim('bank', store.now(), 10)).length, 2);
   }));
 
 suite.run();

@@ -30,8 +30,8 @@ export interface WaitingTarget extends Target {
 export const LOOK_MS = 15_000;
 
 /**
- * No look or claim lies so far ahead of the clock (ms), unless that was set back; and no order to the bank, but a step of
- * a sandbox that is slower than that.
+ * No look or claim lies so far ahead of the clock (ms), unless that was set back; orders to the bank do: steps of a slow
+ * sandbox, and what a bank failed at again and again.
  */
 export const FAR_MS = 120_000;
 

@@ -1,4 +1,5 @@
 /** What a batch changes of each transaction, as documents, patches and their elements. */
+import { timeOfText } from '../../domain/time.ts';
 import type { BankOrder, Batch, TransactionRecord } from '../../engine/journal.ts';
 import { type ClaimOf, type Due, isClaimed } from '../../engine/store/due.ts';
 import type { Append } from '../../engine/store.ts';
@@ -13,7 +14,13 @@ import {
   WAITS,
   waitMark,
 } from './documents.ts';
-import { type BatchLease, type DeliveryDocument, elementOfClaim, tellDue } from './due/documents.ts';
+import {
+  type BatchLease,
+  type DeliveryDocument,
+  elementOfClaim,
+  reckoningOf,
+  tellDue,
+} from './due/documents.ts';
 import type { Patch, PatchKind } from './writes/patches.ts';
 
 /** Room for the entries of a batch between two sequence numbers. */
@@ -36,6 +43,8 @@ export interface Change {
   lookups: LookupElement[];
   externalRef: string | null;
   changesTimers: boolean;
+  /** The batch's time, ms since 1970. */
+  at: number;
   /** Position of the transaction's first entry in the batch. */
   position: number;
 }
@@ -49,12 +58,13 @@ export function orderIn(seq: number, position: number): number {
 export function changesOf({ document, append }: Projecting): Map<string, Change> {
   const { batch, lookups, due, claimUntil } = append;
   const all = new Map<string, Change>();
+  const at = timeOfText(batch.at);
   batch.entries.forEach(({ transaction, timers }, position) => {
     if (transaction === null) return;
     const change = all.get(transaction);
     const changesTimers = timers !== null || change?.changesTimers === true;
     if (change !== undefined) change.changesTimers = changesTimers;
-    else all.set(transaction, { due: [], lookups: [], externalRef: null, changesTimers, position });
+    else all.set(transaction, { due: [], lookups: [], externalRef: null, changesTimers, at, position });
   });
   due.forEach((item, index) => {
     if (item === null) return;
@@ -86,7 +96,8 @@ function timerElements(record: TransactionRecord, change: Change, lease: BatchLe
 function orderElements(change: Change, lease: BatchLease): OrderElement[] {
   return change.due.flatMap(({ due, id, isOurs }) => {
     if (due.kind !== 'bank') return [];
-    const element: OrderElement = { id, order: toBson(due.order) as BankOrder };
+    const reckoned = reckoningOf(due.at, change.at - (due.ahead ?? 0));
+    const element: OrderElement = { id, order: toBson(due.order) as BankOrder, ...reckoned };
     tellDue(element, due, isOurs ? lease : null);
     return [element];
   });

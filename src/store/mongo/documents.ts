@@ -58,6 +58,8 @@ export interface TimerElement extends Held {
 export interface OrderElement extends Held {
   id: string;
   order: BankOrder;
+  /** Where it is due in long: what the clock showed `at` which it was reckoned; it says nothing of another `due`. */
+  reckoned?: { due: Date; at: Date };
 }
 
 export interface LookupElement {

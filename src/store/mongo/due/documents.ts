@@ -6,6 +6,7 @@
  */
 import type { Document } from 'mongodb';
 import { timeOfText } from '../../../domain/time.ts';
+import { FAR_MS } from '../../../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
 import type { Claim, ClaimOf, Due } from '../../../engine/store/due.ts';
 import { fromBson, type Plain, toBson, toIso } from '../bson.ts';
@@ -114,6 +115,11 @@ export function tellDue(held: Held, { at, tries }: Due, lease: BatchLease | null
     held.token = lease.token;
   }
   if (tries > 0) held.tries = tries;
+}
+
+/** Tells by which clock (ms) an order was reckoned that is due later than what lies far ahead by any other rule. */
+export function reckoningOf(at: number, clock: number): Pick<OrderElement, 'reckoned'> {
+  return at - clock > FAR_MS ? { reckoned: { due: new Date(at), at: new Date(clock) } } : {};
 }
 
 /**

@@ -158,6 +158,19 @@ function timersAt(now: Date): Document {
   });
 }
 
+/** An order that doesn't tell by which clock it was reckoned, and lies far ahead, was to come soon. */
+function ordersAt(now: Date): Document {
+  return mapped('orders', (e) => {
+    const isTold = { $and: [isFree(e), { $eq: [`${e}.due`, `${e}.reckoned.due`] }] };
+    const isAhead = { $gt: [`${e}.reckoned.at`, soonAfter(now)] };
+    const due = earlier(`${e}.due`, `${e}.reckoned.at`, now);
+    return [
+      { if: { $and: [isTold, isAhead] }, set: { due, reckoned: { due, at: now } } },
+      { if: { $and: [{ $not: [isTold] }, isFarAt(e, now)] }, set: { due: now } },
+    ];
+  });
+}
+
 /** @returns how many documents of what is due were changed. @throws StoreUnavailable: some of it may be done */
 export async function rewindAll(database: Database, time: number): Promise<number> {
   const { connection } = database;
@@ -172,12 +185,7 @@ export async function rewindAll(database: Database, time: number): Promise<numbe
     }),
     changeDue(database, {
       ...{ collection: 'transactions', array: 'orders', hint: 'orders_due', from: far },
-      change: () => {
-        const due = now();
-        return {
-          u: [{ $set: { orders: mapped('orders', (e) => [{ if: isFarAt(e, due), set: { due } }]) } }],
-        };
-      },
+      change: () => ({ u: [{ $set: { orders: ordersAt(now()) } }] }),
     }),
     changeDue(database, {
       ...{ collection: 'deliveries', array: null, hint: 'parked_due', from: time + SET_MS },

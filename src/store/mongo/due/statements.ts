@@ -15,6 +15,7 @@ import {
   type FoundDue,
   placeOfClaim,
   progressParts,
+  reckoningOf,
 } from './documents.ts';
 import { FAILED_STATUSES } from './failed-deliveries.ts';
 
@@ -97,11 +98,11 @@ export function writesOf(settling: readonly Settling[]): SettlingWrites {
     if (isApart) deliveries.push(progressOf(record));
     const own = isApart ? undefined : record;
     if (place?.kind === 'delivery') ends.push(endOfDelivery(place, again, { record: own, clock }));
-    else if (place !== null && again !== null) transactions.push(elementAgain(place, again));
+    else if (place !== null && again !== null) transactions.push(elementAgain(place, again, clock));
     else if (place !== null) ended.push(place);
     if (next === null || again !== null) continue;
     if (next.kind !== 'delivery') {
-      transactions.push(newElement(next, id));
+      transactions.push(newElement(next, id, clock));
       continue;
     }
     const statement = newDelivery(next, own, id);
@@ -179,12 +180,13 @@ function progressOf(record: DeliveryRecord): Document {
 }
 
 /** A claimed timer or order that is due again. */
-function elementAgain(place: ElementPlace, next: Due): Document {
+function elementAgain(place: ElementPlace, next: Due, clock = next.at): Document {
   const array = ARRAYS[place.kind];
+  const { reckoned } = reckoningOf(next.at, clock);
   // By how much a timer's own time is ahead isn't told by when it is due any more.
   const parts =
     next.kind === 'bank'
-      ? { 'orders.$.order': toBson(next.order) }
+      ? { 'orders.$.order': toBson(next.order), ...(reckoned && { 'orders.$.reckoned': reckoned }) }
       : { [`${array}.$.ahead`]: next.ahead ?? 0 };
   const $set = { [`${array}.$.due`]: new Date(next.at), [`${array}.$.tries`]: next.tries, ...parts };
   return { q: filterOf(place), u: { $set, $unset: notHeldIn(`${array}.$`) } };
@@ -220,11 +222,11 @@ function endsOfElements(places: readonly ElementPlace[]): Document[] {
 }
 
 /** A timer or order that is due without a claim. */
-function newElement(next: Due & { kind: ElementKind }, id: string): Document {
+function newElement(next: Due & { kind: ElementKind }, id: string, clock = next.at): Document {
   const { transaction, account, at, tries } = next;
   const due = new Date(at);
   if (next.kind === 'bank') {
-    const order = { id, order: toBson(next.order), due, tries };
+    const order = { id, order: toBson(next.order), due, tries, ...reckoningOf(at, clock) };
     // Where the answer was lost on the way, the order is there already.
     return { q: { _id: transaction, account, 'orders.id': { $ne: id } }, u: { $push: { orders: order } } };
   }
