@@ -20,25 +20,18 @@ const LONGEST_MS = 4;
 const MOST_WAITING = 8;
 const LOOK_EVERY_MS = 5;
 
-export class SpareTime {
-  #last: Promise<unknown> = Promise.resolve();
-  /** Those that have begun. */
-  readonly #underWay = new Set<Promise<void>>();
-  /** When the thread was done with the last piece, by `performance.now`, and how long that took, ms. */
-  #endedAt = 0;
-  #took = 0;
+/** Who has come lately and waits for an answer, and for how long the thread is left to them. */
+class Callers {
   /** Callers in the window that began then, and in the one before. */
   #windowAt = Number.NEGATIVE_INFINITY;
   #callers = 0;
   #callersBefore = 0;
   #startingUntil = Number.NEGATIVE_INFINITY;
 
-  /** The process is ready: there may be work that one before had in hand. */
   started(): void {
     this.#startingUntil = performance.now() + STARTING_MS;
   }
 
-  /** Somebody has come who waits for an answer. */
   called(): void {
     const now = performance.now();
     const age = now - this.#windowAt;
@@ -50,14 +43,53 @@ export class SpareTime {
     this.#callers += 1;
   }
 
-  /** Nobody has come lately: a piece may be larger. */
-  get isAlone(): boolean {
-    return this.#lately(performance.now()) === 0;
+  /** Callers of this window, or of the one before where they were more. */
+  lately(now: number): number {
+    return now - this.#windowAt < 2 * WINDOW_MS ? Math.max(this.#callers, this.#callersBefore) : 0;
   }
 
-  /** Does a piece of work of a few ms once there is time for it. @throws what the piece throws */
-  take<Result>(piece: () => Promise<Result>): Promise<Result> {
-    const begun = this.#last.then(() => this.#begin(piece));
+  /** For how many times as long as a piece took they have the thread after it. */
+  times(now: number): number {
+    const most = now < this.#startingUntil ? MOST_TIMES_STARTING : MOST_TIMES;
+    return Math.min(most, this.lately(now) / CALLERS_A_TIME);
+  }
+}
+
+export class SpareTime {
+  readonly #callers: Callers;
+  #last: Promise<unknown> = Promise.resolve();
+  /** Those that have begun. */
+  readonly #underWay = new Set<Promise<void>>();
+  /** When the thread was done with the last piece, by `performance.now`, and how long that took, ms. */
+  #endedAt = 0;
+  #took = 0;
+
+  /** `beside`: other work of the thread, for which this one doesn't wait; it has the same callers. */
+  constructor(beside?: SpareTime) {
+    this.#callers = beside === undefined ? new Callers() : beside.#callers;
+  }
+
+  /** The process is ready: there may be work that one before had in hand. */
+  started(): void {
+    this.#callers.started();
+  }
+
+  /** Somebody has come who waits for an answer. */
+  called(): void {
+    this.#callers.called();
+  }
+
+  /** Nobody has come lately: a piece may be larger. */
+  get isAlone(): boolean {
+    return this.#callers.lately(performance.now()) === 0;
+  }
+
+  /**
+   * Does a piece of work of a few ms once there is time for it; `mostTimes`: once callers have had the thread for so
+   * many times as long as the piece before took, at the latest. @throws what the piece throws
+   */
+  take<Result>(piece: () => Promise<Result>, mostTimes = MOST_TIMES): Promise<Result> {
+    const begun = this.#last.then(() => this.#begin(piece, mostTimes));
     this.#last = begun.then(({ isAside }) => isAside);
     return begun.then(({ result }) => result);
   }
@@ -65,9 +97,10 @@ export class SpareTime {
   /** Begins a piece; `isAside` resolves once the thread is for others. */
   async #begin<Result>(
     piece: () => Promise<Result>,
+    mostTimes: number,
   ): Promise<{ result: Promise<Result>; isAside: Promise<void> }> {
     await turn();
-    for (let left = this.#callersLeft(); left > 0; left = this.#callersLeft())
+    for (let left = this.#callersLeft(mostTimes); left > 0; left = this.#callersLeft(mostTimes))
       await pause(Math.min(LOOK_EVERY_MS, Math.max(1, left)));
     const begun = performance.now();
     const result = (async (): Promise<Result> => piece())();
@@ -91,14 +124,8 @@ export class SpareTime {
   }
 
   /** For how much longer callers have the thread, ms. */
-  #callersLeft(): number {
+  #callersLeft(mostTimes: number): number {
     const now = performance.now();
-    const most = now < this.#startingUntil ? MOST_TIMES_STARTING : MOST_TIMES;
-    return this.#endedAt + Math.min(most, this.#lately(now) / CALLERS_A_TIME) * this.#took - now;
-  }
-
-  /** Callers of this window, or of the one before where they were more. */
-  #lately(now: number): number {
-    return now - this.#windowAt < 2 * WINDOW_MS ? Math.max(this.#callers, this.#callersBefore) : 0;
+    return this.#endedAt + Math.min(mostTimes, this.#callers.times(now)) * this.#took - now;
   }
 }

@@ -60,6 +60,39 @@ test('the more call, the longer is the pause after a piece, up to fifteen times 
   assert.equal(pauses, [1, 6, 30, 30]);
 });
 
+test('a piece may say that it is put off for fewer times as long', async () => {
+  await withClock(async (clock) => {
+    const spareTime = new SpareTime();
+    for (let count = 0; count < 40_000; count += 1) spareTime.called();
+    const pauses: number[] = [];
+    for (const times of [99, 4, 1, undefined]) {
+      await spareTime.take(async () => {
+        clock.ms += PIECE_MS;
+      });
+      const ended = clock.ms;
+      await spareTime.take(async () => void pauses.push(clock.ms - ended), times);
+    }
+    assert.equal(pauses, [30, 8, 2, 30]);
+  });
+});
+
+test('other work of the thread waits for the same callers, and not for this one’s pieces', async () => {
+  const spareTime = new SpareTime();
+  const other = new SpareTime(spareTime);
+  spareTime.called();
+  assert.not(other.isAlone);
+  const answers: (() => void)[] = [];
+  const waits = (): Promise<void> => new Promise((resolve) => answers.push(resolve));
+  const waiting = Array.from({ length: 9 }, () => spareTime.take(waits));
+  await until(() => answers.length === 8, 5_000, 'the eighth piece');
+  assert.is(await other.take(async () => 'done'), 'done');
+  assert.is(answers.length, 8);
+  for (const answer of answers) answer();
+  await until(() => answers.length === 9, 5_000, 'the ninth piece');
+  answers[8]?.();
+  await Promise.all(waiting);
+});
+
 test('after a start callers wait for what the process before had in hand', async () => {
   await withClock(async (clock) => {
     const spareTime = new SpareTime();

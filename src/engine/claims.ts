@@ -179,6 +179,8 @@ export interface HandsOptions<Item> {
   atOnce: number;
   /** The clock by which `work` says what is due next, ms. */
   now(): number;
+  /** None begins by itself: `begin` is told when, and how many. */
+  isPaced?: boolean;
   /** Never rejects. */
   work(item: Item): Promise<Outcome>;
 }
@@ -257,22 +259,31 @@ export class Hands<Item extends { claim: Claim }> {
     if (queue.waiting.push({ item, ended }) === 1) this.#turns.push(queue);
   }
 
-  get #free(): number {
-    return this.#options.atOnce - this.#working;
+  /** When the earliest of those that wait for their turn fell due, ms; `Infinity` where none waits. */
+  get earliest(): number {
+    const firsts = this.#turns.flatMap(({ waiting }) => waiting.slice(0, 1));
+    return firsts.reduce((at, { item }) => Math.min(at, item.claim.due.at), Number.POSITIVE_INFINITY);
   }
 
-  #next(): void {
-    for (let free = this.#free; free > 0; free = this.#free) {
-      const index = this.#turns.findIndex(({ working }) => working < SHARE * free);
-      if (index < 0) return;
-      const [queue] = this.#turns.splice(index, 1);
+  /** Begins at most so many of those that wait, as their accounts' turns come; each resolves once it is settled. */
+  begin(count: number): Promise<void>[] {
+    const begun: Promise<void>[] = [];
+    while (begun.length < count) {
+      const free = this.#options.atOnce - this.#working;
+      const index = free > 0 ? this.#turns.findIndex(({ working }) => working < SHARE * free) : -1;
+      const [queue] = index < 0 ? [] : this.#turns.splice(index, 1);
       const next = queue?.waiting.shift();
-      if (queue === undefined || next === undefined) return;
+      if (queue === undefined || next === undefined) break;
       if (queue.waiting.length > 0) this.#turns.push(queue);
       this.#working += 1;
       queue.working += 1;
-      void this.#workOn(next.item, queue).then(next.ended);
+      begun.push(this.#workOn(next.item, queue).then(next.ended));
     }
+    return begun;
+  }
+
+  #next(): void {
+    if (this.#options.isPaced !== true) void this.begin(Number.POSITIVE_INFINITY);
   }
 
   async #workOn(item: Item, queue: Queue<Item>): Promise<void> {

@@ -8,6 +8,7 @@ import type { Room } from '../engine/claims.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ClaimOf, DueKind } from '../engine/store/due.ts';
 import type { DueIndex } from '../engine/store.ts';
+import { turn } from '../waiting.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { RecurringJob } from './recurring-job.ts';
@@ -39,8 +40,10 @@ const DEFAULT_TICK_MS = 100;
 const PAGE = 500;
 /** As `PAGE`, of deliveries: fewer, since each is read from the journal. */
 const DELIVERIES = 100;
-/** Pages of one sweep: a backlog yields to the other jobs now and then. */
-const ROUNDS = 40;
+/** The most that one sweep claims: a backlog yields to callers, and to the other jobs, now and then. */
+const MOST = 4_000;
+/** As these, of timers: those of a crowd are read from the store as they are claimed, and have no hurry beside callers. */
+const TIMERS = { page: 250, most: 1_000 };
 const UNPARK_MS = 60_000;
 
 /** What claims go to: as many as it has room for, and it doesn't make the sweep wait for what it does with them. */
@@ -49,15 +52,19 @@ interface Taker<Kind extends DueKind> {
   room: Pick<Room, 'reserveUpTo' | 'release'>;
   /** The most that is claimed at a time. */
   page: number;
+  /** The most that a sweep claims. */
+  most: number;
   take(claims: ClaimOf<Kind>[]): void;
 }
 
-/** Claims and hands on until nothing is due or there is no more room. */
+/** Claims and hands on until nothing is due or there is no more room; others have their turn between the pages. */
 async function sweep<Kind extends DueKind>(
   { due, clock }: SweepOptions,
-  { kind, room, page, take }: Taker<Kind>,
+  { kind, room, page, most, take }: Taker<Kind>,
 ): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let claimed = 0; claimed < most; claimed += page) {
+    // A store may have a page there at once.
+    if (claimed > 0) await turn();
     const reserved = room.reserveUpTo(page);
     if (reserved === 0) return;
     let claims: ClaimOf<Kind>[] = [];
@@ -78,18 +85,20 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
     kind: 'bank',
     room: desk.toClaim,
     page: PAGE,
+    most: MOST,
     take: (claims) => void desk.carryOut(claims.map((claim) => ({ claim, record: null }))),
   };
   const fires: Taker<'timer'> = {
     kind: 'timer',
     room: timers.room,
-    page: PAGE,
+    ...TIMERS,
     take: (claims) => void timers.fireAll(claims),
   };
   const deliveries: Taker<'delivery'> = {
     kind: 'delivery',
     room: dispatcher.toClaim,
     page: DELIVERIES,
+    most: MOST,
     take: (claims) => void dispatcher.dispatchClaimed(claims),
   };
   return [

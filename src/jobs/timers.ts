@@ -12,7 +12,7 @@ import { type ClaimOf, type Due, postponed } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
 import type { SpareTime } from '../spare-time.ts';
-import { atMost } from '../waiting.ts';
+import { atMost, pause } from '../waiting.ts';
 
 export interface TimersOptions {
   engine: Engine;
@@ -22,6 +22,8 @@ export interface TimersOptions {
   bank: Bank;
   /** Of a crowd of timers all but the first ones wait for it: callers don't wait for them. */
   spareTime: Pick<SpareTime, 'take' | 'isAlone'>;
+  /** Other processes have the store, too. */
+  isShared?: boolean;
   now(): number;
   /** A charge whose time was over so many ms ago, and that the bank gives no answer about, is stuck. */
   stuckAfterMs: number;
@@ -29,14 +31,23 @@ export interface TimersOptions {
   onTrouble(error: unknown, due?: Due): void;
 }
 
-const MOST_IN_HAND = 4_096;
+/**
+ * The most in hand: where one account has more that are due, others' are claimed behind that. Claims on a store that
+ * processes share are renewed again and again.
+ */
+const MOST_IN_HAND = { alone: 32_768, shared: 8_192 };
 const AT_ONCE = 512;
 /** So many in hand wait for no spare time. */
 const NO_CROWD = 256;
 /** Of a crowd so many are fired in a piece of spare time: beside callers, and while nobody calls. */
 const PIECE = { beside: 32, alone: 256 };
-/** A piece that takes longer, ms, waits for the bank: others' pieces don't wait for that. */
+/** A piece that takes longer, ms, waits for the store or the bank: the next one doesn't wait for that. */
 const PIECE_MS = 100;
+/**
+ * So many seconds after a crowd has come callers have at most half of the time, before that the more the fewer seconds,
+ * and later a piece waits less for the one before: a crowd that grows faster than it goes goes faster and faster.
+ */
+const HALF_AFTER_S = 60;
 
 interface ClaimedTimer {
   claim: ClaimOf<'timer'>;
@@ -45,16 +56,17 @@ interface ClaimedTimer {
 export class Timers {
   readonly #options: TimersOptions;
   readonly #hands: Hands<ClaimedTimer>;
-  /** Timers that have their room, and wait for spare time. */
-  readonly #crowd: ClaimedTimer[] = [];
-  /** Resolves once the crowd is settled; null while there is none. */
-  #crowdFired: Promise<void> | null = null;
+  /** More are in hand than begin at once: all that come wait for spare time, until none waits. */
+  #isCrowd = false;
+  #isClosed = false;
 
   constructor(options: TimersOptions) {
     this.#options = options;
     const settler = new Settler(options.due, options.onTrouble);
     const work = ({ claim }: ClaimedTimer): Promise<Outcome> => this.#fire(claim.due);
-    this.#hands = new Hands({ settler, most: MOST_IN_HAND, atOnce: AT_ONCE, now: options.now, work });
+    const most = options.isShared === true ? MOST_IN_HAND.shared : MOST_IN_HAND.alone;
+    const { now } = options;
+    this.#hands = new Hands({ settler, most, atOnce: AT_ONCE, isPaced: true, now, work });
   }
 
   /** For how many more timers there is room. */
@@ -62,39 +74,52 @@ export class Timers {
     return this.#hands.room;
   }
 
-  /** Resolves once all of these are settled; nobody needs to wait for that. Never rejects. */
-  async fireAll(claims: readonly ClaimOf<'timer'>[]): Promise<void> {
-    const timers = claims.map((claim) => ({ claim }));
-    const atOnce = this.#crowd.length > 0 ? 0 : Math.max(0, NO_CROWD - this.room.taken);
-    const crowd = timers.splice(atOnce);
-    this.room.occupy(crowd.length);
-    this.#crowd.push(...crowd);
-    if (crowd.length > 0) this.#crowdFired ??= this.#fireCrowd();
-    await Promise.all([this.#hands.take(timers), crowd.length > 0 ? this.#crowdFired : null]);
+  /** When the earliest in hand that hasn't begun fell due, ms; `Infinity` where all have. */
+  get earliest(): number {
+    return this.#hands.earliest;
   }
 
-  /** Fires the crowd piece by piece, as there is time for it. */
+  /** Resolves once all of these are settled; nobody needs to wait for that. Never rejects. */
+  async fireAll(claims: readonly ClaimOf<'timer'>[]): Promise<void> {
+    const atOnce = this.#isCrowd ? 0 : NO_CROWD - this.room.taken;
+    const settled = this.#hands.take(claims.map((claim) => ({ claim })));
+    void this.#hands.begin(atOnce);
+    if (this.earliest < Number.POSITIVE_INFINITY && !this.#isCrowd) void this.#fireCrowd();
+    await settled;
+  }
+
+  /** Fires the crowd piece by piece, as there is time for it. Accounts take turns. */
   async #fireCrowd(): Promise<void> {
-    const { spareTime } = this.#options;
-    while (this.#crowd.length > 0) {
-      await spareTime.take(() => {
-        const piece = this.#crowd.splice(0, spareTime.isAlone ? PIECE.alone : PIECE.beside);
-        this.room.release(piece.length);
-        return atMost(PIECE_MS, this.#hands.take(piece));
-      });
+    this.#isCrowd = true;
+    const since = performance.now();
+    while (this.earliest < Number.POSITIVE_INFINITY) {
+      const part = HALF_AFTER_S / Math.max(1, (performance.now() - since) / 1_000);
+      const piece = (): Promise<void> => this.#firePiece(PIECE_MS * Math.min(1, part));
+      await this.#options.spareTime.take(piece, Math.max(1, part));
     }
-    this.#crowdFired = null;
-    await this.#hands.idle();
+    this.#isCrowd = false;
+  }
+
+  async #firePiece(atMostMs: number): Promise<void> {
+    const begun = this.#hands.begin(this.#options.spareTime.isAlone ? PIECE.alone : PIECE.beside);
+    // Where none may begin, those that have wait for the store or the bank.
+    await (begun.length > 0 ? atMost(atMostMs, Promise.all(begun)) : pause(atMostMs));
   }
 
   /** Resolves once nothing is in hand. */
-  async idle(): Promise<void> {
-    await this.#crowdFired;
-    await this.#hands.idle();
+  idle(): Promise<void> {
+    return this.#hands.idle();
+  }
+
+  /** What hasn't begun is left to whoever claims it next; resolves once nothing is in hand. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    return this.idle();
   }
 
   async #fire(due: ClaimOf<'timer'>['due']): Promise<Outcome> {
     const { engine, bank, now, onTrouble } = this.#options;
+    if (this.#isClosed) return 'kept';
     try {
       const record = await this.#options.journal.transaction(due.transaction);
       const graceMs = record === null ? 0 : this.#graceMs(record, due);

@@ -90,6 +90,7 @@ export class Metrics {
   readonly #flushes: Series;
   readonly #groups: Series;
   #deliveriesInHand = (): number => 0;
+  #earliestTimer = (): number => Number.POSITIVE_INFINITY;
   /** Up to when the journal was read again, ms since 1970; null: nobody does. */
   #followedTo: number | null = null;
   /** How many were committed until now. */
@@ -154,6 +155,7 @@ export class Metrics {
   #openGauges(gauges: Gauges): void {
     const registers = [this.registry];
     const inHand = (): number => this.#deliveriesInHand();
+    const earliestTimer = (): number => this.#earliestTimer();
     new Gauge({
       name: 'pixstate_mailbox_commands',
       help: 'Commands that wait in the mailboxes of accounts.',
@@ -170,7 +172,9 @@ export class Metrics {
       async collect() {
         const oldest = await gauges.oldestDue();
         const now = gauges.now();
-        for (const kind of DUE_KINDS) this.set({ kind }, Math.max(0, now - (oldest[kind] ?? now)) / 1000);
+        const timer = Math.min(earliestTimer(), oldest.timer ?? now);
+        for (const kind of DUE_KINDS)
+          this.set({ kind }, Math.max(0, now - ({ ...oldest, timer }[kind] ?? now)) / 1000);
       },
     });
     new Gauge({
@@ -229,6 +233,11 @@ export class Metrics {
   /** Says where the number of deliveries in hand is known. */
   countInHand(count: () => number): void {
     this.#deliveriesInHand = count;
+  }
+
+  /** Says when the earliest timer in hand that waits for its turn fell due, ms; `Infinity`: none waits. */
+  dateTimers(earliest: () => number): void {
+    this.#earliestTimer = earliest;
   }
 
   /** The journal was read again, up to what was written then (ms since 1970): the first time this adds a metric. */

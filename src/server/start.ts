@@ -111,9 +111,9 @@ async function consoleOpened({ consoleAt }: Core): Promise<void> {
   await atMost(CONSOLE_MS, Promise.resolve(consoleAt));
 }
 
-/** Resolves once no order or timer is under way: what the bank hasn't answered by then is asked after the next start. */
+/** Resolves once no order or timer is under way: what hasn't begun or ended by then is done after the next start. */
 async function ordersEnded({ desk, timers }: Workers, patienceMs: number): Promise<void> {
-  await atMost(patienceMs, Promise.all([desk.idle(), timers.idle()]));
+  await atMost(patienceMs, Promise.all([desk.idle(), timers.close()]));
 }
 
 /** How long callers are answered once the server ends: a charge is once a real bank has it. */

@@ -13,6 +13,7 @@ import { MemoryBackend } from '../jobs/memory-backend.ts';
 import { type Sweeps, sweeps } from '../jobs/sweeps.ts';
 import { Timers } from '../jobs/timers.ts';
 import { Watch } from '../jobs/watch.ts';
+import { SpareTime } from '../spare-time.ts';
 import { Dispatcher } from '../webhooks/dispatcher.ts';
 import { openWebhookSender } from '../webhooks/sender/open.ts';
 import type { WebhookSender } from '../webhooks/sender/port.ts';
@@ -78,8 +79,11 @@ export async function openWorkers(
     ...{ engine, payments, journal, due, bank, stuckAfterMs },
     ...{ now: storeNow, onTrouble: onDueTrouble },
   };
-  const desk = new Desk({ ...common, isShared: core.database !== null });
-  const timers = new Timers({ ...common, spareTime });
+  const isShared = core.database !== null;
+  const desk = new Desk({ ...common, isShared });
+  // Timers don't wait for a backlog of deliveries.
+  const timers = new Timers({ ...common, isShared, spareTime: new SpareTime(spareTime) });
+  metrics.dateTimers(() => timers.earliest);
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const onNotice = (text: string): void => log.warn(text);
   const clock = new ClockWatch({ store: core.store, engine, now: storeNow, onNotice });

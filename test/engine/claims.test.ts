@@ -237,4 +237,38 @@ test('what an account makes due leaves a third of the room to others, and sweeps
   await hands.idle();
 });
 
+test('of those that are paced so many begin as are told to, accounts in turn, and none where none may', async () => {
+  const { due } = dueIndex(async () => {});
+  const works: (() => void)[] = [];
+  const begun: string[] = [];
+  const hands = new Hands<{ claim: ReturnType<typeof claimed> }>({
+    settler: new Settler(due, () => assert.unreachable()),
+    ...{ most: 100, atOnce: 4, isPaced: true, now: () => 0 },
+    work: async ({ claim }) => {
+      begun.push(claim.due.transaction);
+      const work = later<void>();
+      works.push(work.resolve);
+      await work.promise;
+      return { next: null };
+    },
+  });
+  const items = (account: string, count: number): { claim: ReturnType<typeof claimed> }[] =>
+    Array.from({ length: count }, (_, index) => ({ claim: claimed(`${account}${index + 1}`, account) }));
+  const all = [hands.take(items('a', 6)), hands.take(items('b', 1))];
+  assert.equal([begun, hands.earliest], [[], 0]);
+  assert.equal([hands.begin(-1).length, hands.begin(3).length], [0, 3]);
+  assert.equal(begun, ['a1', 'b1', 'a2']);
+  assert.equal([hands.begin(3).length, hands.begin(3).length], [1, 0], 'as many as are worked on at once');
+  for (const end of works.splice(0)) end();
+  await turn();
+  assert.is(begun.length, 4, 'none begins where others end');
+  while (hands.earliest === 0) {
+    void hands.begin(3);
+    for (const end of works.splice(0)) end();
+    await turn();
+  }
+  await Promise.all(all);
+  assert.equal([hands.room.taken, hands.begin(1).length, hands.earliest], [0, 0, Number.POSITIVE_INFINITY]);
+});
+
 test.run();

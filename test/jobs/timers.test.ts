@@ -176,6 +176,8 @@ test('a timer ends once it has fired, and comes again where it hasn’t', async 
 function crowdOf(isAlone: boolean) {
   const fired: string[] = [];
   const pieces: (() => Promise<unknown>)[] = [];
+  /** For how many times as long as a piece took callers have the thread, at the most, before each. */
+  const times: number[] = [];
   const settled: Settlement[] = [];
   const parts = {
     journal: { transaction: async (id: string) => ({ id, type: 'cashout', ...WAITS }) },
@@ -189,7 +191,8 @@ function crowdOf(isAlone: boolean) {
     },
     spareTime: {
       isAlone,
-      take: (piece: () => Promise<unknown>) => {
+      take: (piece: () => Promise<unknown>, mostTimes: number) => {
+        times.push(mostTimes);
         const { promise, resolve } = later<unknown>();
         pieces.push(() => piece().then(resolve));
         return promise;
@@ -198,9 +201,9 @@ function crowdOf(isAlone: boolean) {
     ...{ payments: {}, now: () => EXPIRED, onTrouble: (error: unknown) => assert.unreachable(String(error)) },
   };
   const timers = new Timers(parts as unknown as ConstructorParameters<typeof Timers>[0]);
-  const claims = (from: number, to: number): ClaimOf<'timer'>[] =>
+  const claims = (from: number, to: number, account = 'acc_a'): ClaimOf<'timer'>[] =>
     Array.from({ length: to - from }, (_, nth) => {
-      const parties = { account: 'acc_a', transaction: String(from + nth), name: 'EXPIRE', tries: 0 };
+      const parties = { account, transaction: String(from + nth), name: 'EXPIRE', tries: 0 };
       return { token: String(from + nth), due: { kind: 'timer', ...parties, at: EXPIRED } };
     });
   /** Gives time for one piece; how many have fired by its end. */
@@ -209,7 +212,7 @@ function crowdOf(isAlone: boolean) {
     await turn();
     return fired.length;
   };
-  return { timers, claims, give, fired, settled };
+  return { timers, claims, give, fired, settled, times };
 }
 
 test('of a crowd the first ones fire at once, and the others in order, piece by piece, in spare time', async () => {
@@ -238,8 +241,69 @@ test('of a crowd the first ones fire at once, and the others in order, piece by 
 test('while nobody calls, the pieces are larger', async () => {
   const { timers, claims, give } = crowdOf(true);
   const all = timers.fireAll(claims(0, 556));
+  await turn();
   assert.equal([await give(), await give()], [512, 556]);
   await all;
+});
+
+test('who has one timer due isn’t behind another’s crowd', async () => {
+  const { timers, claims, give, fired } = crowdOf(false);
+  const all = [timers.fireAll(claims(0, 400)), timers.fireAll(claims(400, 401, 'acc_b'))];
+  await turn();
+  assert.not(fired.includes('400'));
+  assert.is(timers.earliest, EXPIRED);
+  assert.is(await give(), 288);
+  assert.ok(fired.includes('400'), 'it is in the next piece');
+  for (let count = 288; count < 401; ) count = await give();
+  await Promise.all(all);
+  assert.equal([timers.room.taken, timers.earliest], [0, Number.POSITIVE_INFINITY]);
+});
+
+test('the longer a crowd lasts the less of the time is callers’, down to a half', async () => {
+  const { timers, claims, give, times } = crowdOf(false);
+  let ms = 1_000;
+  Object.defineProperty(performance, 'now', { value: () => ms, configurable: true });
+  try {
+    const all = timers.fireAll(claims(0, 256 + 5 * 32));
+    await turn();
+    for (const after of [1_000, 3_000, 15_000, 60_000]) {
+      ms = 1_000 + after;
+      await give();
+    }
+    await give();
+    await all;
+    assert.equal(times, [60, 60, 20, 4, 1]);
+    const next = timers.fireAll(claims(500, 757));
+    await turn();
+    await give();
+    await next;
+    assert.is(times.at(-1), 60, 'the next crowd begins anew');
+  } finally {
+    Reflect.deleteProperty(performance, 'now');
+  }
+});
+
+test('there is room for one account’s crowd and others’ timers, less where claims are renewed', async () => {
+  const { timers, claims, give } = crowdOf(true);
+  assert.is(timers.room.free, 32_768);
+  const all = timers.fireAll(claims(0, 20_000));
+  assert.is(timers.room.free, 12_768);
+  await turn();
+  for (let count = 0; count < 20_000; ) count = await give();
+  await all;
+  const parts = { due: {}, isShared: true } as unknown;
+  assert.is(new Timers(parts as ConstructorParameters<typeof Timers>[0]).room.free, 8_192);
+});
+
+test('what hasn’t begun when it is closed fires no more', async () => {
+  const { timers, claims, give, fired, settled } = crowdOf(false);
+  const all = timers.fireAll(claims(0, 300));
+  await turn();
+  const closed = timers.close();
+  await give();
+  await give();
+  await Promise.all([all, closed]);
+  assert.equal([fired.length, settled.length, timers.room.taken], [256, 256, 0]);
 });
 
 test.run();

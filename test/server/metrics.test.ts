@@ -52,4 +52,24 @@ test('series of one histogram are told apart', async () => {
   assert.is(await sample(metrics, answered), 3);
 });
 
+test('a timer in hand that waits for its turn counts as due', async () => {
+  let [stored, inHand] = [7_000, Number.POSITIVE_INFINITY];
+  const metrics = new Metrics({
+    ...nothing,
+    now: () => 10_000,
+    oldestDue: async () => ({ timer: stored, bank: 9_000 }),
+  });
+  const seconds = async (): Promise<(number | null)[]> => [
+    await sample(metrics, 'pixstate_due_oldest_seconds{kind="timer"}'),
+    await sample(metrics, 'pixstate_due_oldest_seconds{kind="bank"}'),
+  ];
+  assert.equal(await seconds(), [3, 1]);
+  metrics.dateTimers(() => inHand);
+  assert.equal(await seconds(), [3, 1]);
+  inHand = 4_000;
+  assert.equal(await seconds(), [6, 1]);
+  stored = 2_000;
+  assert.equal(await seconds(), [8, 1]);
+});
+
 test.run();
