@@ -106,6 +106,11 @@ export class Desk {
     return this.#hands.toClaim;
   }
 
+  /** When the earliest order in hand that hasn't begun fell due, ms; `Infinity` where all have. */
+  get earliest(): number {
+    return this.#hands.earliest;
+  }
+
   /** Keeps room for so many orders that an account's batch makes due, or for none. */
   reserve(account: string, count: number): boolean {
     return this.#hands.reserve(account, count);

@@ -59,23 +59,7 @@ export class Room {
 }
 
 /** What of a room sweeps may claim: the rest is left to what is fresh. */
-export class ClaimRoom implements Pick<Room, 'reserveUpTo' | 'release'> {
-  readonly #room: Room;
-  readonly #left: number;
-
-  constructor(room: Room, left: number) {
-    this.#room = room;
-    this.#left = left;
-  }
-
-  reserveUpTo(count: number): number {
-    return this.#room.reserveUpTo(Math.max(0, Math.min(count, this.#room.free - this.#left)));
-  }
-
-  release(count: number): void {
-    this.#room.release(count);
-  }
-}
+export type ClaimRoom = Pick<Room, 'reserveUpTo' | 'release'>;
 
 interface SettlingGroup {
   settlements: Settlement[];
@@ -216,7 +200,11 @@ export class Hands<Item extends { claim: Claim }> {
 
   constructor(options: HandsOptions<Item>) {
     this.room = new Room(options.most);
-    this.toClaim = new ClaimRoom(this.room, Math.floor(options.most * LEFT_BY_SWEEPS));
+    const left = Math.floor(options.most * LEFT_BY_SWEEPS);
+    this.toClaim = {
+      reserveUpTo: (count) => this.room.reserveUpTo(Math.max(0, Math.min(count, this.room.free - left))),
+      release: (count) => this.room.release(count),
+    };
     this.#options = options;
   }
 
@@ -257,6 +245,10 @@ export class Hands<Item extends { claim: Claim }> {
     const queue = this.#queues.get(account) ?? { waiting: [], working: 0 };
     this.#queues.set(account, queue);
     if (queue.waiting.push({ item, ended }) === 1) this.#turns.push(queue);
+  }
+
+  get isAnyWaiting(): boolean {
+    return this.#turns.length > 0;
   }
 
   /** When the earliest of those that wait for their turn fell due, ms; `Infinity` where none waits. */

@@ -84,7 +84,7 @@ export class Timers {
     const atOnce = this.#isCrowd ? 0 : NO_CROWD - this.room.taken;
     const settled = this.#hands.take(claims.map((claim) => ({ claim })));
     void this.#hands.begin(atOnce);
-    if (this.earliest < Number.POSITIVE_INFINITY && !this.#isCrowd) void this.#fireCrowd();
+    if (this.#hands.isAnyWaiting && !this.#isCrowd) void this.#fireCrowd();
     await settled;
   }
 
@@ -92,7 +92,7 @@ export class Timers {
   async #fireCrowd(): Promise<void> {
     this.#isCrowd = true;
     const since = performance.now();
-    while (this.earliest < Number.POSITIVE_INFINITY) {
+    while (this.#hands.isAnyWaiting) {
       const part = HALF_AFTER_S / Math.max(1, (performance.now() - since) / 1_000);
       const piece = (): Promise<void> => this.#firePiece(PIECE_MS * Math.min(1, part));
       await this.#options.spareTime.take(piece, Math.max(1, part));

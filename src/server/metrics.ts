@@ -90,7 +90,7 @@ export class Metrics {
   readonly #flushes: Series;
   readonly #groups: Series;
   #deliveriesInHand = (): number => 0;
-  #earliestTimer = (): number => Number.POSITIVE_INFINITY;
+  #earliestInHand: Partial<Record<DueKind, () => number>> = {};
   /** Up to when the journal was read again, ms since 1970; null: nobody does. */
   #followedTo: number | null = null;
   /** How many were committed until now. */
@@ -155,7 +155,7 @@ export class Metrics {
   #openGauges(gauges: Gauges): void {
     const registers = [this.registry];
     const inHand = (): number => this.#deliveriesInHand();
-    const earliestTimer = (): number => this.#earliestTimer();
+    const inHandSince = (kind: DueKind): number => this.#earliestInHand[kind]?.() ?? Number.POSITIVE_INFINITY;
     new Gauge({
       name: 'pixstate_mailbox_commands',
       help: 'Commands that wait in the mailboxes of accounts.',
@@ -172,9 +172,8 @@ export class Metrics {
       async collect() {
         const oldest = await gauges.oldestDue();
         const now = gauges.now();
-        const timer = Math.min(earliestTimer(), oldest.timer ?? now);
-        for (const kind of DUE_KINDS)
-          this.set({ kind }, Math.max(0, now - ({ ...oldest, timer }[kind] ?? now)) / 1000);
+        const earliest = (kind: DueKind): number => Math.min(inHandSince(kind), oldest[kind] ?? now);
+        for (const kind of DUE_KINDS) this.set({ kind }, Math.max(0, now - earliest(kind)) / 1000);
       },
     });
     new Gauge({
@@ -235,9 +234,9 @@ export class Metrics {
     this.#deliveriesInHand = count;
   }
 
-  /** Says when the earliest timer in hand that waits for its turn fell due, ms; `Infinity`: none waits. */
-  dateTimers(earliest: () => number): void {
-    this.#earliestTimer = earliest;
+  /** Says when the earliest of each kind in hand that waits for its turn fell due, ms; `Infinity`: none waits. */
+  dateInHand(earliest: Partial<Record<DueKind, () => number>>): void {
+    this.#earliestInHand = earliest;
   }
 
   /** The journal was read again, up to what was written then (ms since 1970): the first time this adds a metric. */

@@ -83,7 +83,7 @@ export async function openWorkers(
   const desk = new Desk({ ...common, isShared });
   // Timers don't wait for a backlog of deliveries.
   const timers = new Timers({ ...common, isShared, spareTime: new SpareTime(spareTime) });
-  metrics.dateTimers(() => timers.earliest);
+  metrics.dateInHand({ timer: () => timers.earliest, bank: () => desk.earliest });
   engine.handFreshWorkTo(freshWork(due, desk, dispatcher, onTrouble));
   const onNotice = (text: string): void => log.warn(text);
   const clock = new ClockWatch({ store: core.store, engine, now: storeNow, onNotice });

@@ -52,7 +52,7 @@ test('series of one histogram are told apart', async () => {
   assert.is(await sample(metrics, answered), 3);
 });
 
-test('a timer in hand that waits for its turn counts as due', async () => {
+test('what is in hand and waits for its turn counts as due', async () => {
   let [stored, inHand] = [7_000, Number.POSITIVE_INFINITY];
   const metrics = new Metrics({
     ...nothing,
@@ -64,12 +64,12 @@ test('a timer in hand that waits for its turn counts as due', async () => {
     await sample(metrics, 'pixstate_due_oldest_seconds{kind="bank"}'),
   ];
   assert.equal(await seconds(), [3, 1]);
-  metrics.dateTimers(() => inHand);
+  metrics.dateInHand({ timer: () => inHand, bank: () => inHand + 4_500 });
   assert.equal(await seconds(), [3, 1]);
   inHand = 4_000;
-  assert.equal(await seconds(), [6, 1]);
+  assert.equal(await seconds(), [6, 1.5]);
   stored = 2_000;
-  assert.equal(await seconds(), [8, 1]);
+  assert.equal(await seconds(), [8, 1.5]);
 });
 
 test.run();
