@@ -9,9 +9,8 @@ import type { AttentionNote } from '../engine/journal.ts';
 import { StoreUnavailable } from '../engine/store.ts';
 
 const A_SECOND_MS = 1_000;
-const MOST_ITEMS = 20;
-const MOST_TROUBLES = 20;
-const MOST_REQUESTS = 20;
+/** So many of a kind are told a second. */
+const MOST_OF_A_KIND = 20;
 
 /** Tells the first ones of a second at once; once it is over, the last of the others, and how many `more` there were. */
 function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void): (thing: Thing) => void {
@@ -35,23 +34,31 @@ function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void):
   };
 }
 
+/** As `paced`, `MOST_OF_A_KIND` of each kind. */
+function pacedByKind<Thing>(
+  tell: (thing: Thing, more: number) => void,
+): (kind: string, thing: Thing) => void {
+  const tellers = new Map<string, (thing: Thing) => void>();
+  return (kind, thing) => {
+    const tellOne = tellers.get(kind) ?? paced(MOST_OF_A_KIND, tell);
+    tellers.set(kind, tellOne);
+    tellOne(thing);
+  };
+}
+
 /** Counts every item that needs a person, and tells each, of one kind so many a second. */
 export function attentionLog(
   log: pino.Logger,
   count: (kind: string) => void,
 ): (note: Pick<AttentionNote, 'kind' | 'id' | 'what'>) => void {
-  const tellers = new Map<string, (id: string) => void>();
+  const tell = pacedByKind((item: { kind: string; id: string }, more) =>
+    log.warn({ ...item, more }, 'needs a person: see pixstate attention'),
+  );
   return ({ kind, id, what }) => {
     count(kind);
     // Where money is missing it is told loudly, each time.
     if (what.includes('ALARM')) return log.error({ kind, id }, what);
-    const tell =
-      tellers.get(kind) ??
-      paced(MOST_ITEMS, (last: string, more) =>
-        log.warn({ kind, id: last, more }, 'needs a person: see pixstate attention'),
-      );
-    tellers.set(kind, tell);
-    tell(id);
+    tell(kind, { kind, id });
   };
 }
 
@@ -68,10 +75,10 @@ export function failureLog(log: pino.Logger): (error: unknown, requestId: string
   const refuse = paced(1, ({ message: reason }: Error, more) =>
     log.warn({ refused: more + 1, reason }, 'requests are refused'),
   );
-  const tellRefused = paced(MOST_REQUESTS, (facts: object, more) =>
+  const tellRefused = paced(MOST_OF_A_KIND, (facts: object, more) =>
     log.info({ ...facts, more }, 'the bank refused a request'),
   );
-  const tellSlow = paced(MOST_REQUESTS, (facts: object, more) =>
+  const tellSlow = paced(MOST_OF_A_KIND, (facts: object, more) =>
     log.warn({ ...facts, more }, 'a request took too long'),
   );
   return (error, requestId, path) => {
@@ -100,12 +107,9 @@ function kindOf(error: unknown): string {
 export function troubleLog(log: pino.Logger): (error: unknown, about?: object) => void {
   const tell = (facts: object, more: number): void => log.warn({ ...facts, more }, 'will be tried again');
   const tellHeld = paced(1, tell);
-  const tellers = new Map<string, (facts: object) => void>();
+  const tellOther = pacedByKind(tell);
   return (error, about) => {
-    if (error instanceof BankHeldBack) return tellHeld({ reason: error.message, ...about });
-    const kind = kindOf(error);
-    const tellOne = tellers.get(kind) ?? paced(MOST_TROUBLES, tell);
-    tellers.set(kind, tellOne);
-    tellOne({ err: error, ...about });
+    if (error instanceof BankHeldBack) tellHeld({ reason: error.message, ...about });
+    else tellOther(kindOf(error), { err: error, ...about });
   };
 }
