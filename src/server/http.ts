@@ -111,7 +111,7 @@ function answerUnparsable(server: Server, pipelines: Pipelines, timeMs: number):
         );
     };
     const isLate = error.code === LATE;
-    if (!isLate || !pipelines.isHeldUp(socket, timeMs, answer)) answer();
+    if (!isLate || !pipelines.givesTime(socket, timeMs, answer)) answer();
   });
 }
 

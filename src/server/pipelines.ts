@@ -100,10 +100,10 @@ export class Pipelines {
   }
 
   /**
-   * Whether the rest of what has begun to come on a connection isn't read, since others wait on it. It has its time
-   * then, once they don't: `onLate` is called where it isn't there by its end.
+   * Gives what has begun to come on a connection, and isn't read since others wait there, its time once they don't:
+   * `onLate` is called where the rest of it isn't there by then. False where nobody waits: it had its time.
    */
-  isHeldUp(socket: Duplex, timeMs: number, onLate: () => void): boolean {
+  givesTime(socket: Duplex, timeMs: number, onLate: () => void): boolean {
     const line = this.#lines.get(socket);
     if (line === undefined || line.waiting.length === 0) return false;
     const wholeBefore = whole(line);
