@@ -9,7 +9,9 @@
 import { isPending } from '../domain/reversals/steps.ts';
 import type { Ending } from '../engine/actors/endings.ts';
 import { type Attempt, type Bank, BankRefused, backoffMs } from '../engine/bank.ts';
-import { type ClaimRoom, DONE, Hands, type Outcome, Settler } from '../engine/claims.ts';
+import { DONE, Hands, mostInHand, type Outcome } from '../engine/claims/hands.ts';
+import type { ClaimRoom } from '../engine/claims/room.ts';
+import { Settler } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
@@ -28,11 +30,6 @@ export interface ClaimedOrder {
   record: TransactionRecord | null;
 }
 
-/**
- * The most in hand: where one account has more that waits, what others come back to is claimed behind that. Claims on a
- * store that processes share are renewed again and again.
- */
-const MOST_IN_HAND = { alone: 32_768, shared: 8_192 };
 /** With more in hand fresh orders' transactions are read again when their turn comes: they take several kilobytes each. */
 const WITH_RECORDS = 4_096;
 /** Who was silent for longer counts as dead. */
@@ -97,7 +94,7 @@ export class Desk {
     this.#putOff = new PutOff(now);
     const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
     const { callsAtOnce: atOnce } = bank.pace;
-    const most = options.isShared === true ? MOST_IN_HAND.shared : MOST_IN_HAND.alone;
+    const most = mostInHand(options.isShared);
     this.#hands = new Hands({ settler: this.#settler, most, atOnce, now, work });
   }
 

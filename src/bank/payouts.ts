@@ -8,7 +8,7 @@
  *    finds nothing.
  */
 import { type Bank, BankRefused, type PayoutContract } from '../engine/bank.ts';
-import { DONE, type Outcome } from '../engine/claims.ts';
+import { DONE, type Outcome } from '../engine/claims/hands.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
 import type { ClaimOf, DueOrder } from '../engine/store/due.ts';

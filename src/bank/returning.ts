@@ -6,7 +6,7 @@ import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
 import { returningId } from '../engine/attention/stuck.ts';
 import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
-import { DONE, type Outcome } from '../engine/claims.ts';
+import { DONE, type Outcome } from '../engine/claims/hands.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import { sha256 } from '../engine/store/content.ts';

@@ -4,7 +4,7 @@
  * acts on.
  */
 import type { Desk } from '../bank/desk.ts';
-import type { Room } from '../engine/claims.ts';
+import type { Room } from '../engine/claims/room.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ClaimOf, DueKind } from '../engine/store/due.ts';
 import type { DueIndex } from '../engine/store.ts';

@@ -4,7 +4,9 @@
  */
 import { expiryStuck } from '../engine/attention/stuck.ts';
 import { type Bank, type BankMessage, BankOutcomeUnknown, backoffMs } from '../engine/bank.ts';
-import { Hands, type Outcome, type Room, Settler } from '../engine/claims.ts';
+import { Hands, mostInHand, type Outcome } from '../engine/claims/hands.ts';
+import type { Room } from '../engine/claims/room.ts';
+import { Settler } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ChargeRecord, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
@@ -31,11 +33,6 @@ export interface TimersOptions {
   onTrouble(error: unknown, due?: Due): void;
 }
 
-/**
- * The most in hand: where one account has more that are due, others' are claimed behind that. Claims on a store that
- * processes share are renewed again and again.
- */
-const MOST_IN_HAND = { alone: 32_768, shared: 8_192 };
 const AT_ONCE = 512;
 /** So many in hand wait for no spare time. */
 const NO_CROWD = 256;
@@ -64,7 +61,7 @@ export class Timers {
     this.#options = options;
     const settler = new Settler(options.due, options.onTrouble);
     const work = ({ claim }: ClaimedTimer): Promise<Outcome> => this.#fire(claim.due);
-    const most = options.isShared === true ? MOST_IN_HAND.shared : MOST_IN_HAND.alone;
+    const most = mostInHand(options.isShared);
     const { now } = options;
     this.#hands = new Hands({ settler, most, atOnce: AT_ONCE, isPaced: true, now, work });
   }

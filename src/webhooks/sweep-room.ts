@@ -1,5 +1,5 @@
 /** Room for what sweeps claim: so much of all that what is fresh keeps its own beside a backlog. */
-import type { Room } from '../engine/claims.ts';
+import type { Room } from '../engine/claims/room.ts';
 
 /** The most that sweeps have claimed and nobody has looked at. */
 const MAX_UNREAD = 1_000;

@@ -9,7 +9,8 @@
  */
 import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
-import { type Room, surely } from '../engine/claims.ts';
+import type { Room } from '../engine/claims/room.ts';
+import { surely } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type Backlog, type PutBehind, targetId } from '../engine/store/backlog.ts';
 import type { ClaimOf } from '../engine/store/due.ts';

@@ -1,7 +1,8 @@
 /** Ends of claims: those that come together are told in one write, and whoever waits for them hears of it. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Hands, Settler } from '../../src/engine/claims.ts';
+import { Hands } from '../../src/engine/claims/hands.ts';
+import { Settler } from '../../src/engine/claims/settler.ts';
 import { claimOn, type Due } from '../../src/engine/store/due.ts';
 import { type DueIndex, type Settlement, StoreUnavailable } from '../../src/engine/store.ts';
 import { later, turn } from '../../src/waiting.ts';

@@ -5,7 +5,7 @@ import { ACCOUNT as SETTINGS } from '../../scripts/simulation/accounts.ts';
 import { SandboxBank } from '../../src/bank/sandbox.ts';
 import { Abandoned, Overloaded } from '../../src/engine/actors/host.ts';
 import { MAILBOX_SIZE } from '../../src/engine/actors/mailbox.ts';
-import { Room } from '../../src/engine/claims.ts';
+import { Room } from '../../src/engine/claims/room.ts';
 import type { Head, TransactionRecord } from '../../src/engine/journal.ts';
 import { adjust } from '../../src/engine/ops/adjust.ts';
 import { Payments } from '../../src/engine/payments.ts';

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Random } from '../../scripts/simulation/random.ts';
 import { World } from '../../scripts/simulation/world.ts';
-import { Room } from '../../src/engine/claims.ts';
+import { Room } from '../../src/engine/claims/room.ts';
 import { pause } from '../../src/waiting.ts';
 import { TargetState, Targets } from '../../src/webhooks/targets.ts';
 import { WaitingLine } from '../../src/webhooks/waiting-line.ts';

@@ -1,151 +1,8 @@
-/**
- * Claims in hand: how many there may be, the work on them beside each other, and their ends.
- */
-import { again, later, turn } from '../waiting.ts';
-import type { Claim, Due } from './store/due.ts';
-import { type DueIndex, type Settlement, StoreUnavailable } from './store.ts';
-
-const TRIES = 8;
-const FIRST_PAUSE_MS = 50;
-
-/** Does it again where the store can't be reached; @throws StoreUnavailable where it stays away for long. */
-export function surely<Result>(work: () => Promise<Result>): Promise<Result> {
-  return again(work, (error, attempt) => {
-    const isAway = error instanceof StoreUnavailable && attempt < TRIES;
-    return isAway ? FIRST_PAUSE_MS * 2 ** attempt : null;
-  });
-}
-
-/** A bound on what is in hand; what is to be claimed is reserved first. */
-export class Room {
-  readonly #most: number;
-  #free: number;
-
-  constructor(most: number) {
-    this.#most = most;
-    this.#free = most;
-  }
-
-  get taken(): number {
-    return this.#most - this.#free;
-  }
-
-  get free(): number {
-    return Math.max(0, this.#free);
-  }
-
-  /** All of it or nothing; false where there is no room for all. */
-  reserve(count: number): boolean {
-    if (count > this.free) return false;
-    this.#free -= count;
-    return true;
-  }
-
-  /** As much as there is room for; how much that is. */
-  reserveUpTo(count: number): number {
-    const reserved = Math.min(count, this.free);
-    this.#free -= reserved;
-    return reserved;
-  }
-
-  /** What is in hand already. */
-  occupy(count: number): void {
-    this.#free -= count;
-  }
-
-  release(count: number): void {
-    this.#free += count;
-  }
-}
-
-/** What of a room sweeps may claim: the rest is left to what is fresh. */
-export type ClaimRoom = Pick<Room, 'reserveUpTo' | 'release'>;
-
-interface SettlingGroup {
-  settlements: Settlement[];
-  parked: Claim[];
-  /** Are told once the write has come to its end. */
-  onWritten: ((isWritten: boolean) => void)[];
-  written: Promise<boolean>;
-}
-
-/**
- * Ends claims: those of one turn of the event loop, and those that come while a write is under way, in one write.
- * It is tried again where the store can't be reached.
- */
-export class Settler {
-  readonly #due: Pick<DueIndex, 'settle' | 'park'>;
-  readonly #onTrouble: (error: unknown) => void;
-  #group: SettlingGroup | null = null;
-  #underWay: Promise<unknown> = Promise.resolve();
-
-  /** `onTrouble` gets what kept a write from being done: what it was about is found again. */
-  constructor(due: Pick<DueIndex, 'settle' | 'park'>, onTrouble: (error: unknown) => void) {
-    this.#due = due;
-    this.#onTrouble = onTrouble;
-  }
-
-  /** Resolves once the store was told; false where it could not be. */
-  settle(settlement: Settlement): Promise<boolean> {
-    const group = this.#present();
-    group.settlements.push(settlement);
-    return group.written;
-  }
-
-  /** As `settle`, without a promise for each: `ended` gets what that would resolve to, and doesn't throw. */
-  settleThen(settlement: Settlement, ended: (isWritten: boolean) => void): void {
-    const group = this.#present();
-    group.settlements.push(settlement);
-    group.onWritten.push(ended);
-  }
-
-  /** As `settle`. */
-  park(claim: Claim): Promise<boolean> {
-    const group = this.#present();
-    group.parked.push(claim);
-    return group.written;
-  }
-
-  #present(): SettlingGroup {
-    if (this.#group === null) {
-      const group: SettlingGroup = {
-        settlements: [],
-        parked: [],
-        onWritten: [],
-        written: Promise.resolve(false),
-      };
-      group.written = this.#write(group, this.#underWay);
-      this.#underWay = group.written;
-      this.#group = group;
-    }
-    return this.#group;
-  }
-
-  async #write(group: SettlingGroup, before: Promise<unknown>): Promise<boolean> {
-    await turn();
-    await before;
-    this.#group = null;
-    const isWritten = await this.#tell(group);
-    for (const ended of group.onWritten) ended(isWritten);
-    return isWritten;
-  }
-
-  async #tell({ settlements, parked }: SettlingGroup): Promise<boolean> {
-    try {
-      if (settlements.length > 0) await surely(() => this.#due.settle(settlements));
-      if (parked.length > 0) await surely(() => this.#due.park(parked));
-      return true;
-    } catch (error) {
-      this.#onTrouble(error);
-      return false;
-    }
-  }
-
-  /** Resolves once the store was told of all that came until now: each group waits for the one before. */
-  async idle(): Promise<void> {
-    await this.#underWay;
-  }
-}
+/** Claims in hand: the work on them beside each other, and whose turn it is. */
+import { later } from '../../waiting.ts';
+import type { Claim, Due } from '../store/due.ts';
+import { type ClaimRoom, Room } from './room.ts';
+import type { Settler } from './settler.ts';
 
 /**
  * What became of a claimed thing: what is due instead, or null; `park` where its transaction is quarantined; `kept`
@@ -154,6 +11,16 @@ export class Settler {
 export type Outcome = { next: Due | null } | 'park' | 'kept' | 'ended';
 
 export const DONE: Outcome = { next: null };
+
+/**
+ * The most in hand: where one account has more that waits, what others have in the store is claimed behind that. Claims on
+ * a store that processes share are renewed again and again.
+ */
+const MOST_IN_HAND = { alone: 32_768, shared: 8_192 };
+
+export function mostInHand(isShared = false): number {
+  return isShared ? MOST_IN_HAND.shared : MOST_IN_HAND.alone;
+}
 
 export interface HandsOptions<Item> {
   settler: Settler;
