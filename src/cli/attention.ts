@@ -10,8 +10,8 @@ import type { Language } from '../domain/sentences/refusals.ts';
 import { attentionPage, type ListedPage } from '../engine/attention/list.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
-import type { AttentionFilter, AttentionItem, DoneBy } from '../engine/store.ts';
-import { finish, itemsWith } from '../ops/attention.ts';
+import type { AttentionFilter, AttentionItem } from '../engine/store.ts';
+import { finish, itemsWith, type WhoDid } from '../ops/attention.ts';
 import { inSlices } from '../waiting.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
@@ -97,7 +97,7 @@ function itemText(item: AttentionItem, language: Language): string {
   return `${since}  ${kind}  ${inLine(id)}${whose}${howMuch}\n  ${inLine(what)}\n  ${label}: ${inLine(next)}`;
 }
 
-function notOnList(id: string, by: DoneBy | null): Failure {
+function notOnList(id: string, by: WhoDid | null): Failure {
   const who = by === null ? '' : `; ${by.name} was done with it at ${by.at}`;
   return new Failure('ITEM_NOT_FOUND', `nothing on the list has the id ${id}${who}`);
 }

@@ -218,6 +218,70 @@ test('what comes again under its id is done, after a restart and after half of i
   });
 });
 
+test('what comes again under its id is done after a restart, whatever names it', async () => {
+  const since = '2026-01-05T12:00:00.000Z';
+  const transaction = await folder.charge(account);
+  const note = { what: 'w', next: 'n' };
+  const items = [
+    itemOf({ kind: 'hanging', id: 'https://one.example', ...note }, since, { account }),
+    itemOf({ kind: 'unknown', id: 'nobody', ...note }, since),
+    itemOf({ kind: 'payment', id: transaction, ...note }, since, { account, transaction }),
+    itemOf({ kind: 'refused', id: 'msg_77', ...note }, since, { account }),
+  ];
+  const all = items.map(({ id }) => id);
+  const wishes = [['https://one.example'], ['nobody'], ['msg_77', transaction], [transaction, 'msg_77'], all];
+  for (const [nth, named] of wishes.entries()) {
+    const acting = { id: `whatever ${nth}`, by: BY };
+    await folder.withCore(async (core) => {
+      await core.store.attention.withdraw(items);
+      await core.store.attention.note(items);
+      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: named });
+    });
+    await folder.withCore(async (core) => {
+      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: [] }, `${named}`);
+      const other = await finish(core, RULE, named, {}, { ...acting, id: `${acting.id} by another` });
+      assert.is(other.kind, 'notOnList');
+    });
+  }
+});
+
+test('what comes again under its id leaves what was noted since, whoever that belongs to', async () => {
+  const [own, other] = [await folder.account(), await folder.account()];
+  const note = (core: Core, id: string, of: string | null, since: string) => {
+    const item = itemOf({ kind: 'refused', id, what: 'w', next: 'n' }, since, { account: of });
+    return core.store.attention.note([item]);
+  };
+  const acting = { id: 'all that is there', by: BY };
+  const done = (core: Core) => finish(core, RULE, [], { kind: 'refused' }, acting);
+  const later = new Date(Date.now() + 60_000).toISOString();
+  const before = '2026-01-05T12:00:00.000Z';
+  const heads = async (core: Core) =>
+    Promise.all([own, other].map(async (id) => (await core.store.journal.head(id)).seq));
+  await folder.withCore(async (core) => {
+    await note(core, "nobody's", null, before);
+    await note(core, 'own', own, before);
+    const first = await done(core);
+    assert.equal(first.kind === 'done' && first.ids.includes('own') && first.ids.includes("nobody's"), true);
+    const at = await heads(core);
+    await note(core, "nobody's later", null, later);
+    await note(core, "other's later", other, later);
+    assert.equal(await done(core), { kind: 'done', ids: [] }, 'the process knows when it first came');
+    assert.equal(await heads(core), at, 'nothing was written');
+  });
+  await folder.withCore(async (core) => {
+    const at = await heads(core);
+    await note(core, 'own later', own, later);
+    assert.equal(await done(core), { kind: 'done', ids: [] }, 'the entry of an account tells');
+    assert.equal(await heads(core), at, 'nothing was written');
+    const rest = await finish(core, RULE, [], { kind: 'refused' }, { ...acting, id: 'the rest' });
+    assert.equal(rest.kind === 'done' && [...rest.ids].sort(), [
+      "nobody's later",
+      "other's later",
+      'own later',
+    ]);
+  });
+});
+
 /** Makes so many other changes of an account, and tells the account's greatest amount after them. */
 async function changedOften(core: Core, of: string, times: number): Promise<number> {
   for (let nth = 0; nth < times; nth++)

@@ -42,8 +42,6 @@ export const finishItems: Doing<DeedOf<'done'>> = async (parts, { of: kind, ids 
   const finished = await finish(parts, parts.stuckRule(), named, { kind }, acting);
   if (finished.kind === 'done') return { done: finished.ids };
   const { id, by } = finished;
-  // The same person, for the same reason: it was asked before, and its answer got lost.
-  if (by !== null && by.name === acting.by.name && by.reason === acting.by.reason) return { done: [] };
   const who = by === null ? '' : `; ${by.name} was done with it at ${by.at}`;
   throw new ConsoleError('ITEM_NOT_FOUND', `Nothing on the list has the id ${id}${who}.`, {}, { by });
 };
