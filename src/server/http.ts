@@ -8,7 +8,6 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createSocketServer, type ListenOptions } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { ApiError, type ErrorCode, unavailable } from '../api/errors.ts';
 import { Connections } from '../connections.ts';
 import { codeOf, OperatorError } from '../errors.ts';
@@ -31,8 +30,6 @@ const TIMES: Times = { requestMs: 30_000, headersMs: 15_000, lookMs: 30_000 };
 const KEEP_ALIVE_MS = 65_000;
 /** So long the last answers may take to be sent. */
 const LAST_ANSWERS_MS = 200;
-/** For which a connection is kept open once all is said on it. */
-const LAST_WORD_MS = 1_000;
 
 /** An id for a request that came without one. */
 export function newRequestId(): string {
@@ -67,21 +64,8 @@ function answerUnusual(server: Server, pipelines: Pipelines): void {
       'METHOD_NOT_ALLOWED',
       'The method is not allowed here.',
     );
-    behindWhole(pipelines.answers(socket), () => endWith(socket, body));
+    pipelines.end(socket, body);
   });
-}
-
-/** Does it once what came whole is answered: what is said outside of answers would be taken for one of these. */
-function behindWhole(answers: readonly ServerResponse[], work: () => void): void {
-  const whole = answers.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
-  if (whole === undefined) work();
-  else whole.once('finish', work);
-}
-
-/** The last that is said on a connection: who doesn't end it then is cut off. */
-function endWith(socket: Duplex, text: string): void {
-  socket.end(text);
-  setTimeout(() => socket.destroy(), LAST_WORD_MS).unref();
 }
 
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -96,22 +80,14 @@ function turnedDown(code: string | undefined): string {
 /** Requests that node's parser turns down never reach the application: they get the error object all the same. */
 function answerUnparsable(server: Server, pipelines: Pipelines, timeMs: number): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    const { code } = error;
+    if (code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    const answer = (): void => {
-      const answers = pipelines.answers(socket);
-      const last = answers.at(-1);
-      // A request that was answered before all of it had come has its answer: this one would be a second.
-      if (last?.writableEnded === true && !last.req.complete) endWith(socket, '');
-      else
-        behindWhole(answers, () =>
-          endWith(socket, errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(error.code))),
-        );
-    };
-    const isLate = error.code === LATE;
-    if (!isLate || !pipelines.givesTime(socket, timeMs, answer)) answer();
+    const text = errorAnswer('400 Bad Request', 'INVALID_REQUEST', turnedDown(code));
+    if (code === LATE) pipelines.endLate(socket, timeMs, text);
+    else pipelines.end(socket, text);
   });
 }
 
@@ -141,14 +117,15 @@ export function listen(
   host: string,
   port: number,
   reusePort = false,
-  times = TIMES,
+  times: Partial<Times> = {},
 ): Promise<RunningServer> {
+  const { requestMs, headersMs, lookMs } = { ...TIMES, ...times };
   const pipelines = new Pipelines();
   const server = createServer(
     {
-      requestTimeout: times.requestMs,
-      headersTimeout: times.headersMs,
-      connectionsCheckingInterval: times.lookMs,
+      requestTimeout: requestMs,
+      headersTimeout: headersMs,
+      connectionsCheckingInterval: lookMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       // HTTP/1.1 without a Host is answered as any other request is.
       requireHostHeader: false,
@@ -158,7 +135,7 @@ export function listen(
   // Node leaves out the lines after the 2,000th, and says nothing: a proxy's own would come last. Their bytes are bounded.
   server.maxHeadersCount = 0;
   const connections = new Connections(server);
-  answerUnparsable(server, pipelines, times.requestMs);
+  answerUnparsable(server, pipelines, requestMs);
   answerUnusual(server, pipelines);
   return new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -4,6 +4,7 @@
  *
  * 1. While a request waits behind another, nothing more is read of its connection.
  * 2. Nothing is carried out that can't be answered any more.
+ * 3. The last word on a connection is said once, behind the answers of what came whole; nothing is read behind it.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,6 +12,8 @@ import type { Duplex } from 'node:stream';
 
 /** So many requests wait behind others of their connections, of all of these: the connection of one more is cut off. */
 const MOST_WAITING = 32_768;
+/** For which a connection is kept open once the last on it has left: who doesn't end it then is cut off. */
+const LAST_WORD_MS = 1_000;
 
 interface Request {
   req: IncomingMessage;
@@ -24,9 +27,10 @@ interface Line {
   waiting: Request[];
   /** How many requests have come, the last one whole or not. */
   taken: number;
-  last: IncomingMessage | null;
   /** Is done once nothing waits. */
   behind: (() => void) | null;
+  /** Its last word is said, or will be. */
+  isOver: boolean;
 }
 
 export class Pipelines {
@@ -46,7 +50,6 @@ export class Pipelines {
     const line = this.#lineOf(socket);
     const { answers } = line;
     line.taken += 1;
-    line.last = req;
     leaveSent(answers);
     answers.push(res);
     if (answers.length === 1) carryOut(req, res);
@@ -54,14 +57,14 @@ export class Pipelines {
     else this.#wait(socket, line, { req, res, carryOut });
   }
 
-  #lineOf(socket: Socket): Line {
+  #lineOf(socket: Duplex): Line {
     const known = this.#lines.get(socket);
     if (known !== undefined) return known;
-    const line: Line = { answers: [], waiting: [], taken: 0, last: null, behind: null };
+    const line: Line = { answers: [], waiting: [], taken: 0, behind: null, isOver: false };
     this.#lines.set(socket, line);
     // Node reads on by itself behind each request, for each body, and once answers have left.
     socket.on('resume', () => {
-      if (line.waiting.length > 0) socket.pause();
+      if (line.waiting.length > 0 || line.isOver) socket.pause();
     });
     return line;
   }
@@ -100,25 +103,52 @@ export class Pipelines {
   }
 
   /**
-   * Gives what has begun to come on a connection, and isn't read since others wait there, its time once they don't:
-   * `onLate` is called where the rest of it isn't there by then. False where nobody waits: it had its time.
+   * Says the last on a connection, once what came whole is answered: what is said outside of answers would be taken for
+   * one of these. Of all that would end a connection the first counts, and nothing more is read behind it.
    */
-  givesTime(socket: Duplex, timeMs: number, onLate: () => void): boolean {
-    const line = this.#lines.get(socket);
-    if (line === undefined || line.waiting.length === 0) return false;
-    const wholeBefore = whole(line);
+  end(socket: Duplex, text: string): void {
+    const line = this.#lineOf(socket);
+    if (line.isOver) return;
+    line.isOver = true;
+    // Node may be about to read on: it would do so all the same, were it paused before.
+    process.nextTick(() => socket.pause());
+    const whole = line.answers.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
+    const say = (): void => sayLast(socket, line, text);
+    if (whole === undefined) say();
+    else whole.once('finish', say);
+  }
+
+  /**
+   * Ends so a connection whose request takes too long to come. What isn't read, since others wait there, has its time
+   * once they don't, and ends it where the rest of it isn't there by then.
+   */
+  endLate(socket: Duplex, timeMs: number, text: string): void {
+    const line = this.#lineOf(socket);
+    if (line.waiting.length === 0) {
+      this.end(socket, text);
+      return;
+    }
+    const before = countWhole(line);
     line.behind = () => {
       setTimeout(() => {
-        if (!socket.destroyed && whole(line) === wholeBefore) onLate();
+        if (!socket.destroyed && countWhole(line) === before) this.end(socket, text);
       }, timeMs).unref();
     };
-    return true;
   }
 }
 
+function sayLast(socket: Duplex, { answers }: Line, text: string): void {
+  // An answer can be the last word itself.
+  if (socket.writableEnded) return;
+  const last = answers.at(-1);
+  // A request that was answered before all of it had come has its answer: this one would be a second.
+  const isAnswered = last?.writableEnded === true && !last.req.complete;
+  socket.end(isAnswered ? '' : text, () => setTimeout(() => socket.destroy(), LAST_WORD_MS).unref());
+}
+
 /** How many requests have come whole. */
-function whole({ taken, last }: Line): number {
-  return last?.complete === false ? taken - 1 : taken;
+function countWhole({ taken, answers }: Line): number {
+  return answers.at(-1)?.req.complete === false ? taken - 1 : taken;
 }
 
 /** Takes those out that are sent. */

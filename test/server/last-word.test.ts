@@ -1,0 +1,83 @@
+/** How a connection ends: its last word is said once, behind the answers before it, and nothing is read behind it. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listen, type RunningServer, type Times } from '../../src/server/http.ts';
+import { sleep, until } from '../support/wait.ts';
+
+interface Taken {
+  req: IncomingMessage;
+  res: ServerResponse;
+}
+
+interface Client {
+  socket: Socket;
+  got(): string;
+  statuses(): string[];
+}
+
+const test = suite('last word');
+const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+const GARBAGE = '\x01\x02garbage';
+
+function get(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+}
+
+/** A server whose requests the test answers, and who talks to it. */
+async function withServer(
+  times: Partial<Times>,
+  run: (server: RunningServer, taken: Taken[], talk: (text: string) => Client) => Promise<void>,
+): Promise<void> {
+  const taken: Taken[] = [];
+  const sockets: Socket[] = [];
+  const server = await listen((req, res) => taken.push({ req, res }), '127.0.0.1', 0, false, times);
+  const talk = (text: string): Client => {
+    let got = '';
+    const socket = connect(server.port, '127.0.0.1');
+    sockets.push(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      got += chunk.toString('latin1');
+    });
+    socket.write(text);
+    const statuses = (): string[] => [...got.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code as string);
+    return { socket, got: () => got, statuses };
+  };
+  try {
+    await run(server, taken, talk);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await server.drain(0);
+  }
+}
+
+test('nothing more is read of a connection, nor kept of it, once what comes is no HTTP', async () => {
+  await withServer({}, async (_server, taken, talk) => {
+    for (const last of [GARBAGE, `${get('/b')}${GARBAGE}`, CONNECT]) {
+      const { socket, statuses } = talk(get('/a') + last);
+      await until(() => taken.length === 1, 5_000, 'the first');
+      const [{ req, res }] = taken.splice(0) as [Taken];
+      const listeners = res.listenerCount('finish');
+      const { bytesRead } = req.socket;
+      for (let piece = 0; piece < 50; piece++) {
+        socket.write('\x01'.repeat(65_536));
+        await sleep(2);
+      }
+      assert.is(res.listenerCount('finish'), listeners);
+      assert.ok(req.socket.bytesRead - bytesRead <= 65_536, `${req.socket.bytesRead - bytesRead} bytes`);
+      res.end('ok');
+      if (last.startsWith('GET')) {
+        await until(() => taken.length === 1, 5_000, 'the second');
+        taken.pop()?.res.end('ok');
+      }
+      await until(() => socket.destroyed, 5_000, 'the end');
+      const whole = last.startsWith('GET') ? ['200', '200'] : ['200'];
+      assert.equal(statuses(), [...whole, last === CONNECT ? '405' : '400']);
+    }
+  });
+});
+
+test.run();
