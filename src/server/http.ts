@@ -19,14 +19,18 @@ export interface RunningServer {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** How long a client may take to send its request, and its head, and how often node looks for those that take longer. */
+/**
+ * How long a client may take to send its request, and its head, and how often node looks for those that take longer; and
+ * for how long nothing of an answer may leave, since its client doesn't read.
+ */
 export interface Times {
   requestMs: number;
   headersMs: number;
   lookMs: number;
+  unreadMs: number;
 }
 
-const TIMES: Times = { requestMs: 30_000, headersMs: 15_000, lookMs: 30_000 };
+const TIMES: Times = { requestMs: 30_000, headersMs: 15_000, lookMs: 30_000, unreadMs: 60_000 };
 const KEEP_ALIVE_MS = 65_000;
 /** So long the last answers may take to be sent. */
 const LAST_ANSWERS_MS = 200;
@@ -59,6 +63,7 @@ function answerUnusual(server: Server, pipelines: Pipelines): void {
   server.on('connect', (_req, socket) => {
     // Node has let go of it, and what is wrong with it is nobody's: unheard, it would end the thread.
     socket.on('error', () => undefined);
+    socket.on('timeout', () => server.emit('timeout', socket));
     const body = errorAnswer(
       '405 Method Not Allowed',
       'METHOD_NOT_ALLOWED',
@@ -91,6 +96,14 @@ function answerUnparsable(server: Server, pipelines: Pipelines, timeMs: number):
   });
 }
 
+/** Cuts a connection off on which nothing has moved for so long, in either direction, but while an answer is made. */
+function cutOffUnread(server: Server, pipelines: Pipelines, timeMs: number): void {
+  server.setTimeout(timeMs, (socket) => {
+    const isMade = pipelines.answers(socket).some(({ writableEnded }) => !writableEnded);
+    if (socket.writableLength > 0 || !isMade) socket.destroy();
+  });
+}
+
 /** Node's options of `listen`, with what its versions from 22.12 on know besides. */
 interface SharedListenOptions extends ListenOptions {
   reusePort: boolean;
@@ -119,7 +132,7 @@ export function listen(
   reusePort = false,
   times: Partial<Times> = {},
 ): Promise<RunningServer> {
-  const { requestMs, headersMs, lookMs } = { ...TIMES, ...times };
+  const { requestMs, headersMs, lookMs, unreadMs } = { ...TIMES, ...times };
   const pipelines = new Pipelines();
   const server = createServer(
     {
@@ -137,6 +150,7 @@ export function listen(
   const connections = new Connections(server);
   answerUnparsable(server, pipelines, requestMs);
   answerUnusual(server, pipelines);
+  cutOffUnread(server, pipelines, unreadMs);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     const options: SharedListenOptions = { port, host, reusePort };

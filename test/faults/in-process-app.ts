@@ -28,7 +28,7 @@ export async function withApp(
   bankCallbackSecret: string | null,
   body: (scene: AppScene) => Promise<void>,
   faults: Faults = {},
-  times?: Times,
+  times?: Partial<Times>,
 ): Promise<void> {
   const clock = { ms: Date.parse('2026-02-01T12:00:00.000Z') };
   const process = openProcess({ state: new MemoryState(), clock, bank: new TestBank(), faults });

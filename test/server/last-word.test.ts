@@ -80,4 +80,49 @@ test('nothing more is read of a connection, nor kept of it, once what comes is n
   });
 });
 
+const LARGE = 20_000_000;
+/** Node looks at what has left once a time is over, and sees only in the next one that it was nothing. */
+const QUIET_MS = 400;
+
+test('a connection whose answer isn’t read is cut off, whatever came behind it', async () => {
+  await withServer({ unreadMs: QUIET_MS }, async (_server, taken, talk) => {
+    for (const behind of [
+      '',
+      'GET /b HT',
+      `${get('/b')}POST /c HTTP/1.1\r\nContent-Length: 9\r\n\r\nab`,
+      GARBAGE,
+      CONNECT,
+    ]) {
+      const { socket, statuses } = talk(get('/a') + behind);
+      socket.pause();
+      await until(() => taken.length === 1, 5_000, 'the request');
+      const [{ req, res }] = taken.splice(0) as [Taken];
+      res.end(Buffer.alloc(LARGE));
+      await until(() => req.socket.destroyed, 10 * QUIET_MS, `the end, behind it ${behind.slice(0, 9)}`);
+      assert.equal(taken, []);
+      assert.equal(statuses(), []);
+    }
+  });
+});
+
+test('who reads slowly, or waits for long, is not cut off', async () => {
+  await withServer({ unreadMs: QUIET_MS }, async (_server, taken, talk) => {
+    const slow = talk(get('/slow'));
+    const patient = talk(get('/patient'));
+    await until(() => taken.length === 2, 5_000, 'both requests');
+    const { socket } = slow;
+    socket.on('data', () => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 5);
+    });
+    const started = Date.now();
+    for (const { req, res } of taken) if (req.url === '/slow') res.end(Buffer.alloc(LARGE));
+    await until(() => slow.got().length > LARGE, 30_000, 'all of it');
+    await sleep(Math.max(0, started + 5 * QUIET_MS - Date.now()));
+    assert.ok(Date.now() - started >= 5 * QUIET_MS);
+    for (const { req, res } of taken) if (req.url === '/patient') res.end('at last');
+    await until(() => patient.got().endsWith('at last'), 5_000, 'what was waited for');
+  });
+});
+
 test.run();
