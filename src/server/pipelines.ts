@@ -50,6 +50,8 @@ export class Pipelines {
     const line = this.#lineOf(socket);
     const { answers } = line;
     line.taken += 1;
+    // What comes with it would be in another protocol: node's parser leaves it out, and takes what comes then for a request.
+    if (req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
     leaveSent(answers);
     answers.push(res);
     if (answers.length === 1) carryOut(req, res);

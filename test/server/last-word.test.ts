@@ -125,4 +125,46 @@ test('who reads slowly, or waits for long, is not cut off', async () => {
   });
 });
 
+function post(path: string, body: string, ...lines: string[]): string {
+  return `${[`POST ${path} HTTP/1.1`, 'Host: x', ...lines, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body}`;
+}
+
+test('the answer of a request that offers another protocol is the last', async () => {
+  await withServer({}, async (_server, taken, talk) => {
+    const offers = ['Connection: Upgrade', 'Upgrade: h2c'];
+    const upgrade = post('/u', 'ab', ...offers);
+    const [head, inner] = [post('/p', get('/inner')).slice(0, -get('/inner').length), get('/inner')];
+    for (const [first, later, paths] of [
+      [upgrade, '', ['/u']],
+      [upgrade + get('/b'), get('/c'), ['/u']],
+      [`GET /u HTTP/1.1\r\nHost: x\r\n${offers.join('\r\n')}\r\n\r\n${get('/b')}`, get('/c'), ['/u']],
+      [upgrade + head, inner, ['/u']],
+      [get('/a') + upgrade + get('/b'), get('/c') + GARBAGE, ['/a', '/u']],
+      [upgrade.slice(0, -1), `b${get('/b')}${CONNECT}`, ['/u']],
+    ] as const) {
+      const { socket, got, statuses } = talk(first);
+      await until(() => taken.length === 1, 5_000, 'the first');
+      await sleep(50);
+      socket.write(later);
+      await sleep(50);
+      for (const path of paths) {
+        await until(() => taken.length === 1, 5_000, path);
+        const [{ req, res }] = taken.splice(0) as [Taken];
+        assert.is(req.url, path);
+        if (path === '/u') assert.is((await req.toArray()).join(''), req.method === 'GET' ? '' : 'ab');
+        res.end(path);
+      }
+      await until(() => socket.destroyed, 5_000, 'the end');
+      await sleep(50);
+      assert.equal(taken, []);
+      assert.equal(
+        statuses(),
+        paths.map(() => '200'),
+      );
+      assert.match(got(), /Connection: close\r\n/);
+      assert.ok(got().endsWith('/u'));
+    }
+  });
+});
+
 test.run();
