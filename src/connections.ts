@@ -16,6 +16,11 @@ export class Connections {
     return [...this.#sockets];
   }
 
+  /** Those on which something that was written has yet to leave. */
+  get sending(): Socket[] {
+    return this.sockets.filter(({ writableLength }) => writableLength > 0);
+  }
+
   /** Ends them all at once, whatever is under way. */
   destroyAll(): void {
     for (const socket of this.#sockets) socket.destroy();

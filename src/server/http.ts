@@ -104,6 +104,17 @@ function cutOffUnread(server: Server, pipelines: Pipelines, timeMs: number): voi
   });
 }
 
+/**
+ * Node counts a connection as idle, and cuts it off, once its answer is written, whether that has left or not: none is
+ * cut off while something has yet to leave on any.
+ */
+function keepSending(server: Server, connections: Connections): void {
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    if (connections.sending.length === 0) closeIdle();
+  };
+}
+
 /** Node's options of `listen`, with what its versions from 22.12 on know besides. */
 interface SharedListenOptions extends ListenOptions {
   reusePort: boolean;
@@ -148,6 +159,7 @@ export function listen(
   // Node leaves out the lines after the 2,000th, and says nothing: a proxy's own would come last. Their bytes are bounded.
   server.maxHeadersCount = 0;
   const connections = new Connections(server);
+  keepSending(server, connections);
   answerUnparsable(server, pipelines, requestMs);
   answerUnusual(server, pipelines);
   cutOffUnread(server, pipelines, unreadMs);
@@ -165,8 +177,10 @@ export function listen(
   });
 }
 
-/** Answers what nobody can wait for any more: what was asked may be done or not. */
-function answerLast(connections: Connections, pipelines: Pipelines): void {
+/** Cuts off what hasn't left, and answers what nobody can wait for any more: what was asked may be done or not. */
+function answerLast(server: Server, connections: Connections, pipelines: Pipelines): void {
+  for (const socket of connections.sending) socket.destroy();
+  server.closeIdleConnections();
   const { body, headers } = unavailable('The service is shutting down. A repeat with the same key is safe.');
   for (const answer of connections.sockets.flatMap((socket) => pipelines.answers(socket)))
     if (!answer.headersSent)
@@ -185,7 +199,7 @@ async function drain(
   server.closeIdleConnections();
   // A connection that was busy a moment ago is idle now.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const timer = setTimeout(() => answerLast(connections, pipelines), timeoutMs);
+  const timer = setTimeout(() => answerLast(server, connections, pipelines), timeoutMs);
   const end = setTimeout(() => connections.destroyAll(), timeoutMs + LAST_ANSWERS_MS);
   await closed;
   clearInterval(sweep);

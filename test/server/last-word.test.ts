@@ -167,4 +167,45 @@ test('the answer of a request that offers another protocol is the last', async (
   });
 });
 
+test('at a shutdown what is written leaves, and what waits behind it is answered', async () => {
+  for (const behind of ['', get('/b')])
+    await withServer({}, async (server, taken, talk) => {
+      const idle = talk(get('/idle'));
+      await until(() => taken.length === 1, 5_000, 'the first');
+      taken.pop()?.res.end('idle');
+      await until(() => idle.got().endsWith('idle'), 5_000, 'its answer');
+      const { socket, got, statuses } = talk(get('/a') + behind);
+      socket.pause();
+      await until(() => taken.length === 1, 5_000, 'the large one');
+      taken.pop()?.res.end(Buffer.alloc(LARGE));
+      const drained = server.drain(10_000);
+      await sleep(300);
+      socket.resume();
+      if (behind !== '') {
+        await until(() => taken.length === 1, 5_000, 'the one behind it');
+        taken.pop()?.res.end('behind');
+      }
+      await drained;
+      await until(() => socket.destroyed && idle.socket.destroyed, 5_000, 'the end');
+      assert.ok(got().length > LARGE, `${got().length} bytes`);
+      assert.equal(statuses(), behind === '' ? ['200'] : ['200', '200']);
+    });
+});
+
+test('what isn’t read by the end of a shutdown is cut off', async () => {
+  await withServer({}, async (server, taken, talk) => {
+    const { socket } = talk(get('/a') + get('/b'));
+    const idle = talk(get('/idle'));
+    socket.pause();
+    await until(() => taken.length === 2, 5_000, 'both');
+    for (const { req, res } of taken.splice(0)) res.end(req.url === '/a' ? Buffer.alloc(LARGE) : 'idle');
+    const started = Date.now();
+    await server.drain(500);
+    const ms = Date.now() - started;
+    assert.ok(ms >= 450 && ms < 2_000, `${ms} ms`);
+    assert.equal(taken, []);
+    await until(() => idle.socket.destroyed, 5_000, 'the end of who was idle');
+  });
+});
+
 test.run();
