@@ -12,7 +12,16 @@ const A_SECOND_MS = 1_000;
 /** So many of a kind are told a second. */
 const MOST_OF_A_KIND = 20;
 
-/** Tells the first ones of a second at once; once it is over, the last of the others, and how many `more` there were. */
+/** Those that hold something back, each as the end of its second. */
+const holding = new Set<() => void>();
+process.on('exit', () => {
+  for (const over of holding) over();
+});
+
+/**
+ * Tells the first ones of a second at once; once it is over, or the process ends, the last of the others, and how many
+ * `more` there were.
+ */
 function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void): (thing: Thing) => void {
   let told = 0;
   let held: { last: Thing; count: number } | null = null;
@@ -21,6 +30,7 @@ function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void):
     if (held === null) return;
     const { last, count } = held;
     held = null;
+    holding.delete(over);
     say(last, count - 1);
   };
   const say = (thing: Thing, more: number): void => {
@@ -29,8 +39,12 @@ function paced<Thing>(most: number, tell: (thing: Thing, more: number) => void):
     tell(thing, more);
   };
   return (thing) => {
-    if (told < most) say(thing, 0);
-    else held = { last: thing, count: (held?.count ?? 0) + 1 };
+    if (told < most) {
+      say(thing, 0);
+      return;
+    }
+    held = { last: thing, count: (held?.count ?? 0) + 1 };
+    holding.add(over);
   };
 }
 

@@ -1,5 +1,8 @@
 /** What the log is told of items that need a person and of requests that failed, however many there are. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { text as told } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -10,6 +13,7 @@ import { attentionLog, failureLog, troubleLog } from '../../src/server/telling.t
 import { pack, unpack } from '../../src/server/threads/errors.ts';
 import { pause } from '../../src/waiting.ts';
 import { at, type JsonObject, object, parseJson, text } from '../support/json.ts';
+import { packageRoot } from '../support/process.ts';
 
 const test = suite('what the log is told');
 const OVER_MS = 1_300;
@@ -138,6 +142,23 @@ test('what fails once is told beside a hundred of another kind', async () => {
   await pause(OVER_MS);
   assert.is(lines.filter((line) => text(line, 'err.message').includes('is lacking')).length, 1);
   assert.ok(lines.length < 30);
+});
+
+test('what is held back is told at the end of the process', async () => {
+  const program = join(packageRoot, 'test', 'server', 'telling-process.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', program, '45'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const lines = (await told(child.stderr)).trimEnd().split('\n');
+  const each = lines.map((line) => object(parseJson(line) ?? null));
+  const items = each.filter(({ kind }) => kind === 'refused');
+  const troubles = each.filter(({ err }) => err !== undefined);
+  assert.equal([items.at(-1)?.id, troubles.at(-1)?.nth], ['r45', 45]);
+  for (const of of [items, troubles])
+    assert.is(
+      of.reduce((sum, { more }) => sum + 1 + Number(more), 0),
+      45,
+    );
 });
 
 test.run();
