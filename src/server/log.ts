@@ -2,10 +2,14 @@
 import { pino } from 'pino';
 import { codeOf } from '../errors.ts';
 
-/** What a full disk, or a reader that has stopped, has no room for waits for it, up to so many bytes; more is lost. */
+/**
+ * What a full disk, or a reader that has stopped, has no room for waits for it, and so for the next reader where one has
+ * left, up to so many bytes; more is lost.
+ */
 const MOST_WAITING = 1_048_576;
-/** Until what waits is written again. */
+/** Until what waits is written again, for a reader that is slow, and for one that has left and may be started anew. */
 const AGAIN_MS = 100;
+const ANEW_MS = 1_000;
 /** For so long a process that ends waits for a reader that is slow. */
 const AT_LAST_MS = 500;
 /** Between two of its tries. */
@@ -20,25 +24,31 @@ function openStderr(): Destination {
   void process.stderr;
   // What it finds no room for it would try again here and now, without end.
   const retryEAGAIN = (): boolean => false;
-  return pino.destination({ fd: 2, sync: true, maxLength: MOST_WAITING, retryEAGAIN });
+  const stderr = pino.destination({ fd: 2, sync: true, maxLength: MOST_WAITING, retryEAGAIN });
+  // Pino's own would have nothing written any more once a reader has left.
+  return stderr.removeAllListeners('error');
 }
 
 /** Writes again what could not be written, until it is: now and then, and at the process's end for a moment. */
 function writeAgain(stderr: Destination): void {
   let isWaiting = false;
+  let hasLeft = false;
   const tryAgain = (): void => {
     isWaiting = false;
     stderr.write('');
   };
   stderr.on('error', (error) => {
-    if (isWaiting || codeOf(error) === LEFT) return;
+    hasLeft = codeOf(error) === LEFT;
+    if (isWaiting) return;
     isWaiting = true;
-    setTimeout(tryAgain, AGAIN_MS).unref();
+    setTimeout(tryAgain, hasLeft ? ANEW_MS : AGAIN_MS).unref();
   });
   process.on('exit', () => {
     const nobody = new Int32Array(new SharedArrayBuffer(4));
     for (let left = AT_LAST_MS; isWaiting && left > 0; left -= A_TRY_MS) {
       tryAgain();
+      // Nobody starts one for a process that ends.
+      if (hasLeft) return;
       if (isWaiting) Atomics.wait(nobody, 0, 0, A_TRY_MS);
     }
   });

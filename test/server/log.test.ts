@@ -1,5 +1,5 @@
 /** The server's log where nobody reads it, where its reader comes late, and where it is a file. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
@@ -94,6 +94,60 @@ test('nor of one that is a file', async () => {
     closeSync(file);
     await rm(path);
   }
+});
+
+test('a reader that is started anew gets what waited, and is told what is lost', async () => {
+  const fifo = join(tmpdir(), `pixstate-log-fifo-${process.pid}`);
+  execFileSync('mkfifo', [fifo]);
+  const read = () => spawn('cat', [fifo], { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE_MS });
+  try {
+    const first = read();
+    const onFifo = ['-c', `exec "$0" "$@" 2>'${fifo}'`, process.execPath, program, '10', 'stay'];
+    const child = spawn('sh', onFifo, { stdio: ['pipe', 'pipe', 'inherit'], timeout: PATIENCE_MS });
+    await once(child.stdout, 'data');
+    let before = '';
+    // What it hasn't read by then would go with it.
+    for await (const read of first.stdout) {
+      before += String(read);
+      if (before.split('\n').length > 10) break;
+    }
+    first.kill();
+    assert.is(linesOf(before).length, 10);
+    child.stdin.write(`${TOO_MANY}\n`);
+    await once(child.stdout, 'data');
+    const later = text(read().stdout);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    child.stdin.end();
+    await once(child, 'exit');
+    const lines = linesOf(await later);
+    const written = lines.filter(({ nth }) => nth !== undefined);
+    assert.equal(
+      written.map(({ nth }) => nth),
+      written.map((_, index) => 11 + index),
+    );
+    assert.ok(written.length > 900, `${written.length} lines waited`);
+    assert.equal(
+      lines.slice(-2).map(({ msg, lines: lost }) => [msg, lost]),
+      [
+        ['the log could not be written: lines are lost', TOO_MANY - written.length],
+        ['the last one', undefined],
+      ],
+    );
+  } finally {
+    await rm(fifo);
+  }
+});
+
+test('a process whose reader has left for good ends at once', async () => {
+  const child = started(TOO_MANY, 'stay');
+  if (child.stdin === null || child.stdout === null) throw new Error('no pipes');
+  await once(child.stdout, 'data');
+  child.stderr?.destroy();
+  child.stdin.end();
+  const begun = Date.now();
+  const [code] = await once(child, 'exit');
+  assert.is(code, 0);
+  assert.ok(Date.now() - begun < 400, `${Date.now() - begun} ms`);
 });
 
 test.run();
