@@ -13,7 +13,7 @@ import { DONE, Hands, mostInHand, type Outcome } from '../engine/claims/hands.ts
 import type { ClaimRoom } from '../engine/claims/room.ts';
 import { Settler } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
+import type { BankOrder, ChargeRecord, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
 import { type ClaimOf, type Due, type DueOrder, dueAgain, KEPT_MS, wakeUp } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
@@ -24,14 +24,12 @@ import { Refusals } from './refusals.ts';
 import { Returning } from './returning.ts';
 import { type Told, telling } from './telling.ts';
 
-/** A claimed order; the record is known where the order is fresh from its commit. */
+/** A claimed order. What is fresh from its commit nobody has carried out before, as long as its claim is ours. */
 export interface ClaimedOrder {
   claim: ClaimOf<'bank'>;
-  record: TransactionRecord | null;
+  isFresh: boolean;
 }
 
-/** With more in hand fresh orders' transactions are read again when their turn comes: they take several kilobytes each. */
-const WITH_RECORDS = 4_096;
 /** Who was silent for longer counts as dead. */
 const OURS_MS = 5_000;
 /** A bank that hints at something and has nothing new to say is asked so often more. */
@@ -52,6 +50,10 @@ export interface DeskOptions {
   elapsed?(): number;
   /** Something went wrong that will be tried again. */
   onTrouble(error: unknown, due?: Due): void;
+}
+
+function isOpen(record: TransactionRecord | null, refundId: string): record is ChargeRecord {
+  return record?.type === 'pix-in' && isPending(record.snapshot.context, refundId);
 }
 
 function isOrder<Kind extends BankOrder['kind']>(due: DueOrder, kind: Kind): due is DueOrder<Kind> {
@@ -92,7 +94,7 @@ export class Desk {
     this.#settler = new Settler(due, onTrouble);
     this.#kept = new Kept({ now, elapsed });
     this.#putOff = new PutOff(now);
-    const work = ({ claim, record }: ClaimedOrder): Promise<Outcome> => this.#outcome(claim, record);
+    const work = (order: ClaimedOrder): Promise<Outcome> => this.#outcome(order);
     const { callsAtOnce: atOnce } = bank.pace;
     const most = mostInHand(options.isShared);
     this.#hands = new Hands({ settler: this.#settler, most, atOnce, now, work });
@@ -124,14 +126,13 @@ export class Desk {
    */
   async carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
     const now = this.#options.now();
-    const isCrowd = this.#hands.room.taken > WITH_RECORDS;
     const come: ClaimedOrder[] = [];
     const back: ClaimOf<'bank'>[] = [];
     for (const each of orders) {
       const { due } = each.claim;
       // What was claimed was to come soon: what lies further ahead was dated by a clock that has been set back since.
       const isSoon = isOrder(due, 'wake') && due.at > now && due.at <= now + KEPT_MS;
-      if (!isSoon) come.push(isCrowd ? { claim: each.claim, record: null } : each);
+      if (!isSoon) come.push(each);
       else if (!this.#kept.keep(each.claim)) back.push(each.claim);
     }
     await Promise.all([
@@ -142,7 +143,7 @@ export class Desk {
 
   /** Carries out what was kept and whose time has come. */
   wakeUp(): void {
-    void this.#hands.take(this.#kept.come().map((claim) => ({ claim, record: null })));
+    void this.#hands.take(this.#kept.come().map((claim) => ({ claim, isFresh: false })));
   }
 
   /** Resolves once nothing is in hand. */
@@ -150,12 +151,13 @@ export class Desk {
     return this.#hands.idle();
   }
 
-  async #outcome(claim: ClaimOf<'bank'>, fresh: TransactionRecord | null): Promise<Outcome> {
+  async #outcome({ claim, isFresh }: ClaimedOrder): Promise<Outcome> {
     const { due } = claim;
     const askedAt = this.#elapsed();
     if (isOrder(due, 'ask')) this.#putOff.come(due);
     try {
-      const record = fresh ?? (await this.#record(due));
+      // Whoever waited for its turn may have been ended meanwhile, by ops for one, whatever its commit said.
+      const record = await this.#record(due);
       if (record === null) return DONE;
       if (isOrder(due, 'payout')) return await this.#payout(claim, due, record);
       if (isOrder(due, 'wake')) return await this.#wake(claim, due, record);
@@ -164,7 +166,7 @@ export class Desk {
       const leftMs = refusedAt === null ? 0 : this.#refusals.leftMs(due);
       if (leftMs > 0) return { next: this.#later(due, {}, leftMs) };
       const isAnew = due.order.kind === 'return' && due.order.number !== undefined;
-      const isFirst = fresh !== null && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
+      const isFirst = isFresh && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
       const isStillOurs = (): Promise<boolean> => this.#isOurs(claim, this.#elapsed());
       const attempt = { isFirst, turn, refusedAt, isStillOurs };
       if (isOrder(due, 'refund')) return await this.#refund(due, record, attempt);
@@ -246,16 +248,19 @@ export class Desk {
   async #refund(due: DueOrder<'refund'>, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
     const { bank, journal } = this.#options;
     const { refusedAt: _refusedAt, ...order } = due.order;
-    if (record.type !== 'pix-in' || !isPending(record.snapshot.context, order.refundId)) return DONE;
+    const { refundId } = order;
+    if (!isOpen(record, refundId)) return DONE;
     try {
-      const { messages, wakeInMs } = await bank.refund(record, order.refundId, attempt);
+      const { messages, wakeInMs } = await bank.refund(record, refundId, {
+        ...attempt,
+        isPending: async () => isOpen(await this.#record(due), refundId),
+      });
       if ((await this.#told(record, messages)) === 'park') return 'park';
       if (wakeInMs !== null)
         return this.#next(due, { ...order, turn: attempt.turn + 1 }, this.#stepAt(due, wakeInMs));
       // An outcome that wasn't taken is no end.
       const after = messages.length === 0 ? null : await journal.transaction(record.id);
-      const isOpen = after?.type === 'pix-in' && isPending(after.snapshot.context, order.refundId);
-      return isOpen ? { next: this.#later({ ...due, order }) } : DONE;
+      return isOpen(after, refundId) ? { next: this.#later({ ...due, order }) } : DONE;
     } catch (error) {
       if (!(error instanceof BankRefused)) throw error;
       return this.#refused(due);

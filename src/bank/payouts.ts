@@ -82,11 +82,14 @@ export class Payouts {
 
   /** The same order once more, where that can't pay twice; else a person decides. */
   async #again(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
-    const { bank, later, isOurs, elapsed } = this.#options;
-    if (!bank.canRepeatUnknown || record.snapshot.value !== 'pending') return later(due);
+    const { bank, journal, later, isOurs, elapsed } = this.#options;
+    if (!bank.canRepeatUnknown) return later(due);
     const begunWith = await this.#begunWith(record);
-    const isContractOurs = isSame(await bank.contract(record), begunWith);
-    if (!isContractOurs || !(await isOurs(claim, elapsed()))) return later(due);
+    if (!isSame(await bank.contract(record), begunWith)) return later(due);
+    const askedAt = elapsed();
+    // A person may have settled the cashout while the bank was asked.
+    const current = await journal.transaction(record.id);
+    if (current?.snapshot.value !== 'pending' || !(await isOurs(claim, askedAt))) return later(due);
     return this.#submit(claim, due, record, begunWith, false);
   }
 

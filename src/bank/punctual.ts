@@ -10,6 +10,7 @@ import {
   type ChargeToRegister,
   type PayoutContract,
   type PayoutToCheck,
+  type RefundAttempt,
   type ReturnTurn,
   type SubmittedPayout,
 } from '../engine/bank.ts';
@@ -82,7 +83,7 @@ export class PunctualBank implements Bank {
     return this.#bank.reachable();
   }
 
-  refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
+  refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening> {
     return this.#inTime(this.#bank.refund(charge, refundId, attempt), BankOutcomeUnknown);
   }
 

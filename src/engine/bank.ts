@@ -117,6 +117,12 @@ export interface Attempt {
   isStillOurs(): Promise<boolean>;
 }
 
+/** The same of a refund. */
+export interface RefundAttempt extends Attempt {
+  /** Whether it hasn't ended yet: while the bank is asked about it, ops may end it. */
+  isPending(): Promise<boolean>;
+}
+
 /** A payout as the bank took it. */
 export interface SubmittedPayout {
   /** The bank wants to be woken about it. */
@@ -196,7 +202,7 @@ export interface Bank {
    * turn is; null: never. Throws where the bank can't be reached: tried again.
    * @throws BankRefused: a repeat was refused, which may be for that it is one
    */
-  refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening>;
+  refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening>;
   /**
    * Takes a charge that waits off the bank's list, before it is canceled here or where it was never made. What the bank
    * has to say of it instead, a payment for one, as messages; none: it is off.

@@ -2,7 +2,6 @@
 import type { ClaimedOrder, Desk } from '../bank/desk.ts';
 import type { Committed } from '../engine/actors/host.ts';
 import type { FreshWork } from '../engine/engine.ts';
-import type { TransactionRecord } from '../engine/journal.ts';
 import { type ClaimOf, type Due, isOf } from '../engine/store/due.ts';
 import type { DueIndex } from '../engine/store.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -37,12 +36,9 @@ export function freshWork(
       if (committed.claims.length === 0) return;
       const deliveries = new Map<string, ClaimOf<'delivery'>>();
       const orders: ClaimedOrder[] = [];
-      const records = new Map<string, TransactionRecord>();
-      for (const { record } of committed.taken) if (record !== null) records.set(record.id, record);
       for (const claim of committed.claims) {
         if (isOf(claim, 'delivery')) deliveries.set(claim.due.delivery, claim);
-        else if (isOf(claim, 'bank'))
-          orders.push({ claim, record: records.get(claim.due.transaction) ?? null });
+        else if (isOf(claim, 'bank')) orders.push({ claim, isFresh: true });
         // A timer that is due from its beginning is left to a sweep. The clock had come to its time, and may be behind now.
         else due.settle([{ claim, next: claim.due, clock: claim.due.at }]).catch(onTrouble);
       }

@@ -86,7 +86,7 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
     room: desk.toClaim,
     page: PAGE,
     most: MOST,
-    take: (claims) => void desk.carryOut(claims.map((claim) => ({ claim, record: null }))),
+    take: (claims) => void desk.carryOut(claims.map((claim) => ({ claim, isFresh: false }))),
   };
   const fires: Taker<'timer'> = {
     kind: 'timer',

@@ -5,6 +5,7 @@ import { Desk, type DeskOptions } from '../../src/bank/desk.ts';
 import { type Attempt, BANK_PACE, BankRefused } from '../../src/engine/bank.ts';
 import type { BankOrder } from '../../src/engine/journal.ts';
 import type { Settlement } from '../../src/engine/store.ts';
+import { later, turn } from '../../src/waiting.ts';
 
 const test = suite('desk');
 
@@ -64,7 +65,7 @@ function deskOf(given: Case) {
   const desk = new Desk(parts as unknown as DeskOptions);
   const turned = async ({ order, at = NOW, tries = 0 }: Turn) => {
     const due = { kind: 'bank' as const, at, account: 'a', transaction: 't', tries, order };
-    await desk.carryOut([{ claim: { token: '1', due }, record: null }]);
+    await desk.carryOut([{ claim: { token: '1', due }, isFresh: false }]);
     const [{ next = null } = {}, ...others] = settled.splice(0);
     assert.is(others.length, 0);
     return { next: next?.kind === 'bank' ? next : null, told, troubles };
@@ -106,6 +107,56 @@ test('a refund’s order ends with the refund, and comes again where an outcome 
   assert.equal(await turned({ order: REFUND, says, status: ['failed', 'failed'] }), {
     ...{ next: null, told: [], troubles: [] },
   });
+});
+
+/** What reaches the bank of a refund that waits for its turn, in hand since its commit, while ops end it. */
+async function orderedAfterItsEnd(isFresh: boolean): Promise<string[]> {
+  const calls: string[] = [];
+  const held = later<void>();
+  let status = 'pending';
+  const parts = {
+    journal: {
+      read: async () => ({
+        transactions: [
+          {
+            id: 't',
+            account: 'a',
+            type: 'pix-in',
+            messages: {},
+            snapshot: { context: { 'refund:r': { status } } },
+          },
+        ],
+      }),
+    },
+    due: { settle: async () => [true], holds: async () => [true] },
+    bank: {
+      ...{ canRepeatSubmit: false, pace: { ...BANK_PACE, callsAtOnce: 1 } },
+      query: async () => {
+        calls.push('asked');
+        await held.promise;
+        return [{ id: 'news' }];
+      },
+      refund: async () => calls.push('ordered'),
+    },
+    payments: { tell: async () => ({ kind: 'applied' }) },
+    ...{ engine: {}, now: () => NOW, elapsed: () => 0, stuckAfterMs: 1 },
+    onTrouble: (error: unknown) => assert.unreachable(String(error)),
+  };
+  const desk = new Desk(parts as unknown as DeskOptions);
+  const claims = [ASK, REFUND].map((order, index) => {
+    const due = { kind: 'bank' as const, at: NOW, account: 'a', transaction: 't', tries: 0, order };
+    return { claim: { token: String(index), due }, isFresh };
+  });
+  const all = desk.carryOut(claims);
+  await turn();
+  status = 'failed';
+  held.resolve();
+  await all;
+  return calls;
+}
+
+test('a refund that ops end while it waits for its turn isn’t ordered', async () => {
+  for (const isFresh of [true, false]) assert.equal(await orderedAfterItsEnd(isFresh), ['asked']);
 });
 
 test('a refused refund is asked about once the refusal has stood for its time, whatever the clock shows', async () => {

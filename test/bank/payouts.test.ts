@@ -18,6 +18,8 @@ interface Case {
   /** Whether the journal says already that the order was begun; under which contract. */
   begun?: PayoutContract;
   value?: string;
+  /** How a person settles it while the bank is asked. */
+  settled?: string;
   /** For how long the refusal of an earlier turn has stood, ms; null: another process heard it. */
   refusedMs?: number | null;
   /** What the engine says to whoever begins it. */
@@ -58,7 +60,10 @@ async function turned(given: Case) {
   const parts = {
     engine: { send: async () => ({ kind: answer }) },
     journal: {
-      transaction: async () => ({ ...record, submitted: true }),
+      transaction: async () => {
+        const value = questions > 0 && given.settled !== undefined ? given.settled : record.snapshot.value;
+        return { ...record, submitted: true, snapshot: { value } };
+      },
       entries: async () => entries.map((message) => ({ entry: { message } })),
     },
     bank: {
@@ -129,6 +134,11 @@ test('the same goes out again where the bank surely doesn’t know it, and its r
     ...{ sent: 1, questions: 0, told: [] },
     next: [PAYOUT],
   });
+});
+
+test('what a person settles while the bank is asked goes out no more', async () => {
+  const settled = await turned({ begun: OURS, knows: null, settled: 'failed' });
+  assert.equal(settled, { sent: 0, questions: 1, told: [], next: [PAYOUT] });
 });
 
 test('a refusal counts once it has stood for its time, by whoever heard it, and the bank still knows nothing', async () => {

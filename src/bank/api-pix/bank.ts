@@ -15,6 +15,7 @@ import {
   type ChargeToRegister,
   type PayoutContract,
   type PayoutToCheck,
+  type RefundAttempt,
   type RegisteredCharge,
   type ReturnTurn,
   type SubmittedPayout,
@@ -279,7 +280,7 @@ export class ApiPixBank implements Bank {
     await due.settle([asking(record, now(), { state: WAITING }, this.pace.refusalMs)]);
   }
 
-  refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
+  refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening> {
     return this.#returns.refund(charge, refundId, attempt);
   }
 

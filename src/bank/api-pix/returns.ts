@@ -12,6 +12,7 @@ import {
   type BankPace,
   BankRefused,
   backoffMs,
+  type RefundAttempt,
   type ReturnTurn,
 } from '../../engine/bank.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
@@ -87,7 +88,7 @@ export class Returns {
     this.#words = words;
   }
 
-  async refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
+  async refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening> {
     const { endToEndId } = charge.snapshot.context;
     const refund = refundOf(charge.snapshot.context, refundId);
     if (endToEndId === null || refund === undefined)
@@ -104,8 +105,10 @@ export class Returns {
     };
     try {
       const { amount, reason } = refund;
-      const found =
-        (await this.#found(payment, attempt)) ?? (await this.#payments.giveBack(payment, amount, reason));
+      const there = await this.#found(payment, attempt);
+      if (there === null && !attempt.isFirst && !(await attempt.isPending()))
+        return { messages: [], wakeInMs: null };
+      const found = there ?? (await this.#payments.giveBack(payment, amount, reason));
       this.#words.heard(refundId, found.status);
       const messages = message(found);
       return { messages, wakeInMs: messages.length > 0 ? null : backoffMs(this.#pace, attempt.turn) };

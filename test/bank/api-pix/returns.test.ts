@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { LastWords } from '../../../src/bank/api-pix/last-words.ts';
 import { givenBackId, Returns } from '../../../src/bank/api-pix/returns.ts';
 import { BANK_PACE, BankOutcomeUnknown, BankRefused, type ReturnTurn } from '../../../src/engine/bank.ts';
+import type { ChargeRecord } from '../../../src/engine/journal.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
 import { Scene } from './scene.ts';
 
@@ -146,6 +147,19 @@ test('where the bank can’t be asked now, a failed return waits: all of the pay
     const outcome = await heardOf(['NAO_REALIZADO', 'DEVOLVIDO'], 1).catch((error: unknown) => error);
     assert.instance(outcome, BankOutcomeUnknown, `${status}`);
   }
+});
+
+test('a refund that ops end while the bank is asked about it isn’t ordered', async () => {
+  const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
+  const context = { endToEndId, 'refund:r1': { status: 'pending', amount: 1_000, reason: 'x' } };
+  const charge = { id: 't', snapshot: { context } } as unknown as ChargeRecord;
+  const before = scene.bank.calls('PUT devolucao').length;
+  const returns = new Returns(scene.us.payments, PACE, new LastWords());
+  const turn = (isOpen: boolean) => returns.refund(charge, 'r1', { ...LATER, isPending: async () => isOpen });
+  assert.equal(await turn(false), { messages: [], wakeInMs: null });
+  assert.is(scene.bank.calls('PUT devolucao').length, before);
+  await turn(true);
+  assert.is(scene.bank.calls('PUT devolucao').length, before + 1);
 });
 
 test('the refusal of a first order counts, unless another process may have sent it meanwhile', async () => {
