@@ -10,7 +10,7 @@ import { Settler } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ChargeRecord, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
-import { type ClaimOf, type Due, postponed } from '../engine/store/due.ts';
+import { type ClaimOf, type Due, isEarly, postponed } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
 import type { SpareTime } from '../spare-time.ts';
@@ -119,6 +119,7 @@ export class Timers {
     if (this.#isClosed) return 'kept';
     try {
       const record = await this.#options.journal.transaction(due.transaction);
+      if (record !== null && isEarly(due, record.updatedAt, now())) return { next: due };
       const graceMs = record === null ? 0 : this.#graceMs(record, due);
       if (graceMs > 0) return { next: { ...due, at: now() + graceMs } };
       if (record !== null) await this.#askBank(record, due);

@@ -12,6 +12,7 @@ const test = suite('timers');
 
 const EXPIRED = Date.UTC(2026, 0, 5, 12);
 const GRACE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 /** Fires the timer of a charge that has expired, as dated by a clock that was so far ahead; when it is due again. */
 async function fired(afterMs: number, ahead: number): Promise<number | null> {
@@ -172,15 +173,19 @@ test('a timer ends once it has fired, and comes again where it hasn’t', async 
   assert.is(failed.done.at(-1), 'Error: lost');
 });
 
-/** A crowd's scene: spare time comes where the test gives it; the transactions whose timers have fired, in order. */
-function crowdOf(isAlone: boolean) {
+/**
+ * A crowd's scene: spare time comes where the test gives it; the transactions whose timers have fired, in order. `clock`
+ * is what the clock shows, and `setAt` what it showed when the timers were set, ms.
+ */
+function crowdOf(isAlone: boolean, { clock = { ms: EXPIRED }, setAt = EXPIRED - HOUR_MS } = {}) {
+  const updatedAt = new Date(setAt).toISOString();
   const fired: string[] = [];
   const pieces: (() => Promise<unknown>)[] = [];
   /** For how many times as long as a piece took callers have the thread, at the most, before each. */
   const times: number[] = [];
   const settled: Settlement[] = [];
   const parts = {
-    journal: { transaction: async (id: string) => ({ id, type: 'cashout', ...WAITS }) },
+    journal: { transaction: async (id: string) => ({ id, type: 'cashout', ...WAITS, updatedAt }) },
     due: { settle: async (some: Settlement[]) => settled.push(...some) },
     bank: { canBeAsked: false, pace: { expiryGraceMs: 0 } },
     engine: {
@@ -198,7 +203,11 @@ function crowdOf(isAlone: boolean) {
         return promise;
       },
     },
-    ...{ payments: {}, now: () => EXPIRED, onTrouble: (error: unknown) => assert.unreachable(String(error)) },
+    ...{
+      payments: {},
+      now: () => clock.ms,
+      onTrouble: (error: unknown) => assert.unreachable(String(error)),
+    },
   };
   const timers = new Timers(parts as unknown as ConstructorParameters<typeof Timers>[0]);
   const claims = (from: number, to: number, account = 'acc_a'): ClaimOf<'timer'>[] =>
@@ -257,6 +266,41 @@ test('who has one timer due isn’t behind another’s crowd', async () => {
   for (let count = 288; count < 401; ) count = await give();
   await Promise.all(all);
   assert.equal([timers.room.taken, timers.earliest], [0, Number.POSITIVE_INFINITY]);
+});
+
+test('what waits in hand when a clock that was ahead is set right waits for its time', async () => {
+  const clock = { ms: EXPIRED };
+  const { timers, claims, give, fired, settled } = crowdOf(false, { clock });
+  const all = timers.fireAll(claims(0, 288));
+  await turn();
+  assert.is(fired.length, 256);
+  clock.ms -= HOUR_MS;
+  await give();
+  await all;
+  assert.is(fired.length, 256);
+  const given = settled.slice(256);
+  // By the clock as it is now: nothing brings them back.
+  assert.equal(
+    given.map(({ next, clock }) => [next?.at, clock]),
+    given.map(() => [EXPIRED, EXPIRED - HOUR_MS]),
+  );
+  assert.is(given.length, 32);
+});
+
+test('what that clock had set itself fires, and so it is where it was set back by a moment', async () => {
+  for (const [backMs, setAt] of [
+    [HOUR_MS, EXPIRED - 60_000],
+    [900, EXPIRED - HOUR_MS],
+  ] as const) {
+    const clock = { ms: EXPIRED };
+    const { timers, claims, give, fired } = crowdOf(false, { clock, setAt });
+    const all = timers.fireAll(claims(0, 288));
+    await turn();
+    clock.ms -= backMs;
+    await give();
+    await all;
+    assert.is(fired.length, 288, `back by ${backMs} ms`);
+  }
 });
 
 test('the longer a crowd lasts the less of the time is callers’, down to a half', async () => {

@@ -1,5 +1,5 @@
 /** What is due, and claims on it: the part of the store's port that its roles share. */
-import { textOfTime } from '../../domain/time.ts';
+import { textOfTime, timeOfText } from '../../domain/time.ts';
 import type { BankOrder } from '../journal.ts';
 
 interface DueParts {
@@ -75,6 +75,15 @@ export function ownTime({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>): number {
  */
 export function seen({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>, clock: number): number {
   return (at > clock + SET_MS ? at : clock) + ahead;
+}
+
+/**
+ * Whether what was claimed by a clock that was ahead lies ahead of it, now that it is set right. What that clock set
+ * itself, at `setAt` (ISO), has come by it.
+ */
+export function isEarly({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>, setAt: string, clock: number): boolean {
+  const soon = clock + SET_MS;
+  return at > soon && timeOfText(setAt) - ahead <= soon;
 }
 
 /**
