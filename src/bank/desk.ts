@@ -9,8 +9,8 @@
 import { isPending } from '../domain/reversals/steps.ts';
 import type { Ending } from '../engine/actors/endings.ts';
 import { type Attempt, type Bank, BankRefused, backoffMs } from '../engine/bank.ts';
-import { DONE, Hands, mostInHand, type Outcome } from '../engine/claims/hands.ts';
-import type { ClaimRoom } from '../engine/claims/room.ts';
+import { DONE, Hands, type Outcome, partsInHand } from '../engine/claims/hands.ts';
+import type { Room } from '../engine/claims/room.ts';
 import { Settler } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, ChargeRecord, TransactionRecord } from '../engine/journal.ts';
@@ -24,8 +24,8 @@ import { Refusals } from './refusals.ts';
 import { Returning } from './returning.ts';
 import { type Told, telling } from './telling.ts';
 
-/** A claimed order. What is fresh from its commit nobody has carried out before, as long as its claim is ours. */
-export interface ClaimedOrder {
+/** An order in hand. What is fresh from its commit nobody has carried out before, as long as its claim is ours. */
+interface ClaimedOrder {
   claim: ClaimOf<'bank'>;
   isFresh: boolean;
 }
@@ -96,13 +96,13 @@ export class Desk {
     this.#putOff = new PutOff(now);
     const work = (order: ClaimedOrder): Promise<Outcome> => this.#outcome(order);
     const { callsAtOnce: atOnce } = bank.pace;
-    const most = mostInHand(options.isShared);
-    this.#hands = new Hands({ settler: this.#settler, most, atOnce, now, work });
+    const parts = partsInHand(options.isShared);
+    this.#hands = new Hands({ settler: this.#settler, ...parts, atOnce, now, work });
   }
 
-  /** For how many more orders sweeps may claim. */
-  get toClaim(): ClaimRoom {
-    return this.#hands.toClaim;
+  /** For how many more orders that sweeps claim there is room. */
+  get room(): Room {
+    return this.#hands.room;
   }
 
   /** When the earliest order in hand that hasn't begun fell due, ms; `Infinity` where all have. */
@@ -117,33 +117,34 @@ export class Desk {
 
   /** They come another way, or were claimed. */
   release(count: number): void {
-    this.#hands.room.release(count);
+    this.#hands.fresh.release(count);
   }
 
   /**
-   * Resolves once all of these are settled, or kept until their time comes; nobody needs to wait for that. Never
-   * rejects.
+   * Takes up orders that a sweep has claimed, or that are fresh from their commit. Resolves once all of these are settled,
+   * or kept until their time comes; nobody needs to wait for that. Never rejects.
    */
-  async carryOut(orders: readonly ClaimedOrder[]): Promise<void> {
+  async carryOut(claims: readonly ClaimOf<'bank'>[], isFresh: boolean): Promise<void> {
     const now = this.#options.now();
     const come: ClaimedOrder[] = [];
     const back: ClaimOf<'bank'>[] = [];
-    for (const each of orders) {
-      const { due } = each.claim;
+    for (const claim of claims) {
+      const { due } = claim;
       // What was claimed was to come soon: what lies further ahead was dated by a clock that has been set back since.
       const isSoon = isOrder(due, 'wake') && due.at > now && due.at <= now + KEPT_MS;
-      if (!isSoon) come.push(each);
-      else if (!this.#kept.keep(each.claim)) back.push(each.claim);
+      if (!isSoon) come.push({ claim, isFresh });
+      else if (!this.#kept.keep(claim)) back.push(claim);
     }
     await Promise.all([
-      this.#hands.take(come),
+      this.#hands.take(come, isFresh ? this.#hands.fresh : this.#hands.room),
       ...back.map((claim) => this.#settler.settle({ claim, next: claim.due, clock: now })),
     ]);
   }
 
   /** Carries out what was kept and whose time has come. */
   wakeUp(): void {
-    void this.#hands.take(this.#kept.come().map((claim) => ({ claim, isFresh: false })));
+    const come = this.#kept.come().map((claim) => ({ claim, isFresh: false }));
+    void this.#hands.take(come, this.#hands.fresh);
   }
 
   /** Resolves once nothing is in hand. */

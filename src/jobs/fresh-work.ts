@@ -1,5 +1,5 @@
 /** Takes up what a batch made due as soon as it is durable, without waiting for a tick. */
-import type { ClaimedOrder, Desk } from '../bank/desk.ts';
+import type { Desk } from '../bank/desk.ts';
 import type { Committed } from '../engine/actors/host.ts';
 import type { FreshWork } from '../engine/engine.ts';
 import { type ClaimOf, type Due, isOf } from '../engine/store/due.ts';
@@ -35,15 +35,15 @@ export function freshWork(
     takeUp: (committed: Committed) => {
       if (committed.claims.length === 0) return;
       const deliveries = new Map<string, ClaimOf<'delivery'>>();
-      const orders: ClaimedOrder[] = [];
+      const orders: ClaimOf<'bank'>[] = [];
       for (const claim of committed.claims) {
         if (isOf(claim, 'delivery')) deliveries.set(claim.due.delivery, claim);
-        else if (isOf(claim, 'bank')) orders.push({ claim, isFresh: true });
+        else if (isOf(claim, 'bank')) orders.push(claim);
         // A timer that is due from its beginning is left to a sweep. The clock had come to its time, and may be behind now.
         else due.settle([{ claim, next: claim.due, clock: claim.due.at }]).catch(onTrouble);
       }
       if (deliveries.size > 0) dispatcher.dispatchFresh(committed, deliveries);
-      if (orders.length > 0) void desk.carryOut(orders);
+      if (orders.length > 0) void desk.carryOut(orders, true);
     },
   };
 }

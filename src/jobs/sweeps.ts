@@ -83,10 +83,10 @@ function dueJobs(options: SweepOptions): RecurringJob[] {
   const { desk, timers, dispatcher, tickMs: everyMs = DEFAULT_TICK_MS } = options;
   const orders: Taker<'bank'> = {
     kind: 'bank',
-    room: desk.toClaim,
+    room: desk.room,
     page: PAGE,
     most: MOST,
-    take: (claims) => void desk.carryOut(claims.map((claim) => ({ claim, isFresh: false }))),
+    take: (claims) => void desk.carryOut(claims, false),
   };
   const fires: Taker<'timer'> = {
     kind: 'timer',

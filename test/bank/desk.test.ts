@@ -65,7 +65,7 @@ function deskOf(given: Case) {
   const desk = new Desk(parts as unknown as DeskOptions);
   const turned = async ({ order, at = NOW, tries = 0 }: Turn) => {
     const due = { kind: 'bank' as const, at, account: 'a', transaction: 't', tries, order };
-    await desk.carryOut([{ claim: { token: '1', due }, isFresh: false }]);
+    await desk.carryOut([{ token: '1', due }], false);
     const [{ next = null } = {}, ...others] = settled.splice(0);
     assert.is(others.length, 0);
     return { next: next?.kind === 'bank' ? next : null, told, troubles };
@@ -145,9 +145,9 @@ async function orderedAfterItsEnd(isFresh: boolean): Promise<string[]> {
   const desk = new Desk(parts as unknown as DeskOptions);
   const claims = [ASK, REFUND].map((order, index) => {
     const due = { kind: 'bank' as const, at: NOW, account: 'a', transaction: 't', tries: 0, order };
-    return { claim: { token: String(index), due }, isFresh };
+    return { token: String(index), due };
   });
-  const all = desk.carryOut(claims);
+  const all = desk.carryOut(claims, isFresh);
   await turn();
   status = 'failed';
   held.resolve();

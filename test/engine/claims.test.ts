@@ -183,59 +183,98 @@ test('an account whose work hangs leaves a part of what is free to each that com
   await hands.idle();
 });
 
-test('what an account makes due leaves a third of the room to others, and sweeps a quarter', async () => {
+/** Hands whose work ends when it is told to: the first so many of those that were begun. */
+function heldHands(parts: { most: number; mostFresh: number; atOnce: number }) {
   const { due } = dueIndex(async () => {});
   const works: (() => void)[] = [];
+  const begun = new Set<string>();
   const hands = new Hands<{ claim: ReturnType<typeof claimed> }>({
     settler: new Settler(due, () => assert.unreachable()),
-    most: 120,
-    atOnce: 8,
+    ...parts,
     now: () => 0,
-    work: async () => {
+    work: async ({ claim }) => {
+      begun.add(claim.due.transaction);
       const work = later<void>();
       works.push(work.resolve);
       await work.promise;
       return { next: null };
     },
   });
-  const take = (account: string, count: number): void => {
-    const items = Array.from({ length: count }, (_, index) => ({
-      claim: claimed(`${account}${index}`, account),
-    }));
-    void hands.take(items);
+  const end = async (count: number): Promise<void> => {
+    for (const ended of works.splice(0, count)) ended();
+    await turn();
   };
+  const itemsOf = (account: string, count: number): { claim: ReturnType<typeof claimed> }[] =>
+    Array.from({ length: count }, (_, index) => ({ claim: claimed(`${account}${index}`, account) }));
   const fresh = (account: string, count: number): boolean => {
     if (!hands.reserve(account, count)) return false;
-    hands.room.release(count);
-    take(account, count);
+    hands.fresh.release(count);
+    void hands.take(itemsOf(account, count), hands.fresh);
     return true;
   };
-  const swept = (account: string, count: number): number => {
-    const reserved = hands.toClaim.reserveUpTo(count);
-    hands.toClaim.release(reserved);
-    take(account, reserved);
+  /** As much as there is room for. */
+  const swept = (accounts: readonly string[]): number => {
+    const reserved = hands.room.reserveUpTo(accounts.length);
+    hands.room.release(reserved);
+    void hands.take(accounts.slice(0, reserved).flatMap((account) => itemsOf(account, 1)));
     return reserved;
   };
-  assert.equal([fresh('a', 81), fresh('a', 80), fresh('a', 1)], [false, true, false]);
+  return { hands, begun, end, fresh, swept };
+}
+
+test('what an account makes due leaves a third of the room for it to others, and all of the sweeps’ to them', async () => {
+  const { hands, end, fresh, swept } = heldHands({ most: 60, mostFresh: 60, atOnce: 8 });
+  const stored = Array.from({ length: 100 }, () => 'a');
+  assert.equal([fresh('a', 41), fresh('a', 40), fresh('a', 1)], [false, true, false]);
   assert.ok(hands.reserve('a', 0), 'nothing needs no room');
-  assert.equal(
-    [swept('a', 100), swept('a', 100)],
-    [10, 0],
-    'what waits in the store comes before what is fresh',
-  );
-  assert.equal([fresh('b', 21), fresh('b', 20), fresh('c', 6), fresh('c', 1)], [false, true, true, false]);
-  assert.is(hands.room.free, 4);
+  assert.equal([swept(stored), swept(stored)], [60, 0]);
+  assert.equal([fresh('b', 14), fresh('b', 13), fresh('c', 4), fresh('c', 1)], [false, true, true, false]);
+  assert.is(hands.fresh.free, 3);
   assert.ok(fresh('d', 1), 'who comes last finds room, too');
-  while (hands.room.free < 60) {
-    works.shift()?.();
-    await turn();
-  }
-  assert.ok(fresh('a', 1), 'it has room again');
-  while (hands.room.taken > 0) {
-    works.shift()?.();
-    await turn();
-  }
+  while (hands.fresh.free < 60) await end(1);
+  assert.ok(hands.room.taken > 30);
+  assert.not(fresh('a', 31), 'what waits in the store comes before what is fresh');
+  while (hands.room.taken > 0) await end(1);
+  assert.ok(fresh('a', 40), 'it has room again');
+  while (hands.fresh.taken > 0) await end(8);
   await hands.idle();
+});
+
+/**
+ * How many rounds another's stored work waits to begin, behind how much that is stored, and its fresh work, while so many
+ * accounts have more than can be worked on: in each round ten come, and up to eight end.
+ */
+async function roundsBehind(accounts: number): Promise<{ stored: number; behind: number; fresh: number }> {
+  const { hands, begun, end, fresh, swept } = heldHands({ most: 150, mostFresh: 50, atOnce: 8 });
+  const stored: string[] = [];
+  const asked = 200;
+  const waited = { stored: 0, behind: 0, fresh: 0 };
+  for (let round = 0, made = 0; waited.stored === 0 || waited.fresh === 0; round += 1) {
+    assert.ok(round < 1_000, `it waits on, with ${stored.length} in the store`);
+    for (let each = 0; each < 10; each += 1, made += 1)
+      if (!fresh(`a${made % accounts}_`, 1)) stored.push(`a${made % accounts}_`);
+    if (round === asked) {
+      waited.behind = stored.length;
+      stored.push('stored');
+      assert.ok(fresh('fresh', 1));
+    }
+    stored.splice(0, swept(stored));
+    await end(8);
+    if (waited.stored === 0 && begun.has('stored0')) waited.stored = round - asked;
+    if (waited.fresh === 0 && begun.has('fresh0')) waited.fresh = round - asked + 1;
+  }
+  for (let left = 1; left > 0; left = hands.fresh.taken + hands.room.taken) await end(8);
+  await hands.idle();
+  return waited;
+}
+
+test('however many accounts have more than can be worked on, another’s stored work waits for what was due before', async () => {
+  for (const accounts of [1, 2, 3, 20]) {
+    const { stored, behind, fresh } = await roundsBehind(accounts);
+    assert.ok(behind > 200);
+    assert.ok(stored < behind / 5, `${stored} rounds behind ${behind} of ${accounts} accounts`);
+    assert.ok(fresh < 10, `what is fresh: ${fresh} rounds behind ${accounts} accounts`);
+  }
 });
 
 test('of those that are paced so many begin as are told to, accounts in turn, and none where none may', async () => {

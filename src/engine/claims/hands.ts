@@ -1,7 +1,7 @@
 /** Claims in hand: the work on them beside each other, and whose turn it is. */
 import { later } from '../../waiting.ts';
 import type { Claim, Due } from '../store/due.ts';
-import { type ClaimRoom, Room } from './room.ts';
+import { Room } from './room.ts';
 import type { Settler } from './settler.ts';
 
 /**
@@ -13,8 +13,8 @@ export type Outcome = { next: Due | null } | 'park' | 'kept' | 'ended';
 export const DONE: Outcome = { next: null };
 
 /**
- * The most in hand: where one account has more that waits, what others have in the store is claimed behind that. Claims on
- * a store that processes share are renewed again and again.
+ * The most in hand: where accounts have more in the store, what others have there is claimed behind that, as it is due.
+ * Claims on a store that processes share are renewed again and again.
  */
 const MOST_IN_HAND = { alone: 32_768, shared: 8_192 };
 
@@ -22,10 +22,24 @@ export function mostInHand(isShared = false): number {
   return isShared ? MOST_IN_HAND.shared : MOST_IN_HAND.alone;
 }
 
+/**
+ * What comes fresh has a quarter of that: what waits in the store has been due for longer, and is most where accounts have
+ * more than can be worked on.
+ */
+const FRESH_PART = 1 / 4;
+
+/** The same where some of it comes fresh from its commit. */
+export function partsInHand(isShared = false): { most: number; mostFresh: number } {
+  const mostFresh = mostInHand(isShared) * FRESH_PART;
+  return { most: mostInHand(isShared) - mostFresh, mostFresh };
+}
+
 export interface HandsOptions<Item> {
   settler: Settler;
-  /** The most that is in hand. */
+  /** The most that is in hand of what sweeps claim. */
   most: number;
+  /** The most of what comes fresh from its commit, besides: none where nothing is said. */
+  mostFresh?: number;
   /** The most that is worked on at the same time; the rest waits for its turn. */
   atOnce: number;
   /** The clock by which `work` says what is due next, ms. */
@@ -39,11 +53,10 @@ export interface HandsOptions<Item> {
 /** So many times what it leaves free an account has at the most: three quarters, where it is alone. */
 const SHARE = 3;
 /**
- * So many times the room that it leaves an account has in hand at the most, where more of its own comes fresh: a third
- * stays free. Sweeps leave a quarter, so that what an account has waiting in the store comes before what it adds.
+ * So many times the room for what is fresh that it leaves an account has in hand at the most, where more of its own comes
+ * fresh: a third of that stays free. What was claimed for it counts, so that this comes before what it adds.
  */
 const FRESH_SHARE = 2;
-const LEFT_BY_SWEEPS = 1 / 4;
 
 /** One account's things: those that wait for their turn, and how many are worked on. */
 interface Queue<Item> {
@@ -56,8 +69,9 @@ interface Queue<Item> {
  * take turns, and each leaves a part of what is free to others: where all of its work hangs, theirs goes on.
  */
 export class Hands<Item extends { claim: Claim }> {
+  /** For what sweeps claim: what comes fresh never takes it, however many accounts have more than can be worked on. */
   readonly room: Room;
-  readonly toClaim: ClaimRoom;
+  readonly fresh: Room;
   readonly #options: HandsOptions<Item>;
   readonly #queues = new Map<string, Queue<Item>>();
   /** Those in which something waits, in the order of their turns. */
@@ -67,30 +81,26 @@ export class Hands<Item extends { claim: Claim }> {
 
   constructor(options: HandsOptions<Item>) {
     this.room = new Room(options.most);
-    const left = Math.floor(options.most * LEFT_BY_SWEEPS);
-    this.toClaim = {
-      reserveUpTo: (count) => this.room.reserveUpTo(Math.max(0, Math.min(count, this.room.free - left))),
-      release: (count) => this.room.release(count),
-    };
+    this.fresh = new Room(options.mostFresh ?? 0);
     this.#options = options;
   }
 
-  /** Keeps room for what an account makes due, all of it or nothing: others' finds room beside it. */
+  /** Keeps room for what an account makes due fresh, all of it or nothing: others' finds room beside it. */
   reserve(account: string, count: number): boolean {
     if (count === 0) return true;
     const { waiting, working } = this.#queues.get(account) ?? { waiting: [], working: 0 };
     const held = waiting.length + working + count;
-    return held <= FRESH_SHARE * (this.room.free - count) && this.room.reserve(count);
+    return held <= FRESH_SHARE * (this.fresh.free - count) && this.fresh.reserve(count);
   }
 
-  /** Takes them in hand; resolves once all of them are settled. */
-  async take(items: readonly Item[]): Promise<void> {
+  /** Takes them in hand, in the room for what was claimed or in that for what is fresh; resolves once all are settled. */
+  async take(items: readonly Item[], room = this.room): Promise<void> {
     if (items.length === 0) return;
-    this.room.occupy(items.length);
+    room.occupy(items.length);
     let left = items.length;
     const { promise, resolve } = later<void>();
     const ended = (): void => {
-      this.room.release(1);
+      room.release(1);
       left -= 1;
       if (left > 0) return;
       this.#inHand.delete(promise);

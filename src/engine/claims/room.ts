@@ -41,6 +41,3 @@ export class Room {
     this.#free += count;
   }
 }
-
-/** What of a room sweeps may claim: the rest is left to what is fresh. */
-export type ClaimRoom = Pick<Room, 'reserveUpTo' | 'release'>;
