@@ -96,8 +96,7 @@ export class Desk {
     this.#putOff = new PutOff(now);
     const work = (order: ClaimedOrder): Promise<Outcome> => this.#outcome(order);
     const { callsAtOnce: atOnce } = bank.pace;
-    const parts = partsInHand(options.isShared);
-    this.#hands = new Hands({ settler: this.#settler, ...parts, atOnce, now, work });
+    this.#hands = new Hands({ settler: this.#settler, ...partsInHand(options.isShared), atOnce, now, work });
   }
 
   /** For how many more orders that sweeps claim there is room. */
@@ -150,6 +149,11 @@ export class Desk {
   /** Resolves once nothing is in hand. */
   idle(): Promise<void> {
     return this.#hands.idle();
+  }
+
+  /** What hasn't begun is left to whoever claims it next; resolves once nothing is in hand. */
+  close(): Promise<void> {
+    return this.#hands.close();
   }
 
   async #outcome({ claim, isFresh }: ClaimedOrder): Promise<Outcome> {
@@ -249,19 +253,16 @@ export class Desk {
   async #refund(due: DueOrder<'refund'>, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
     const { bank, journal } = this.#options;
     const { refusedAt: _refusedAt, ...order } = due.order;
-    const { refundId } = order;
-    if (!isOpen(record, refundId)) return DONE;
+    if (!isOpen(record, order.refundId)) return DONE;
+    const attempted = { ...attempt, isPending: async () => isOpen(await this.#record(due), order.refundId) };
     try {
-      const { messages, wakeInMs } = await bank.refund(record, refundId, {
-        ...attempt,
-        isPending: async () => isOpen(await this.#record(due), refundId),
-      });
+      const { messages, wakeInMs } = await bank.refund(record, order.refundId, attempted);
       if ((await this.#told(record, messages)) === 'park') return 'park';
       if (wakeInMs !== null)
         return this.#next(due, { ...order, turn: attempt.turn + 1 }, this.#stepAt(due, wakeInMs));
       // An outcome that wasn't taken is no end.
       const after = messages.length === 0 ? null : await journal.transaction(record.id);
-      return isOpen(after, refundId) ? { next: this.#later({ ...due, order }) } : DONE;
+      return isOpen(after, order.refundId) ? { next: this.#later({ ...due, order }) } : DONE;
     } catch (error) {
       if (!(error instanceof BankRefused)) throw error;
       return this.#refused(due);

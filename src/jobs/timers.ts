@@ -55,7 +55,6 @@ export class Timers {
   readonly #hands: Hands<ClaimedTimer>;
   /** More are in hand than begin at once: all that come wait for spare time, until none waits. */
   #isCrowd = false;
-  #isClosed = false;
 
   constructor(options: TimersOptions) {
     this.#options = options;
@@ -110,13 +109,11 @@ export class Timers {
 
   /** What hasn't begun is left to whoever claims it next; resolves once nothing is in hand. */
   close(): Promise<void> {
-    this.#isClosed = true;
-    return this.idle();
+    return this.#hands.close();
   }
 
   async #fire(due: ClaimOf<'timer'>['due']): Promise<Outcome> {
     const { engine, bank, now, onTrouble } = this.#options;
-    if (this.#isClosed) return 'kept';
     try {
       const record = await this.#options.journal.transaction(due.transaction);
       if (record !== null && isEarly(due, record.updatedAt, now())) return { next: due };

@@ -111,11 +111,6 @@ async function consoleOpened({ consoleAt }: Core): Promise<void> {
   await atMost(CONSOLE_MS, Promise.resolve(consoleAt));
 }
 
-/** Resolves once no order or timer is under way: what hasn't begun or ended by then is done after the next start. */
-async function ordersEnded({ desk, timers }: Workers, patienceMs: number): Promise<void> {
-  await atMost(patienceMs, Promise.all([desk.idle(), timers.close()]));
-}
-
 /** How long callers are answered once the server ends: a charge is once a real bank has it. */
 function answersMs({ connection }: Core): number {
   return connection === null ? HTTP_DRAIN_MS : ORDERS_DRAIN_MS;
@@ -192,11 +187,13 @@ async function closeParts(
 ): Promise<void> {
   await forgetConsole(core, log);
   const orderedBy = performance.now() + ORDERS_DRAIN_MS;
+  // What hasn't begun is done after the next start, and so is what hasn't ended by then.
+  const worked = Promise.all([workers.desk.close(), workers.timers.close()]);
   const doors = [api, admin].map((door) => door?.drain(answersMs(core)));
   await Promise.all([bankSide.close(), ...doors]);
   await Promise.all(workers.clocks.map((each) => each.stop()));
   const longerMs = core.connection === null ? 0 : orderedBy - performance.now();
-  await ordersEnded(workers, Math.max(WORK_DRAIN_MS, longerMs));
+  await atMost(Math.max(WORK_DRAIN_MS, longerMs), worked);
   await core.engine.drain(MAILBOX_DRAIN_MS);
   await workers.dispatcher.close();
 }

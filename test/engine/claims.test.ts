@@ -277,6 +277,23 @@ test('however many accounts have more than can be worked on, another’s stored 
   }
 });
 
+test('once it is closed nothing begins, what is under way comes to its end, and there is room for nothing', async () => {
+  const { hands, begun, end, fresh, swept } = heldHands({ most: 60, mostFresh: 60, atOnce: 8 });
+  assert.ok(fresh('a', 10));
+  assert.is(swept(['b', 'e']), 2);
+  assert.is(begun.size, 8);
+  const closed = hands.close();
+  assert.equal([fresh('c', 1), swept(['c'])], [false, 0]);
+  // What was claimed by then.
+  await hands.take([{ claim: claimed('late', 'd') }]);
+  await end(8);
+  await closed;
+  assert.equal(
+    [begun.size, hands.room.taken + hands.fresh.taken, hands.earliest],
+    [8, 0, Number.POSITIVE_INFINITY],
+  );
+});
+
 test('of those that are paced so many begin as are told to, accounts in turn, and none where none may', async () => {
   const { due } = dueIndex(async () => {});
   const works: (() => void)[] = [];

@@ -78,6 +78,7 @@ export class Hands<Item extends { claim: Claim }> {
   readonly #turns: Queue<Item>[] = [];
   readonly #inHand = new Set<Promise<void>>();
   #working = 0;
+  #isClosed = false;
 
   constructor(options: HandsOptions<Item>) {
     this.room = new Room(options.most);
@@ -95,7 +96,7 @@ export class Hands<Item extends { claim: Claim }> {
 
   /** Takes them in hand, in the room for what was claimed or in that for what is fresh; resolves once all are settled. */
   async take(items: readonly Item[], room = this.room): Promise<void> {
-    if (items.length === 0) return;
+    if (items.length === 0 || this.#isClosed) return;
     room.occupy(items.length);
     let left = items.length;
     const { promise, resolve } = later<void>();
@@ -115,6 +116,14 @@ export class Hands<Item extends { claim: Claim }> {
   /** Resolves once nothing is in hand. */
   async idle(): Promise<void> {
     while (this.#inHand.size > 0) await Promise.all(this.#inHand);
+  }
+
+  /** What hasn't begun is left to whoever claims it next, as is what comes yet; resolves once nothing is in hand. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    for (const room of [this.room, this.fresh]) room.close();
+    for (const { waiting } of this.#turns.splice(0)) for (const { ended } of waiting.splice(0)) ended();
+    return this.idle();
   }
 
   #add(item: Item, ended: () => void): void {

@@ -4,6 +4,7 @@
 export class Room {
   readonly #most: number;
   #free: number;
+  #isClosed = false;
 
   constructor(most: number) {
     this.#most = most;
@@ -15,7 +16,7 @@ export class Room {
   }
 
   get free(): number {
-    return Math.max(0, this.#free);
+    return this.#isClosed ? 0 : Math.max(0, this.#free);
   }
 
   /** All of it or nothing; false where there is no room for all. */
@@ -39,5 +40,10 @@ export class Room {
 
   release(count: number): void {
     this.#free += count;
+  }
+
+  /** From now on there is room for nothing. */
+  close(): void {
+    this.#isClosed = true;
   }
 }

@@ -116,6 +116,20 @@ test('at SIGTERM a call under way gets its answer, and what gets none is asked a
   });
 });
 
+test('at SIGTERM no order begins that waits for its turn: it is the next start’s, and is done once', async () => {
+  await withServed({ ...EFI, balance: 1_000_000 }, async ({ bank, server, client }) => {
+    bank.fault('PUT envio', { kind: 'slow', ms: 2_000 }, 75);
+    await Promise.all(Array.from({ length: 150 }, () => transfer(client, 1_000)));
+    await until(() => bank.calls('PUT envio').length === 75, 10_000, 'as many as may be under way');
+    assert.is(await server.terminate(), 0);
+    assert.is(bank.calls('PUT envio').length, 75);
+    assert.not.match(server.stderr(), /will be tried again/);
+    await server.restart();
+    await until(() => bank.state.sendings.size === 150, 20_000, 'all at the bank');
+    assert.is(bank.calls('PUT envio').length, 150, 'each was sent once');
+  });
+});
+
 test('at SIGTERM a charge under way is answered, also where the bank takes nearly 5 s, or longer', async () => {
   await withServed({}, async ({ bank, server, client }) => {
     const ended = async (ms: number): Promise<Reply> => {
