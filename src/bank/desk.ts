@@ -135,7 +135,7 @@ export class Desk {
       else if (!this.#kept.keep(claim)) back.push(claim);
     }
     await Promise.all([
-      this.#hands.take(come, isFresh ? this.#hands.fresh : this.#hands.room),
+      this.#hands.take(come, isFresh),
       ...back.map((claim) => this.#settler.settle({ claim, next: claim.due, clock: now })),
     ]);
   }
@@ -143,7 +143,7 @@ export class Desk {
   /** Carries out what was kept and whose time has come. */
   wakeUp(): void {
     const come = this.#kept.come().map((claim) => ({ claim, isFresh: false }));
-    void this.#hands.take(come, this.#hands.fresh);
+    void this.#hands.take(come, true);
   }
 
   /** Resolves once nothing is in hand. */

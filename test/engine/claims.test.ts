@@ -209,7 +209,7 @@ function heldHands(parts: { most: number; mostFresh: number; atOnce: number }) {
   const fresh = (account: string, count: number): boolean => {
     if (!hands.reserve(account, count)) return false;
     hands.fresh.release(count);
-    void hands.take(itemsOf(account, count), hands.fresh);
+    void hands.take(itemsOf(account, count), true);
     return true;
   };
   /** As much as there is room for. */
@@ -231,13 +231,22 @@ test('what an account makes due leaves a third of the room for it to others, and
   assert.equal([fresh('b', 14), fresh('b', 13), fresh('c', 4), fresh('c', 1)], [false, true, true, false]);
   assert.is(hands.fresh.free, 3);
   assert.ok(fresh('d', 1), 'who comes last finds room, too');
-  while (hands.fresh.free < 60) await end(1);
-  assert.ok(hands.room.taken > 30);
-  assert.not(fresh('a', 31), 'what waits in the store comes before what is fresh');
-  while (hands.room.taken > 0) await end(1);
-  assert.ok(fresh('a', 40), 'it has room again');
-  while (hands.fresh.taken > 0) await end(8);
+  while (hands.room.taken + hands.fresh.taken > 0) await end(8);
+  assert.is(swept(stored), 60);
+  assert.equal([fresh('a', 21), fresh('a', 20)], [false, true], 'what was claimed for it counts');
+  while (hands.room.taken + hands.fresh.taken > 0) await end(8);
   await hands.idle();
+});
+
+test('of four turns of an account one is for what is fresh, and each kind has those that the other doesn’t need', async () => {
+  const { hands, begun, end, fresh } = heldHands({ most: 60, mostFresh: 60, atOnce: 1 });
+  assert.ok(fresh('a', 4));
+  void hands.take(Array.from({ length: 5 }, (_, nth) => ({ claim: claimed(`claimed${nth}`, 'a') })));
+  while (hands.room.taken + hands.fresh.taken > 0) await end(1);
+  assert.equal(
+    [...begun],
+    ['a0', 'claimed0', 'claimed1', 'claimed2', 'a1', 'claimed3', 'claimed4', 'a2', 'a3'],
+  );
 });
 
 /**

@@ -58,15 +58,42 @@ const SHARE = 3;
  */
 const FRESH_SHARE = 2;
 
-/** One account's things: those that wait for their turn, and how many are worked on. */
+/** Of so many of an account's turns one is for what is fresh, as that has a quarter of the room, where both kinds wait. */
+const TURNS = 4;
+
+interface Waiting<Item> {
+  item: Item;
+  ended: () => void;
+}
+
+/** One account's things: those that wait for their turn, how many are worked on, and how many turns it has had. */
 interface Queue<Item> {
-  waiting: { item: Item; ended: () => void }[];
+  fresh: Waiting<Item>[];
+  claimed: Waiting<Item>[];
   working: number;
+  turns: number;
+}
+
+function newQueue<Item>(): Queue<Item> {
+  return { fresh: [], claimed: [], working: 0, turns: 0 };
+}
+
+function waitingIn<Item>({ fresh, claimed }: Queue<Item>): number {
+  return fresh.length + claimed.length;
+}
+
+/** Whichever's turn it is, or the other where none of it waits. */
+function nextOf<Item>(queue: Queue<Item>): Waiting<Item> | undefined {
+  const { fresh, claimed, turns } = queue;
+  queue.turns += 1;
+  const isFreshs = claimed.length === 0 || (fresh.length > 0 && turns % TURNS === 0);
+  return (isFreshs ? fresh : claimed).shift();
 }
 
 /**
  * Works on claimed things beside each other and settles each when its work ends: none waits for another's end. Accounts
- * take turns, and each leaves a part of what is free to others: where all of its work hangs, theirs goes on.
+ * take turns, and each leaves a part of what is free to others: where all of its work hangs, theirs goes on. What is fresh
+ * and what was claimed take turns, too: there is room again for others' of both kinds as soon as some of it has begun.
  */
 export class Hands<Item extends { claim: Claim }> {
   /** For what sweeps claim: what comes fresh never takes it, however many accounts have more than can be worked on. */
@@ -89,14 +116,15 @@ export class Hands<Item extends { claim: Claim }> {
   /** Keeps room for what an account makes due fresh, all of it or nothing: others' finds room beside it. */
   reserve(account: string, count: number): boolean {
     if (count === 0) return true;
-    const { waiting, working } = this.#queues.get(account) ?? { waiting: [], working: 0 };
-    const held = waiting.length + working + count;
+    const queue = this.#queues.get(account) ?? newQueue<Item>();
+    const held = waitingIn(queue) + queue.working + count;
     return held <= FRESH_SHARE * (this.fresh.free - count) && this.fresh.reserve(count);
   }
 
-  /** Takes them in hand, in the room for what was claimed or in that for what is fresh; resolves once all are settled. */
-  async take(items: readonly Item[], room = this.room): Promise<void> {
+  /** Takes them in hand, claimed or fresh from their commit; resolves once all of them are settled. */
+  async take(items: readonly Item[], isFresh = false): Promise<void> {
     if (items.length === 0 || this.#isClosed) return;
+    const room = isFresh ? this.fresh : this.room;
     room.occupy(items.length);
     let left = items.length;
     const { promise, resolve } = later<void>();
@@ -107,7 +135,7 @@ export class Hands<Item extends { claim: Claim }> {
       this.#inHand.delete(promise);
       resolve();
     };
-    for (const item of items) this.#add(item, ended);
+    for (const item of items) this.#add({ item, ended }, isFresh);
     this.#inHand.add(promise);
     this.#next();
     await promise;
@@ -122,15 +150,17 @@ export class Hands<Item extends { claim: Claim }> {
   close(): Promise<void> {
     this.#isClosed = true;
     for (const room of [this.room, this.fresh]) room.close();
-    for (const { waiting } of this.#turns.splice(0)) for (const { ended } of waiting.splice(0)) ended();
+    for (const { fresh, claimed } of this.#turns.splice(0))
+      for (const { ended } of [...fresh.splice(0), ...claimed.splice(0)]) ended();
     return this.idle();
   }
 
-  #add(item: Item, ended: () => void): void {
-    const { account } = item.claim.due;
-    const queue = this.#queues.get(account) ?? { waiting: [], working: 0 };
+  #add(waiting: Waiting<Item>, isFresh: boolean): void {
+    const { account } = waiting.item.claim.due;
+    const queue = this.#queues.get(account) ?? newQueue();
     this.#queues.set(account, queue);
-    if (queue.waiting.push({ item, ended }) === 1) this.#turns.push(queue);
+    (isFresh ? queue.fresh : queue.claimed).push(waiting);
+    if (waitingIn(queue) === 1) this.#turns.push(queue);
   }
 
   get isAnyWaiting(): boolean {
@@ -139,7 +169,10 @@ export class Hands<Item extends { claim: Claim }> {
 
   /** When the earliest of those that wait for their turn fell due, ms; `Infinity` where none waits. */
   get earliest(): number {
-    const firsts = this.#turns.flatMap(({ waiting }) => waiting.slice(0, 1));
+    const firsts = this.#turns.flatMap(({ fresh, claimed }) => [
+      ...fresh.slice(0, 1),
+      ...claimed.slice(0, 1),
+    ]);
     return firsts.reduce((at, { item }) => Math.min(at, item.claim.due.at), Number.POSITIVE_INFINITY);
   }
 
@@ -150,9 +183,9 @@ export class Hands<Item extends { claim: Claim }> {
       const free = this.#options.atOnce - this.#working;
       const index = free > 0 ? this.#turns.findIndex(({ working }) => working < SHARE * free) : -1;
       const [queue] = index < 0 ? [] : this.#turns.splice(index, 1);
-      const next = queue?.waiting.shift();
+      const next = queue && nextOf(queue);
       if (queue === undefined || next === undefined) break;
-      if (queue.waiting.length > 0) this.#turns.push(queue);
+      if (waitingIn(queue) > 0) this.#turns.push(queue);
       this.#working += 1;
       queue.working += 1;
       begun.push(this.#workOn(next.item, queue).then(next.ended));
@@ -170,7 +203,7 @@ export class Hands<Item extends { claim: Claim }> {
     const clock = now();
     this.#working -= 1;
     queue.working -= 1;
-    if (queue.working === 0 && queue.waiting.length === 0) this.#queues.delete(item.claim.due.account);
+    if (queue.working === 0 && waitingIn(queue) === 0) this.#queues.delete(item.claim.due.account);
     this.#next();
     if (outcome === 'kept' || outcome === 'ended') return;
     if (outcome === 'park') await settler.park(item.claim);
