@@ -93,7 +93,7 @@ export class Desk {
     });
     this.#settler = new Settler(due, onTrouble);
     this.#kept = new Kept({ now, elapsed });
-    this.#putOff = new PutOff(now);
+    this.#putOff = new PutOff({ now, elapsed });
     const work = (order: ClaimedOrder): Promise<Outcome> => this.#outcome(order);
     const { callsAtOnce: atOnce } = bank.pace;
     this.#hands = new Hands({ settler: this.#settler, ...partsInHand(options.isShared), atOnce, now, work });

@@ -16,12 +16,19 @@ function keyOf({ transaction, order }: Question): string {
   return `${transaction} ${order.payment ?? ''} ${order.state ?? ''}`;
 }
 
-export class PutOff {
-  readonly #now: () => number;
-  readonly #waiting = new Map<string, { at: number; turn: number }>();
+export interface PutOffOptions {
+  /** The clock by which questions are due, ms. */
+  now(): number;
+  /** A clock that never steps, ms: a wait goes by it, whatever the other one is set to meanwhile. */
+  elapsed(): number;
+}
 
-  constructor(now: () => number) {
-    this.#now = now;
+export class PutOff {
+  readonly #options: PutOffOptions;
+  readonly #waiting = new Map<string, { until: number; turn: number }>();
+
+  constructor(options: PutOffOptions) {
+    this.#options = options;
   }
 
   /** One has come: if it was put off before, it waits no longer. */
@@ -31,18 +38,20 @@ export class PutOff {
 
   /** Whether it has to wait: nothing waits that is about the same, and asked as often. */
   mustWait(question: Question): boolean {
-    const now = this.#now();
+    const { now, elapsed } = this.#options;
+    const present = elapsed();
     const { turn = 0 } = question.order;
     const key = keyOf(question);
     const other = this.#waiting.get(key);
     // One whose time has come may be in other hands, and at its end.
-    if (other !== undefined && other.at > now && other.turn <= turn) return false;
-    if (this.#waiting.size >= REMEMBERED_MOST) this.#forgetPast(now);
-    if (this.#waiting.size < REMEMBERED_MOST) this.#waiting.set(key, { at: question.at, turn });
+    if (other !== undefined && other.until > present && other.turn <= turn) return false;
+    if (this.#waiting.size >= REMEMBERED_MOST) this.#forgetPast(present);
+    const until = present + question.at - now();
+    if (this.#waiting.size < REMEMBERED_MOST) this.#waiting.set(key, { until, turn });
     return true;
   }
 
-  #forgetPast(now: number): void {
-    for (const [key, { at }] of this.#waiting) if (at <= now) this.#waiting.delete(key);
+  #forgetPast(present: number): void {
+    for (const [key, { until }] of this.#waiting) if (until <= present) this.#waiting.delete(key);
   }
 }

@@ -54,7 +54,9 @@ export class World {
       transaction: (id) => around().store.journal.transaction(id),
       due: { settle: (settlements) => around().store.due.settle(settlements) },
     });
-    this.process = openProcess({ state: new MemoryState(), clock: this.clock, bank, fresh: true });
+    this.process = openProcess({
+      ...{ state: new MemoryState(), clock: this.clock, bank, fresh: true, elapsed: now },
+    });
     const { journal, due, marks } = this.process.store;
     this.reconciler = new Reconciler({
       ...{ connection: scene.us, journal, due, marks, notes, now, retryScale: SCALE },
