@@ -238,6 +238,20 @@ test('what an account makes due leaves a third of the room for it to others, and
   await hands.idle();
 });
 
+test('the earliest that waits is told, wherever it waits', async () => {
+  const { hands, end, fresh } = heldHands({ most: 60, mostFresh: 60, atOnce: 1 });
+  const dueAt = (at: number) => {
+    const { due, token } = claimed(`due ${at}`, 'a');
+    return { claim: claimOn({ ...due, at }, token) };
+  };
+  void hands.take([500, 1_000, 7].map(dueAt));
+  assert.is(hands.earliest, 7);
+  assert.ok(fresh('b', 1));
+  assert.is(hands.earliest, 0);
+  while (hands.room.taken + hands.fresh.taken > 0) await end(1);
+  assert.is(hands.earliest, Number.POSITIVE_INFINITY);
+});
+
 test('of four turns of an account one is for what is fresh, and each kind has those that the other doesn’t need', async () => {
   const { hands, begun, end, fresh } = heldHands({ most: 60, mostFresh: 60, atOnce: 1 });
   assert.ok(fresh('a', 4));

@@ -169,11 +169,12 @@ export class Hands<Item extends { claim: Claim }> {
 
   /** When the earliest of those that wait for their turn fell due, ms; `Infinity` where none waits. */
   get earliest(): number {
-    const firsts = this.#turns.flatMap(({ fresh, claimed }) => [
-      ...fresh.slice(0, 1),
-      ...claimed.slice(0, 1),
-    ]);
-    return firsts.reduce((at, { item }) => Math.min(at, item.claim.due.at), Number.POSITIVE_INFINITY);
+    let earliest = Number.POSITIVE_INFINITY;
+    // All of them: what fell due long before may be claimed behind what is fresh.
+    for (const { fresh, claimed } of this.#turns)
+      for (const waiting of [fresh, claimed])
+        for (const { item } of waiting) earliest = Math.min(earliest, item.claim.due.at);
+    return earliest;
   }
 
   /** Begins at most so many of those that wait, as their accounts' turns come; each resolves once it is settled. */
