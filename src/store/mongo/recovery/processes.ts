@@ -174,14 +174,18 @@ export class MongoProcesses {
     return silent;
   }
 
-  /** Forgets a process that left nothing, once it was listed for a while; one that came back meanwhile stays. */
-  async forget(silent: ProcessDocument): Promise<void> {
+  /**
+   * Forgets a process that left nothing, once it was listed for a while; one that came back meanwhile stays. False: it is
+   * looked through again.
+   */
+  async forget(silent: ProcessDocument): Promise<boolean> {
     const { _id, beatAt, left } = silent;
     // Where it may be back at the same time as this one, it has yet to write what it couldn't meanwhile.
-    if (!this.isSteady(LISTED_MS)) return;
-    if (!this.#wasListed(silent, left === true ? LISTED_MS : LATE_MS)) return;
+    if (!this.isSteady(LISTED_MS)) return false;
+    if (!this.#wasListed(silent, left === true ? LISTED_MS : LATE_MS)) return false;
     const deletes = [{ q: { _id, beatAt }, limit: 1 }];
     await this.#options.connection.command({ delete: 'processes', deletes, writeConcern: MAJORITY });
+    return true;
   }
 
   /**

@@ -125,7 +125,7 @@ export class Recovery {
       if (last === undefined || page.length < PAGE) break;
       behind = last;
     }
-    await processes.forget(silent);
+    if (await processes.forget(silent)) this.#finished.delete(silent._id);
   }
 
   /** Projects a batch, or notes it. @throws StoreUnavailable where neither is done */
