@@ -81,7 +81,7 @@ function audit(matches: (entry: Entry) => boolean, change: (entry: Entry, batch:
 const moved = (entry: Entry): boolean => entry.from !== null && entry.from !== entry.to;
 /** Moves of which URLs are told: an account may have none for a while. */
 const heard = (entry: Entry): boolean => moved(entry) && (entry.events[0]?.deliveries.length ?? 0) > 0;
-const paid = (entry: Entry): boolean => entry.to === 'paid' && entry.message.type === 'PAY';
+const paid = (entry: Entry): boolean => moved(entry) && entry.to === 'paid' && entry.message.type === 'PAY';
 // The clock's and the API's messages have no id of their own.
 const told = (entry: Entry): boolean => moved(entry) && !['clock', 'api'].includes(entry.message.door);
 
