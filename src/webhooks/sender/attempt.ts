@@ -1,7 +1,8 @@
 /**
  * Owns one exchange with a receiver, from connecting to the last byte that is read of the answer.
  *
- * 1. One deadline, counted from the start of connecting; nothing that the receiver sends extends it.
+ * 1. One deadline, counted from the start of connecting; nothing that the receiver sends extends it. Once the status is
+ *    there the rest of the answer has a second: its outcome is known, and others wait for its place.
  * 2. One result: the status as soon as the response's headers are there, or the code of what went wrong.
  * 3. The connection is given back after a whole response and destroyed after anything else.
  */
@@ -31,6 +32,9 @@ export interface AttemptOptions {
   /** Called once, after the result, when the connection is free again or gone. */
   onEnd: (ending: Ending) => void;
 }
+
+/** How long the rest of an answer is waited for, at most, once its status is there. */
+const HEARD_OUT_MS = 1_000;
 
 /** What a header's value may be made of here. */
 const PRINTABLE = /^[\x20-\x7e]*$/;
@@ -110,8 +114,12 @@ export class Attempt implements WireEvents {
   }
 
   onStatus(statusCode: number, retryAfter: string | string[] | undefined): void {
-    const wait = statusCode === 429 ? retryAfterMs(retryAfter, this.#options.now()) : null;
+    const { now, timeoutMs } = this.#options;
+    const wait = statusCode === 429 ? retryAfterMs(retryAfter, now()) : null;
     this.#report(statusCode, null, wait);
+    clearTimeout(this.#deadline);
+    const leftMs = this.#begun + timeoutMs - performance.now();
+    this.#deadline = setTimeout(() => this.#onDeadline(), Math.min(leftMs, HEARD_OUT_MS));
   }
 
   onComplete(): void {

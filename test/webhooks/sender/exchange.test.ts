@@ -205,6 +205,33 @@ test('hears a receiver out that answers in chunks, and has more to do behind its
   await to.close();
 });
 
+for (const isUnusual of [false, true]) {
+  const who = isUnusual ? ', after an unusual answer' : '';
+  test(`hears out a body that takes 300 ms, and keeps its connection${who}`, async () => {
+    let isFirst = true;
+    await using(
+      (response) => {
+        if (isUnusual && isFirst) response.writeHead(200).end();
+        else {
+          if (!isUnusual) response.setHeader('Content-Length', 4);
+          response.write('do');
+          setTimeout(() => response.end('ne'), 300);
+        }
+        isFirst = false;
+      },
+      async (to, outbox) => {
+        if (isUnusual) await outbox.attempt(item('0', to.url));
+        const before = to.opened;
+        for (const token of ['1', '2', '3']) {
+          assert.is((await outbox.attempt(item(token, to.url))).statusCode, 200);
+          await new Promise((resolve) => setTimeout(resolve, 900));
+        }
+        assert.is(to.opened, before + 1);
+      },
+    );
+  });
+}
+
 test('a body that comes although there is none is no answer to what is asked next', () =>
   using(
     (response, _seen, nth) => {

@@ -156,7 +156,28 @@ for (const after of AFTER) {
     });
     assert.ok(heldMs > TIMEOUT_MS / 2 && heldMs < TIMEOUT_MS + 200, `${heldMs}`);
   });
+
+  test(`and a second after its status, where that is sooner${after}`, async () => {
+    const heldMs = await heldOpen(5_000, (socket) => {
+      socket.write(`${HEAD}Content-Length: 500\r\n\r\n`);
+      drip('x'.repeat(500))(socket);
+    });
+    assert.ok(heldMs > 800 && heldMs < 1_400, `${heldMs}`);
+  });
 }
+
+test('a body that never ends keeps nobody from the places that its answer has left', async () => {
+  const to = await rawReceiver((socket) => socket.write(`${HEAD}Content-Length: 500\r\n\r\nx`));
+  const outbox = outboxTo({ timeoutMs: 5_000 });
+  const begun = performance.now();
+  outbox.sender.send(Array.from({ length: 8 }, (_, nth) => item(`${nth}`, to.url)));
+  await outbox.until((results) => results.length === 8);
+  const tookMs = performance.now() - begun;
+  assert.ok(outbox.results.every((result) => result.kind === 'attempted' && result.statusCode === 200));
+  assert.ok(tookMs < 2_000, `${tookMs}`);
+  await outbox.sender.close();
+  await to.close();
+});
 
 test('of an endless body 64 KiB are read, and then the connection is closed', async () => {
   let closed: (() => void) | undefined;
