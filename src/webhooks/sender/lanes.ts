@@ -12,12 +12,11 @@ export type Standing = (typeof STANDINGS)[number];
 /** Attempts under way, by the standing that their targets had when they began. */
 export type Running = Record<Standing, number>;
 
-/** One account's traffic: what it has on the way and waiting, over all its lanes. */
+/** One account's traffic: what it has on the way, over all its lanes. */
 export interface Traffic {
   readonly id: string;
   readonly lanes: Map<string, Lane>;
   readonly running: Running;
-  waiting: number;
   /** Where its targets of each standing wait for their turn. */
   readonly turns: Readonly<Record<Standing, Turns>>;
 }
@@ -32,7 +31,7 @@ export interface Turns {
 export function newTraffic(id: string): Traffic {
   const none = () => ({ targets: [], queued: false });
   const turns = { hangs: none(), unknown: none(), rested: none(), answers: none() };
-  return { id, lanes: new Map(), running: noneRunning(), waiting: 0, turns };
+  return { id, lanes: new Map(), running: noneRunning(), turns };
 }
 
 export function noneRunning(): Running {
@@ -126,11 +125,10 @@ export class Ring {
     return this.#head === this.#accounts.length;
   }
 
-  /** Puts a target behind the others of its account, and an account that isn't in yet behind the others. */
+  /** Puts a target that is in no ring behind the others of its account, and an account that isn't in yet behind the others. */
   add(target: Target): void {
     const { traffic } = target.lane;
-    const { targets } = traffic.turns[this.#standing];
-    if (!targets.includes(target)) targets.push(target);
+    traffic.turns[this.#standing].targets.push(target);
     this.#enqueue(traffic);
   }
 

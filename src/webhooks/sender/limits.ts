@@ -3,7 +3,6 @@ export interface QueueLimits {
   maxInFlight: number;
   startPerUrl: number;
   maxPerOrigin: number;
-  maxWaiting: number;
   maxWaitingPerOrigin: number;
   maxWaitMs: number;
   idleMs: number;
@@ -19,14 +18,12 @@ export interface SenderLimits extends QueueLimits {
 
 /** The given limits, and the defaults of all others. */
 export function senderLimits(given: Partial<SenderLimits>): SenderLimits {
-  const maxInFlight = given.maxInFlight ?? 512;
   return {
     timeoutMs: given.timeoutMs ?? 10_000,
     closeMs: given.closeMs ?? 5_000,
-    maxInFlight,
+    maxInFlight: given.maxInFlight ?? 512,
     startPerUrl: given.startPerUrl ?? 4,
     maxPerOrigin: given.maxPerOrigin ?? 128,
-    maxWaiting: given.maxWaiting ?? maxInFlight * 32,
     maxWaitingPerOrigin: given.maxWaitingPerOrigin ?? 2_048,
     maxWaitMs: given.maxWaitMs ?? 30_000,
     idleMs: given.idleMs ?? 5_000,

@@ -15,7 +15,8 @@
  *    may, and that to what answers; there too an account takes no more than what it leaves free.
  * 5. A target that timed out hangs: one probe at a time, everything else for it is put off, until
  *    anything but a timeout comes of an attempt.
- * 6. Waiting is bounded in number (for each lane, account and in all) and in time; the surplus is put off.
+ * 6. Waiting is bounded in number for each lane, and in time; the surplus is put off. All in all no more waits than who
+ *    hands it over has in hand.
  * 7. Whether a target answered or hung is remembered long after all else of it is gone.
  */
 import { Lately } from '../../passing.ts';
@@ -71,7 +72,6 @@ export class OriginQueue {
   /** Each standing has the first turn in another round. */
   readonly #order: Standing[] = [...STANDINGS];
   readonly #running = noneRunning();
-  #waiting = 0;
   /** Of targets that are gone, by account and URL. */
   readonly #remembered = new Lately<Standing>(REMEMBERED);
   /** A round runs after the callbacks of a turn of the event loop, so that what came together starts together. */
@@ -93,8 +93,6 @@ export class OriginQueue {
       this.#effects.putOff(send.token);
     } else {
       if (target.waiting.push({ send, since: now }) === 1) this.#ring(target).add(target);
-      target.lane.traffic.waiting += 1;
-      this.#waiting += 1;
       this.#scheduleRound();
     }
   }
@@ -175,10 +173,7 @@ export class OriginQueue {
   }
 
   #isFull(target: Target): boolean {
-    const { lane } = target;
-    const free = this.#limits.maxWaiting - this.#waiting;
-    if (free <= 0 || lane.traffic.waiting >= Math.max(1, free)) return true;
-    return !lane.hasPlace(target, this.#limits.maxWaitingPerOrigin, ({ waiting }) => waiting.length);
+    return !target.lane.hasPlace(target, this.#limits.maxWaitingPerOrigin, ({ waiting }) => waiting.length);
   }
 
   /** Whether its lane has a place for one more attempt to it. */
@@ -231,9 +226,7 @@ export class OriginQueue {
   #start(target: Target): void {
     const item = target.waiting.shift();
     if (item === undefined) return;
-    const { lane } = target;
-    this.#left(lane);
-    const { standing } = target;
+    const { lane, standing } = target;
     this.#running[standing] += 1;
     lane.traffic.running[standing] += 1;
     target.running += 1;
@@ -246,10 +239,7 @@ export class OriginQueue {
       target.limit = startPerUrl;
       this.#noneWaits(target);
       this.#stands(target, 'hangs');
-      for (const item of target.waiting.splice(0)) {
-        this.#left(target.lane);
-        this.#effects.putOff(item.send.token);
-      }
+      for (const item of target.waiting.splice(0)) this.#effects.putOff(item.send.token);
       return;
     }
     if (target.standing === 'hangs') this.#stands(target, 'unknown');
@@ -272,11 +262,10 @@ export class OriginQueue {
   }
 
   #putOffStale(target: Target, before: number): void {
-    const { lane, waiting } = target;
+    const { waiting } = target;
     let [oldest] = waiting;
     while (oldest !== undefined && oldest.since < before) {
       waiting.shift();
-      this.#left(lane);
       this.#effects.putOff(oldest.send.token);
       [oldest] = waiting;
     }
@@ -285,11 +274,6 @@ export class OriginQueue {
 
   #noneWaits(target: Target): void {
     if (!this.#ring(target).delete(target)) removeFrom(target.lane.held, target);
-  }
-
-  #left(lane: Lane): void {
-    lane.traffic.waiting -= 1;
-    this.#waiting -= 1;
   }
 }
 

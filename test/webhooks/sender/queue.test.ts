@@ -274,7 +274,7 @@ test('accounts take turns, however many origins one has', async () => {
 });
 
 test('what exceeds the queues is put off at once', async () => {
-  const bench = new Bench({ maxWaitingPerOrigin: 10, maxWaiting: 40 });
+  const bench = new Bench({ maxWaitingPerOrigin: 10 });
   await bench.add(A, 20);
   assert.is(bench.putOff.length, 10);
   for (let origin = 0; origin < 20; origin += 1) await bench.add(`http://o${origin}.example/`, 10);
