@@ -78,7 +78,7 @@ export class Lane {
   /** `https://example.com:8443`, as the URL parser writes it. */
   readonly origin: string;
   readonly targets = new Map<string, Target>();
-  /** Targets that had no place when it was their turn, in that order: they have another once an attempt ends. */
+  /** Targets that had no place when it was their turn, in that order: they have another once an attempt ends, or their parts grow. */
   readonly held: Target[] = [];
 
   constructor(traffic: Traffic, origin: string) {

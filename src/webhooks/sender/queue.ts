@@ -111,7 +111,7 @@ export class OriginQueue {
     target.running -= 1;
     target.usedAt = now;
     this.#learn(target, ending);
-    for (const held of lane.held.splice(0)) this.#ring(held).add(held);
+    this.#letGo(lane);
     this.#scheduleRound();
   }
 
@@ -250,8 +250,14 @@ export class OriginQueue {
     }
   }
 
+  /** There may be a place for those that had none. */
+  #letGo({ held }: Lane): void {
+    for (const target of held.splice(0)) this.#ring(target).add(target);
+  }
+
   #sweepLane(lane: Lane, now: number): void {
     const { idleMs, maxWaitMs } = this.#limits;
+    const before = lane.targets.size;
     for (const target of lane.targets.values()) {
       this.#putOffStale(target, now - maxWaitMs);
       if (target.running > 0 || target.waiting.length > 0 || now - target.usedAt < idleMs) continue;
@@ -259,6 +265,8 @@ export class OriginQueue {
       const standing = target.standing === 'answers' ? 'rested' : target.standing;
       this.#remembered.set(nameOf(lane.traffic.id, target.url), standing);
     }
+    // The parts of those that stay have grown.
+    if (lane.targets.size < before) this.#letGo(lane);
   }
 
   #putOffStale(target: Target, before: number): void {

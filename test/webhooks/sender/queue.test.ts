@@ -150,6 +150,27 @@ test('half of the places of an origin are its own in equal parts, the others are
   }
 });
 
+test('a URL whose part grows as others rest goes on at once', async () => {
+  const bench = new Bench();
+  const urls = Array.from({ length: 10 }, (_, nth) => `http://a.example/${nth}`);
+  const [greedy = '', held = ''] = urls;
+  const isHeld = ({ target }: Slot): boolean => target.url === held;
+  for (const url of urls) {
+    await bench.add(url);
+    await bench.end('complete');
+  }
+  await bench.add(held, 60);
+  await bench.add(greedy, 900);
+  await bench.end('complete', isHeld, 40);
+  await bench.add(held, 200);
+  await bench.end('complete', ({ target }) => target.url === greedy, 300);
+  while (bench.to(held) > 6) await bench.end('cut', isHeld);
+  assert.is(bench.to(greedy), 74);
+  for (bench.now = 1_000; bench.now <= 6_000; bench.now += 1_000) bench.queue.sweep();
+  await settled();
+  assert.is(bench.to(held), 32, 'its part beside one other');
+});
+
 test('what a URL had under way when it timed out holds up no other of its origin', async () => {
   const bench = new Bench();
   const slow = 'http://a.example/slow';
