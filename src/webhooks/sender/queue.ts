@@ -100,6 +100,7 @@ export class OriginQueue {
   /** The receiver has answered with a status: what hung recovers. */
   answered(slot: Slot): void {
     this.#stands(slot.target, 'answers');
+    this.#scheduleRound();
   }
 
   /** The attempt's slot is free again. */

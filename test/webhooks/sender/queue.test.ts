@@ -359,6 +359,19 @@ test('URLs that hang leave room to one of which nothing is known yet', async () 
   assert.is(bench.running.length, 32);
 });
 
+test('a URL whose answer begins goes on at once beside all that never answered', async () => {
+  const bench = new Bench({ maxInFlight: 64 });
+  await bench.add(B, 1, 'quick');
+  for (let nth = 0; nth < 100; nth += 1) await bench.add(A, 1, `new_${nth}`);
+  await bench.add(B, 3, 'quick');
+  assert.equal([bench.running.length, bench.to(B)], [32, 1]);
+  const [slot] = bench.running.filter(({ target }) => target.url === B);
+  if (slot === undefined) throw new Error('it is not under way');
+  bench.queue.answered(slot);
+  await settled();
+  assert.is(bench.to(B), 4);
+});
+
 test('a URL that answered and rested finds room beside all that never answered', async () => {
   const bench = await hangingBench(100);
   await bench.add(B, 1, 'quick');
