@@ -121,8 +121,9 @@ export class Ring {
     this.#standing = standing;
   }
 
-  get isEmpty(): boolean {
-    return this.#head === this.#accounts.length;
+  /** How many accounts are in. */
+  get size(): number {
+    return this.#accounts.length - this.#head;
   }
 
   /** Puts a target that is in no ring behind the others of its account, and an account that isn't in yet behind the others. */

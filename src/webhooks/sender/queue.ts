@@ -20,7 +20,7 @@
  * 7. Whether a target answered or hung is remembered long after all else of it is gone.
  */
 import { Lately } from '../../passing.ts';
-import { onceThisEnds } from '../../waiting.ts';
+import { onceATurn, onceThisEnds } from '../../waiting.ts';
 import type { Ending } from './attempt.ts';
 import {
   Lane,
@@ -39,7 +39,7 @@ import {
 import type { QueueLimits } from './limits.ts';
 import type { Send } from './port.ts';
 
-/** How many targets one round looks at when those in front find no room. */
+/** How many accounts one round looks at when those in front find no room; another round goes on with the next ones. */
 const TURNS_MAX = 64;
 
 /** How much of the global bound attempts to targets of a standing have, with those of each that is worse. */
@@ -76,6 +76,9 @@ export class OriginQueue {
   readonly #remembered = new Lately<Standing>(REMEMBERED);
   /** A round runs after the callbacks of a turn of the event loop, so that what came together starts together. */
   readonly #soonRound = onceThisEnds(() => this.#round());
+  readonly #nextRound = onceATurn(() => this.#round());
+  /** How many accounts of each ring, one after the other, have found no room. */
+  readonly #roomless = noneRunning();
 
   constructor(limits: QueueLimits, effects: QueueEffects) {
     this.#limits = limits;
@@ -184,7 +187,8 @@ export class OriginQueue {
   }
 
   #scheduleRound(): void {
-    if (this.#order.some((standing) => !this.#rings[standing].isEmpty)) this.#soonRound();
+    for (const standing of STANDINGS) this.#roomless[standing] = 0;
+    if (this.#order.some((standing) => this.#rings[standing].size > 0)) this.#soonRound();
   }
 
   #round(): void {
@@ -194,22 +198,27 @@ export class OriginQueue {
 
   #roundOf(standing: Standing): void {
     const ring = this.#rings[standing];
-    let fruitless = 0;
-    while (this.#hasRoom(standing, NONE) && fruitless < TURNS_MAX) {
+    let turns = 0;
+    // Once all have been looked at nothing is left to find, until something ends, comes, or stands otherwise.
+    while (turns < TURNS_MAX && this.#hasRoom(standing, NONE) && this.#roomless[standing] < ring.size) {
       const target = ring.next();
       if (target === undefined) return;
       if (!this.#hasPlace(target)) {
         target.lane.held.push(target);
+        this.#roomless[standing] = 0;
         continue;
       }
       if (this.#hasRoom(standing, target.lane.traffic.running)) {
         this.#start(target);
-        fruitless = 0;
+        turns = 0;
+        this.#roomless[standing] = 0;
       } else {
-        fruitless += 1;
+        turns += 1;
+        this.#roomless[standing] += 1;
       }
       if (target.waiting.length > 0) this.#ring(target).add(target);
     }
+    if (turns === TURNS_MAX) this.#nextRound();
   }
 
   /** Whether whoever has so many attempts under way may take room for one more, to a target of a standing. */

@@ -348,6 +348,20 @@ async function hangingBench(accounts: number): Promise<Bench> {
   return bench;
 }
 
+test('a newcomer has its turn at once behind however many that leave room to others', async () => {
+  const bench = new Bench();
+  const accounts = Array.from({ length: 126 }, (_, nth) => `acc_${nth}`);
+  // Of the half of 512 they leave four places, which none of those that have two or more takes.
+  for (const account of accounts) await bench.add(A, 2, account);
+  await bench.add(A, 4, 'more');
+  for (const account of accounts) await bench.add(A, 1, account);
+  while (bench.running.length > 254) await bench.end('failed', ({ send }) => send.account === 'more');
+  const before = bench.running.length;
+  await bench.add(A, 1, 'newcomer');
+  await settled();
+  assert.is(bench.running.filter(({ send }) => send.account === 'newcomer').length, 1, `${before}`);
+});
+
 test('URLs that hang leave room to one of which nothing is known yet', async () => {
   const bench = await hangingBench(100);
   for (let nth = 0; nth < 100; nth += 1) await bench.add(A, 1, `hangs_${nth}`);
