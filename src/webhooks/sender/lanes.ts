@@ -38,6 +38,24 @@ export function noneRunning(): Running {
   return { hangs: 0, unknown: 0, rested: 0, answers: 0 };
 }
 
+/** How much of the global bound attempts to targets of a standing have, with those of each that is worse. */
+const SHARES = { hangs: 3 / 8, unknown: 1 / 2, rested: 3 / 4, answers: 1 };
+
+/**
+ * Whether there is room for one more attempt to a target of a standing, of so many places, where all have so many under
+ * way, and whoever is to have it so many of these: it takes no more than it leaves free.
+ */
+export function hasRoom(standing: Standing, places: number, running: Running, own: Running): boolean {
+  let [taken, all, counts] = [0, 0, false];
+  for (const each of STANDINGS) {
+    taken += own[each];
+    all += running[each];
+    counts ||= each === standing;
+    if (counts && taken >= Math.ceil(places * SHARES[each]) - all) return false;
+  }
+  return true;
+}
+
 /** An item in a queue; `since` is monotonic milliseconds. */
 export interface Waiting {
   readonly send: Send;

@@ -23,6 +23,7 @@ import { Lately } from '../../passing.ts';
 import { onceATurn, onceThisEnds } from '../../waiting.ts';
 import type { Ending } from './attempt.ts';
 import {
+  hasRoom,
   Lane,
   newRings,
   newTraffic,
@@ -41,9 +42,6 @@ import type { Send } from './port.ts';
 
 /** How many accounts one round looks at when those in front find no room; another round goes on with the next ones. */
 const TURNS_MAX = 64;
-
-/** How much of the global bound attempts to targets of a standing have, with those of each that is worse. */
-const SHARES = { hangs: 3 / 8, unknown: 1 / 2, rested: 3 / 4, answers: 1 };
 
 const NONE = noneRunning();
 
@@ -223,14 +221,7 @@ export class OriginQueue {
 
   /** Whether whoever has so many attempts under way may take room for one more, to a target of a standing. */
   #hasRoom(standing: Standing, own: Running): boolean {
-    let [taken, all, counts] = [0, 0, false];
-    for (const each of STANDINGS) {
-      taken += own[each];
-      all += this.#running[each];
-      counts ||= each === standing;
-      if (counts && taken >= Math.ceil(this.#limits.maxInFlight * SHARES[each]) - all) return false;
-    }
-    return true;
+    return hasRoom(standing, this.#limits.maxInFlight, this.#running, own);
   }
 
   #start(target: Target): void {
