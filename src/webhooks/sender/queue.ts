@@ -213,8 +213,8 @@ export class OriginQueue {
       } else {
         turns += 1;
         this.#roomless[standing] += 1;
+        ring.add(target);
       }
-      if (target.waiting.length > 0) this.#ring(target).add(target);
     }
     if (turns === TURNS_MAX) this.#nextRound();
   }
@@ -231,6 +231,8 @@ export class OriginQueue {
     this.#running[standing] += 1;
     lane.traffic.running[standing] += 1;
     target.running += 1;
+    // Before it starts: where that ends at once, the rest stands as its target does then, and a round looks at it.
+    if (target.waiting.length > 0) this.#ring(target).add(target);
     this.#effects.start({ send: item.send, target, standing });
   }
 

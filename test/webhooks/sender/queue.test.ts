@@ -415,6 +415,29 @@ test('URLs that answered, rested and now hang leave room to one that answers', a
   assert.is(bench.to(B), 4);
 });
 
+test('what waits behind an attempt that ends as it starts goes on, however it ends', async () => {
+  for (const ending of ['complete', 'failed'] as const) {
+    let started = 0;
+    const queue = new OriginQueue(senderLimits({}), {
+      start: (slot) => {
+        started += 1;
+        if (ending === 'complete') queue.answered(slot);
+        queue.ended(slot, ending);
+      },
+      putOff: () => assert.unreachable(),
+      release: () => {},
+      clock: () => 0,
+    });
+    // The standings have their first turns one after the other.
+    for (let nth = 0; nth < 4; nth += 1) {
+      const url = `http://o${nth}.example/`;
+      for (let each = 0; each < 3; each += 1) queue.add(item(`t${nth} ${each}`, url), new URL(url));
+      await settled();
+      assert.is(started, 3 * (nth + 1), `${ending} ${nth}`);
+    }
+  }
+});
+
 test('after clear nothing starts', async () => {
   const bench = new Bench();
   await bench.add(A, 10);
