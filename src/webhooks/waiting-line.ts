@@ -5,7 +5,8 @@
  * 1. A look takes one delivery from behind its target. While that times out, the next look comes later and later;
  *    once anything else comes of it, more are taken, twice as many each time, as fast as they end.
  * 2. What is to wait goes into the store together: that of one turn, and what comes while a write is under way.
- * 3. A look that nobody ends, and what its process had taken, is found again by others.
+ * 3. That many wait behind a target that hangs is told to ops beside it all; where that fails, it is told again later.
+ * 4. A look that nobody ends, and what its process had taken, is found again by others.
  */
 import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
@@ -69,6 +70,8 @@ export class WaitingLine {
   /** What waits to be put behind its target, as it is written together. */
   #groups: Group[] = [];
   #putting: Promise<void> | null = null;
+  /** Resolves once ops are told of all that they are to be told now. */
+  #told: Promise<unknown> = Promise.resolve();
   readonly #lookedAfter = new Set<TargetState>();
   #isClosed = false;
 
@@ -129,20 +132,30 @@ export class WaitingLine {
     });
     const counts = await surely(() => backlog.put(waits));
     if (states.some(({ isChoked, isLookedAfter }) => !isChoked && !isLookedAfter)) void this.look();
-    for (const [index, state] of states.entries()) await this.#noteIfCase(state, counts[index] ?? 0);
+    for (const [index, state] of states.entries()) this.#noteIfCase(state, counts[index] ?? 0);
   }
 
   /** Many that wait behind a target which answers are no case: only the sending is slow. */
-  async #noteIfCase(state: TargetState, count: number): Promise<void> {
+  #noteIfCase(state: TargetState, count: number): void {
     if (count <= MANY || state.hangs !== true || state.isNoted === true) return;
-    await this.#options.attention.note([hangingItem(state, this.#options.now())]);
-    state.isNoted = true;
+    const item = hangingItem(state, this.#options.now());
+    this.#tell(state, true, () => this.#options.attention.note([item]));
   }
 
-  async #withdrawIfNone(state: TargetState, count: number): Promise<void> {
+  #withdrawIfNone(state: TargetState, count: number): void {
     if ((count > MANY && state.hangs !== false) || state.isNoted === false) return;
-    await this.#options.attention.withdraw([{ kind: 'hanging', id: targetId(state.target) }]);
-    state.isNoted = false;
+    const item = { kind: 'hanging', id: targetId(state.target) } as const;
+    this.#tell(state, false, () => this.#options.attention.withdraw([item]));
+  }
+
+  /** Tells ops in turn, beside what goes behind its target and comes from there, which waits for none of it. */
+  #tell(state: TargetState, isNoted: boolean, work: () => Promise<unknown>): void {
+    state.isNoted = isNoted;
+    this.#told = this.#told.then(work).catch((error: unknown) => {
+      // Whether it is noted isn't known now: the next put behind the target, or the next look at it, tells again.
+      state.isNoted = null;
+      this.#options.onTrouble(error);
+    });
   }
 
   /** Looks after the targets whose time has come; doesn't wait for what comes of it. */
@@ -221,8 +234,8 @@ export class WaitingLine {
       room.release(reserved);
     }
     const started = start(taken.claims);
-    await this.#noteIfCase(state, taken.left);
-    await this.#withdrawIfNone(state, taken.left);
+    this.#noteIfCase(state, taken.left);
+    this.#withdrawIfNone(state, taken.left);
     await started;
     return taken.claims.length;
   }
@@ -232,6 +245,7 @@ export class WaitingLine {
     const { backlog, now, onTrouble } = this.#options;
     this.#isClosed = true;
     await this.#putting;
+    await this.#told;
     const targets = [...this.#lookedAfter].map(({ target }) => target);
     await Promise.all(targets.map((target) => backlog.lookAgain(target, now()))).catch(onTrouble);
   }

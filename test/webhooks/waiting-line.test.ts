@@ -163,6 +163,57 @@ test('behind one whose attempts time out they are, until one is answered', async
   assert.equal(told, ['noted at 1200', 'withdrawn at 1199']);
 });
 
+test('that it can not be noted holds up nothing that goes behind a target, and it is noted with the next put', async () => {
+  const world = new World(new Random(1), START);
+  const now = (): number => world.now;
+  const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
+  const other = { account: TARGET.account, url: 'https://other.example/hook' };
+  const charges = Array.from({ length: 1_203 }, () => chargeCreated(START, { urls: [TARGET.url] }));
+  await grow(store, TARGET.account, charges);
+  const claims = await store.due.claim('delivery', START, charges.length);
+  const giveBack = world.install();
+  const [troubles, noted]: [unknown[], number[]] = [[], []];
+  try {
+    const targets = new Targets(now);
+    const room = new Room(charges.length);
+    room.occupy(charges.length);
+    let fails = true;
+    const line = new WaitingLine({
+      ...{ backlog: store.backlog, targets, room, now, start: async () => {} },
+      attention: {
+        note: async () => {
+          if (fails) throw new Error('the store is away');
+          noted.push(await store.backlog.total());
+        },
+        withdraw: async () => {},
+      },
+      onTrouble: (error) => troubles.push(error),
+    });
+    const [hanging, fair] = [TARGET, other].map(({ account, url }) => targets.of(account, url));
+    if (hanging === undefined || fair === undefined) throw new Error('no targets');
+    const flow = async (): Promise<void> => {
+      hanging.attempted('TIMEOUT');
+      await pause(1_000);
+      hanging.attempted('TIMEOUT');
+      for (const claim of claims.slice(0, 1_201)) line.put(hanging, claim);
+      fair.choked();
+      for (const claim of claims.slice(1_201, 1_202)) line.put(fair, claim);
+      await line.allPut();
+      assert.is(world.now - START, 1_000);
+      assert.is(await store.backlog.total(), 1_202);
+      fails = false;
+      for (const claim of claims.slice(1_202)) line.put(hanging, claim);
+      await line.close();
+    };
+    const done = flow();
+    while (await world.turn());
+    await done;
+    assert.equal([troubles.length > 0, noted, room.free], [true, [1_203], charges.length]);
+  } finally {
+    giveBack();
+  }
+});
+
 test('a single attempt that times out beside others that are answered is none', async () => {
   const told = await itemsOf(
     async (target, pass) => {
