@@ -73,6 +73,10 @@ export class WaitingLine {
   /** Resolves once ops are told of all that they are to be told now. */
   #told: Promise<unknown> = Promise.resolve();
   readonly #lookedAfter = new Set<TargetState>();
+  /** Resolves once those whose time had come are looked after: how many more may be is known then. */
+  #lookedFor: Promise<void> = Promise.resolve();
+  /** Whoever asks for a look before it begins has the same one. */
+  #nextLook: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(options: WaitingLineOptions) {
@@ -158,8 +162,17 @@ export class WaitingLine {
     });
   }
 
-  /** Looks after the targets whose time has come; doesn't wait for what comes of it. */
-  async look(): Promise<void> {
+  /** Looks after the targets whose time has come, once those before have theirs; doesn't wait for what comes of it. */
+  look(): Promise<void> {
+    this.#nextLook ??= this.#lookedFor.then(() => {
+      this.#nextLook = null;
+      this.#lookedFor = this.#claimLooks();
+      return this.#lookedFor;
+    });
+    return this.#nextLook;
+  }
+
+  async #claimLooks(): Promise<void> {
     const { backlog, targets, now, onTrouble } = this.#options;
     targets.forgetIdle();
     const limit = MOST_LOOKS - this.#lookedAfter.size;

@@ -214,6 +214,38 @@ test('that it can not be noted holds up nothing that goes behind a target, and i
   }
 });
 
+test('however many looks are asked for at once, no more targets are looked after than may be', async () => {
+  const world = new World(new Random(1), START);
+  const now = (): number => world.now;
+  const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
+  const giveBack = world.install();
+  let [claimed, taken] = [0, 0];
+  try {
+    const many = Object.assign(Object.create(store.backlog), {
+      claimLooks: async (_now: number, limit: number): Promise<unknown[]> => {
+        await pause(20);
+        return Array.from({ length: limit }, () => ({ ...TARGET, url: `${TARGET.url}/${claimed++}` }));
+      },
+      // None of them ends.
+      take: () => {
+        taken += 1;
+        return new Promise(() => {});
+      },
+    });
+    const line = new WaitingLine({
+      ...{ backlog: many, targets: new Targets(now), room: new Room(10_000), now, start: async () => {} },
+      attention: { note: async () => {}, withdraw: async () => {} },
+      onTrouble: (error) => assert.unreachable(String(error)),
+    });
+    for (let each = 0; each < 5; each++) void line.look();
+    void pause(10).then(() => line.look());
+    while (await world.turn());
+    assert.equal([claimed, taken], [192, 192]);
+  } finally {
+    giveBack();
+  }
+});
+
 test('a single attempt that times out beside others that are answered is none', async () => {
   const told = await itemsOf(
     async (target, pass) => {
