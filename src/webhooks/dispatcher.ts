@@ -47,6 +47,8 @@ export interface DispatcherOptions extends ClaimSources {
   onRejected?(item: AttentionItem): void;
 }
 
+type IsFull = (state: TargetState) => boolean;
+
 const MAX_IN_HAND = 4_096;
 /** First attempts that are remembered: more than are in hand. */
 const REMEMBERED = 16_384;
@@ -98,7 +100,7 @@ export class Dispatcher {
           }
           body ??= JSON.stringify(webhookPayload(event, entry.at, record));
           const fresh = newDelivery(id, account, record.id);
-          this.#dispatch({ claim, record: fresh, state, after, event: named, body });
+          this.#dispatch({ claim, record: fresh, state, after, event: named, body, isLook: false });
         }
       }
     }
@@ -132,11 +134,11 @@ export class Dispatcher {
 
   async #startTaken(claims: readonly ClaimOf<'delivery'>[]): Promise<void> {
     this.room.occupy(claims.length);
-    await this.#readAll(claims, () => false);
+    await this.#readAll(claims, null);
   }
 
-  /** Reads what each was about and where it stands. */
-  #readAll(claims: readonly ClaimOf<'delivery'>[], isFull: (state: TargetState) => boolean): Promise<void> {
+  /** Reads what each was about and where it stands; `isFull` is null for what was taken from behind its target. */
+  #readAll(claims: readonly ClaimOf<'delivery'>[], isFull: IsFull | null): Promise<void> {
     const failed = (claim: ClaimOf<'delivery'>): void => this.#putOff(claim, 1_000 * (claim.due.tries + 1));
     return this.#reader.read(claims, (claimed) => this.#take(claimed, isFull), failed);
   }
@@ -146,7 +148,7 @@ export class Dispatcher {
     return Math.max(seen(due, this.#options.now()), ownTime(due));
   }
 
-  #take({ claim, delivery, record }: Claimed, isFull: (state: TargetState) => boolean): void {
+  #take({ claim, delivery, record }: Claimed, isFull: IsFull | null): void {
     const { delivery: id, account } = claim.due;
     // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
     if (delivery !== undefined && this.#jobs.has(id)) this.#putOff(claim, NOT_YET_MS);
@@ -154,8 +156,8 @@ export class Dispatcher {
     else if (delivery === undefined || !wantsAttempt(record, this.#shown(claim))) this.#settle(claim, null);
     else {
       const state = this.#targets.of(account, delivery.url);
-      if (isFull(state)) this.#line.put(state, claim);
-      else this.#dispatch(inHand(claim, record, state, delivery));
+      if (isFull?.(state) === true) this.#line.put(state, claim);
+      else this.#dispatch(inHand(claim, record, state, delivery, isFull === null));
     }
   }
 

@@ -18,6 +18,8 @@ export interface InHand {
   after: string | null;
   event: { id: string; name: string };
   body: string;
+  /** It was taken from behind its URL. */
+  isLook: boolean;
 }
 
 /** A claimed delivery, as the journal names it and as its record stands. */
@@ -26,19 +28,21 @@ export function inHand(
   record: DeliveryRecord,
   state: TargetState,
   { after, event, payload }: Pick<NamedDelivery, 'after' | 'event' | 'payload'>,
+  isLook = false,
 ): InHand {
-  return { claim, record, state, after, event, body: JSON.stringify(payload) };
+  return { claim, record, state, after, event, body: JSON.stringify(payload), isLook };
 }
 
 /** The request that the sender gets; `ahead`: how far its clock is behind, ms. */
 export function sendOf(
-  { claim, state, event, body }: InHand,
+  { claim, state, event, body, isLook }: InHand,
   secrets: readonly string[],
   ahead: number,
 ): Send {
   const { delivery: token, transaction: transactionId } = claim.due;
   const { account, url } = state.target;
-  return { token, account, url, event: event.name, eventId: event.id, transactionId, body, secrets, ahead };
+  const named = { event: event.name, eventId: event.id, transactionId };
+  return { token, account, url, ...named, body, secrets, isLook, ahead };
 }
 
 /** The item for ops about a delivery whose last attempt has failed, or whose URL is gone; `now` is in ms. */

@@ -20,6 +20,7 @@ import { Timers } from '../../src/jobs/timers.ts';
 import { SpareTime } from '../../src/spare-time.ts';
 import { openLmdbStore } from '../../src/store/lmdb/store.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
+import type { Send } from '../../src/webhooks/sender/port.ts';
 import { applied, seal } from '../faults/in-process.ts';
 import { newEndToEndId } from '../support/flows.ts';
 import { temporaryFolder } from '../support/process.ts';
@@ -39,6 +40,8 @@ interface Process {
   writes(): number;
   /** Each delivery after each of its attempts. */
   attempted: DeliveryRecord[];
+  /** What its sender was handed. */
+  sent: Send[];
   close(): Promise<void>;
 }
 
@@ -96,7 +99,12 @@ async function openProcess(folder: string): Promise<Process> {
   const bank = new SandboxBank(60_000);
   const payments = new Payments({ engine, journal, bank, now, newId: randomUUID, chargeExpiryS: 86_400 });
   const sender = localSender({ now, timeoutMs: TIMEOUT_MS, closeMs: 50 });
-  const attempted: DeliveryRecord[] = [];
+  const [attempted, sent]: [DeliveryRecord[], Send[]] = [[], []];
+  const send = sender.send.bind(sender);
+  sender.send = (items) => {
+    sent.push(...items);
+    send(items);
+  };
   const onTrouble = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
   const spareTime = new SpareTime();
   const dispatcher = new Dispatcher({
@@ -116,7 +124,7 @@ async function openProcess(folder: string): Promise<Process> {
     await dispatcher.close();
     await store.close();
   };
-  return { store, payments, writes, attempted, close };
+  return { store, payments, writes, attempted, sent, close };
 }
 
 async function merchant({ store }: Process, url: string): Promise<Account> {
@@ -253,10 +261,15 @@ test('a process that stops leaves what waits to the next one', async () => {
     await process.close();
     answer();
     const from = receiver.requests.length;
+    assert.is(process.sent[0]?.isLook, false);
     const next = await open();
     const told = (): Set<unknown> =>
       new Set(receiver.requests.slice(from).map(({ headers }) => headers['x-transaction-id']));
     await until(() => ids.every((id) => told().has(id)), WAIT_MS, 'all that had waited');
+    assert.ok(
+      next.sent.some(({ isLook }) => isLook),
+      'the sender is told that more waits behind the URL',
+    );
     await until(async () => (await next.store.backlog.total()) === 0, WAIT_MS, 'the end of the backlog');
   });
 });

@@ -13,6 +13,8 @@ export interface Send {
   body: string;
   /** `whsec_...`: one, or two during a rotation. */
   secrets: readonly string[];
+  /** More waits behind its URL: where nothing else is known of that, it counts as one that hangs. */
+  isLook?: boolean;
   /** By how many ms the clock that attempts are dated and signed by is ahead of the sender's own; by none without it. */
   ahead?: number;
 }

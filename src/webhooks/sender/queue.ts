@@ -17,7 +17,8 @@
  *    anything but a timeout comes of an attempt.
  * 6. Waiting is bounded in number for each lane, and in time; the surplus is put off. All in all no more waits than who
  *    hands it over has in hand.
- * 7. Whether a target answered or hung is remembered long after all else of it is gone.
+ * 7. Whether a target answered or hung is remembered long after all else of it is gone. One of which nothing is known and
+ *    behind which more waits in the store counts as one that hangs.
  */
 import { Lately } from '../../passing.ts';
 import { onceATurn, onceThisEnds } from '../../waiting.ts';
@@ -146,7 +147,7 @@ export class OriginQueue {
     this.#accounts.clear();
   }
 
-  #target({ account: id, url }: Send, { origin, pathname, search }: UrlParts): Target {
+  #target({ account: id, url, isLook = false }: Send, { origin, pathname, search }: UrlParts): Target {
     let account = this.#accounts.get(id);
     if (account === undefined) {
       account = newTraffic(id);
@@ -159,7 +160,7 @@ export class OriginQueue {
     }
     const known = lane.targets.get(url);
     if (known !== undefined) return known;
-    const standing = this.#remembered.get(nameOf(id, url)) ?? 'unknown';
+    const standing = this.#remembered.get(nameOf(id, url)) ?? (isLook ? 'hangs' : 'unknown');
     return lane.add(url, `${pathname}${search}`, this.#limits.startPerUrl, standing);
   }
 

@@ -386,6 +386,22 @@ test('a URL whose answer begins goes on at once beside all that never answered',
   assert.is(bench.to(B), 4);
 });
 
+test('a URL behind which more waits counts as one that hangs, until something is known of it', async () => {
+  const bench = new Bench({ maxInFlight: 64 });
+  for (let nth = 0; nth < 100; nth += 1)
+    bench.queue.add(item(`look${nth}`, A, { account: `waits_${nth}`, isLook: true }), new URL(A));
+  await settled();
+  assert.is(bench.running.length, 24, 'three eighths of the bound');
+  await bench.end('complete', ({ target }) => target.url === A);
+  const answered = bench.running.length;
+  for (let nth = 0; nth < 4; nth += 1)
+    bench.queue.add(item(`more${nth}`, A, { account: 'waits_0', isLook: true }), new URL(A));
+  await settled();
+  assert.is(bench.running.length - answered, 4, 'it answers');
+  await bench.add(B, 4, 'newcomer');
+  assert.is(bench.to(B), 4);
+});
+
 test('a URL that answered and rested finds room beside all that never answered', async () => {
   const bench = await hangingBench(100);
   await bench.add(B, 1, 'quick');
