@@ -25,7 +25,7 @@ import { attempted, newDelivery, urlRemoved, wantsAttempt } from './delivery.ts'
 import { type InHand, inHand, sendOf, type ToTell, toTell } from './in-hand.ts';
 import type { Attempted, SendResult, WebhookSender } from './sender/port.ts';
 import { SweepRoom } from './sweep-room.ts';
-import { type TargetState, Targets } from './targets.ts';
+import { Targets } from './targets.ts';
 import { WaitingLine } from './waiting-line.ts';
 
 export interface DispatcherOptions extends ClaimSources {
@@ -46,8 +46,6 @@ export interface DispatcherOptions extends ClaimSources {
   /** A delivery was rejected, and is counted in its item. */
   onRejected?(item: AttentionItem): void;
 }
-
-type IsFull = (state: TargetState) => boolean;
 
 const MAX_IN_HAND = 4_096;
 /** First attempts that are remembered: more than are in hand. */
@@ -111,7 +109,7 @@ export class Dispatcher {
     this.room.occupy(claims.length);
     await this.toClaim.read(claims.length, async () => {
       const wanted = await this.#options.spareTime.take(() => this.#withoutFull(claims));
-      await this.#readAll(wanted, (state) => state.isFull(this.room.free));
+      await this.#readAll(wanted, false);
     });
   }
 
@@ -134,13 +132,13 @@ export class Dispatcher {
 
   async #startTaken(claims: readonly ClaimOf<'delivery'>[]): Promise<void> {
     this.room.occupy(claims.length);
-    await this.#readAll(claims, null);
+    await this.#readAll(claims, true);
   }
 
-  /** Reads what each was about and where it stands; `isFull` is null for what was taken from behind its target. */
-  #readAll(claims: readonly ClaimOf<'delivery'>[], isFull: IsFull | null): Promise<void> {
+  /** Reads what each was about and where it stands; `isLook`: they were taken from behind their target. */
+  #readAll(claims: readonly ClaimOf<'delivery'>[], isLook: boolean): Promise<void> {
     const failed = (claim: ClaimOf<'delivery'>): void => this.#putOff(claim, 1_000 * (claim.due.tries + 1));
-    return this.#reader.read(claims, (claimed) => this.#take(claimed, isFull), failed);
+    return this.#reader.read(claims, (claimed) => this.#take(claimed, isLook), failed);
   }
 
   /** The latest time that a clock has shown: that of who claimed it before may be a little ahead of this one. */
@@ -148,7 +146,7 @@ export class Dispatcher {
     return Math.max(seen(due, this.#options.now()), ownTime(due));
   }
 
-  #take({ claim, delivery, record }: Claimed, isFull: IsFull | null): void {
+  #take({ claim, delivery, record }: Claimed, isLook: boolean): void {
     const { delivery: id, account } = claim.due;
     // An attempt is under way, perhaps on a claim that was lost meanwhile: this one stays until it ended.
     if (delivery !== undefined && this.#jobs.has(id)) this.#putOff(claim, NOT_YET_MS);
@@ -156,8 +154,8 @@ export class Dispatcher {
     else if (delivery === undefined || !wantsAttempt(record, this.#shown(claim))) this.#settle(claim, null);
     else {
       const state = this.#targets.of(account, delivery.url);
-      if (isFull?.(state) === true) this.#line.put(state, claim);
-      else this.#dispatch(inHand(claim, record, state, delivery, isFull === null));
+      if (!isLook && state.isFull(this.room.free)) this.#line.put(state, claim);
+      else this.#dispatch(inHand(claim, record, state, delivery, isLook));
     }
   }
 

@@ -28,7 +28,7 @@ export function inHand(
   record: DeliveryRecord,
   state: TargetState,
   { after, event, payload }: Pick<NamedDelivery, 'after' | 'event' | 'payload'>,
-  isLook = false,
+  isLook: boolean,
 ): InHand {
   return { claim, record, state, after, event, body: JSON.stringify(payload), isLook };
 }
