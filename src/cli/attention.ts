@@ -11,7 +11,7 @@ import { attentionPage, type ListedPage } from '../engine/attention/list.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
 import type { AttentionFilter, AttentionItem } from '../engine/store.ts';
-import { finish, itemsWith, type WhoDid } from '../ops/attention.ts';
+import { finish, itemsWith, type WhoDid, whoText } from '../ops/attention.ts';
 import { inSlices } from '../waiting.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
@@ -98,8 +98,7 @@ function itemText(item: AttentionItem, language: Language): string {
 }
 
 function notOnList(id: string, by: WhoDid | null): Failure {
-  const who = by === null ? '' : `; ${by.name} was done with it at ${by.at}`;
-  return new Failure('ITEM_NOT_FOUND', `nothing on the list has the id ${id}${who}`);
+  return new Failure('ITEM_NOT_FOUND', `nothing on the list has the id ${id}${whoText(by)}`);
 }
 
 /** The last of the items that have an id. @throws Failure where there is none */

@@ -24,6 +24,7 @@ import { inSlices, inTurn, turn } from '../waiting.ts';
 import {
   type Acting,
   type Intent,
+  isRecorded,
   markOf,
   type OpsParts,
   recordAll,
@@ -89,6 +90,11 @@ const TOGETHER = 500;
 /** Who was done with an item, as it is told. */
 export type WhoDid = Omit<DoneBy, 'act'>;
 
+/** Who was done with an item, behind the words that it isn't on the list. */
+export function whoText(by: WhoDid | null): string {
+  return by === null ? '' : `; ${by.name} was done with it at ${by.at}`;
+}
+
 /** The ids that were taken off the list, perhaps none, or the first that isn't on it: nothing was changed then. */
 export type Finished =
   | { kind: 'done'; ids: string[] }
@@ -116,7 +122,7 @@ async function wasDone(parts: OpsParts, named: Named, intent: Intent, acting: Ac
   const { store } = parts;
   if ((await doneBy(store, named))?.act === markOf(intent, acting)) return true;
   const found = await findNamed(store.journal, idOf(named));
-  return found !== null && (await recordedAt(parts, found.record.account, intent, acting)) !== null;
+  return found !== null && (await isRecorded(parts, found.record.account, intent, acting));
 }
 
 /** All on the list that fits, page by page. */
@@ -233,9 +239,12 @@ async function takeOff(
   const { store } = parts;
   const touched = new Touched();
   for await (const page of pages()) for (const item of page) touched.add(item);
-  const came = await cameAt(parts, touched.byAccount().accounts.keys(), intent, acting);
-  if (came !== null) touched.leaveLater(came);
-  const { accounts, nobodys } = touched.byAccount();
+  let { accounts, nobodys } = touched.byAccount();
+  const came = await cameAt(parts, accounts.keys(), intent, acting);
+  if (came !== null) {
+    touched.leaveLater(came);
+    ({ accounts, nobodys } = touched.byAccount());
+  }
   const act = markOf(intent, acting);
   const by = { ...acting.by, at: textOfTime(parts.now()), act };
   const lately = lastingOf(store);

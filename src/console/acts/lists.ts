@@ -1,5 +1,5 @@
 /** Operators have deliveries tried again, and are done with items of what needs a person: by the doors of the command line. */
-import { finish } from '../../ops/attention.ts';
+import { finish, whoText } from '../../ops/attention.ts';
 import { type Retried, retry } from '../../ops/retry.ts';
 import { ConsoleError, noTransaction } from '../server/errors.ts';
 import type { Doing } from './parts.ts';
@@ -42,6 +42,5 @@ export const finishItems: Doing<DeedOf<'done'>> = async (parts, { of: kind, ids 
   const finished = await finish(parts, parts.stuckRule(), named, { kind }, acting);
   if (finished.kind === 'done') return { done: finished.ids };
   const { id, by } = finished;
-  const who = by === null ? '' : `; ${by.name} was done with it at ${by.at}`;
-  throw new ConsoleError('ITEM_NOT_FOUND', `Nothing on the list has the id ${id}${who}.`, {}, { by });
+  throw new ConsoleError('ITEM_NOT_FOUND', `Nothing on the list has the id ${id}${whoText(by)}.`, {}, { by });
 };
