@@ -140,7 +140,7 @@ export class Desk {
     ]);
   }
 
-  /** Carries out what was kept and whose time has come. */
+  /** Carries out what was kept and whose time has come, in the room for what is fresh: no sweep claims it. */
   wakeUp(): void {
     const come = this.#kept.come().map((claim) => ({ claim, isFresh: false }));
     void this.#hands.take(come, true);
