@@ -5,6 +5,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { build } from 'esbuild';
 import { suite } from 'uvu';
@@ -96,6 +97,16 @@ test('nor of one that is a file', async () => {
   }
 });
 
+/** What a stream gives until that is enough; it can be read on. */
+async function readUntil(stream: Readable, isEnough: (text: string) => boolean): Promise<string> {
+  let read = '';
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    read += String(chunk);
+    if (isEnough(read)) break;
+  }
+  return read;
+}
+
 test('a reader that is started anew gets what waited, and is told what is lost', async () => {
   const fifo = join(tmpdir(), `pixstate-log-fifo-${process.pid}`);
   execFileSync('mkfifo', [fifo]);
@@ -105,21 +116,16 @@ test('a reader that is started anew gets what waited, and is told what is lost',
     const onFifo = ['-c', `exec "$0" "$@" 2>'${fifo}'`, process.execPath, program, '10', 'stay'];
     const child = spawn('sh', onFifo, { stdio: ['pipe', 'pipe', 'inherit'], timeout: PATIENCE_MS });
     await once(child.stdout, 'data');
-    let before = '';
     // What it hasn't read by then would go with it.
-    for await (const read of first.stdout) {
-      before += String(read);
-      if (before.split('\n').length > 10) break;
-    }
+    const before = await readUntil(first.stdout, (log) => log.split('\n').length > 10);
     first.kill();
     assert.is(linesOf(before).length, 10);
     child.stdin.write(`${TOO_MANY}\n`);
     await once(child.stdout, 'data');
-    const later = text(read().stdout);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const { stdout } = read();
+    const later = await readUntil(stdout, (log) => log.includes('lines are lost') && log.endsWith('\n'));
     child.stdin.end();
-    await once(child, 'exit');
-    const lines = linesOf(await later);
+    const lines = linesOf(later + (await text(stdout)));
     const written = lines.filter(({ nth }) => nth !== undefined);
     assert.equal(
       written.map(({ nth }) => nth),
