@@ -16,11 +16,15 @@ export interface UrlHealth extends Target {
   failing: number;
   /** Deliveries that wait for a further attempt, as this process has left them. */
   retrying: number;
+  /** Whether there were more than are kept in mind, so that more may wait. */
+  moreRetrying: boolean;
   lastAt: string;
 }
 
 const MOST_URLS = 5_000;
 const MOST_ATTEMPTS = 36;
+/** Deliveries of a URL. */
+const MOST_RETRYING = 36;
 /** Which URL was left alone longest is known to within this. */
 const TOUCHED_EVERY_MS = 1_000;
 /** In one answer. */
@@ -33,10 +37,18 @@ interface Known {
   failing: number;
   lastAt: number;
   retrying: Set<string>;
+  moreRetrying: boolean;
 }
 
 function newlyKnown(target: Target): Known {
-  return { target, attempts: [], failing: 0, lastAt: Number.NEGATIVE_INFINITY, retrying: new Set() };
+  return {
+    target,
+    attempts: [],
+    failing: 0,
+    lastAt: Number.NEGATIVE_INFINITY,
+    retrying: new Set(),
+    moreRetrying: false,
+  };
 }
 
 /** The time that so many hundredths of them are not above. */
@@ -44,7 +56,7 @@ function percentile(sorted: readonly number[], hundredths: number): number {
   return sorted[Math.max(0, Math.ceil((sorted.length * hundredths) / 100) - 1)] ?? 0;
 }
 
-function healthOf({ target, attempts, failing, retrying, lastAt }: Known): UrlHealth {
+function healthOf({ target, attempts, failing, retrying, moreRetrying, lastAt }: Known): UrlHealth {
   const times = attempts.map((ms) => (ms < 0 ? -1 - ms : ms)).sort((a, b) => a - b);
   return {
     ...target,
@@ -53,8 +65,18 @@ function healthOf({ target, attempts, failing, retrying, lastAt }: Known): UrlHe
     p95: percentile(times, 95),
     failing,
     retrying: retrying.size,
+    moreRetrying,
     lastAt: textOfTime(lastAt),
   };
+}
+
+/** Whether a delivery waits for a further attempt. What had no place is counted once it is attempted again. */
+function keepInMind(known: Known, id: string, status: DeliveryRecord['status']): void {
+  const { retrying } = known;
+  if (status !== 'retrying') retrying.delete(id);
+  else if (retrying.size < MOST_RETRYING || retrying.has(id)) retrying.add(id);
+  else known.moreRetrying = true;
+  if (retrying.size === 0) known.moreRetrying = false;
 }
 
 export class UrlMemory {
@@ -86,8 +108,7 @@ export class UrlMemory {
     if (known.attempts.length > MOST_ATTEMPTS) known.attempts.shift();
     known.failing = isTaken ? 0 : known.failing + 1;
     known.lastAt = now;
-    if (status !== 'retrying') known.retrying.delete(id);
-    else if (known.retrying.size < MOST_ATTEMPTS) known.retrying.add(id);
+    keepInMind(known, id, status);
     if (this.#known.size > MOST_URLS) this.#forgetOne();
   }
 

@@ -46,6 +46,26 @@ test('a delivery counts as retrying until another attempt ends it', () => {
   assert.is(retrying(), 0);
 });
 
+test('of more than 36 that wait to be tried again it says that more may wait, until none does', () => {
+  const { memory, attempted } = opened();
+  const waiting = () => {
+    const [health] = memory.worst(null).urls;
+    return [health?.retrying, health?.moreRetrying];
+  };
+  for (let nth = 0; nth < 36; nth++) attempted('u', 'retrying', `d${nth}`);
+  attempted('u', 'retrying', 'd0');
+  assert.equal(waiting(), [36, false]);
+  attempted('u', 'retrying', 'd36');
+  assert.equal(waiting(), [36, true]);
+  attempted('u', 'delivered', 'd0');
+  assert.equal(waiting(), [35, true]);
+  // What had no place is counted once it is attempted again.
+  attempted('u', 'retrying', 'd36');
+  assert.equal(waiting(), [36, true]);
+  for (let nth = 1; nth <= 36; nth++) attempted('u', 'delivered', `d${nth}`);
+  assert.equal(waiting(), [0, false]);
+});
+
 test('the worst are first, those of one account alone where it is named, and a hundred at the most', () => {
   const { memory, attempted } = opened();
   for (let nth = 0; nth < 150; nth++) attempted(`good ${nth}`, 'delivered');

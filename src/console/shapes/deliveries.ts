@@ -14,6 +14,8 @@ export interface UrlHealth {
   failing: number;
   /** Deliveries that wait for a further attempt, as far as this process has attempted them; 36 at the most. */
   retrying: number;
+  /** Whether there were more than that, so that more may wait. */
+  moreRetrying: boolean;
   lastAt: string;
 }
 

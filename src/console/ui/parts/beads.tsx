@@ -47,12 +47,13 @@ function share(language: 'pt' | 'en', recent: readonly boolean[]): string {
 export function UrlFigures({ health }: { health: UrlHealth }) {
   const words = useWords();
   const { language } = usePreferences();
-  const { recent, p50, p95, failing, retrying } = health;
+  const { recent, p50, p95, failing, retrying, moreRetrying } = health;
+  const waiting = moreRetrying ? `${retrying}+` : retrying;
   return (
     <span class="figures">
       <span>{fill(words.deliveredShare, { share: share(language, recent) })}</span>
       <span class="weak">{`p50 ${p50} ms · p95 ${p95} ms`}</span>
-      {retrying === 0 ? null : <span class="care-text">{fill(words.retryingNow, { n: retrying })}</span>}
+      {retrying === 0 ? null : <span class="care-text">{fill(words.retryingNow, { n: waiting })}</span>}
       {failing === 0 ? null : (
         <span class="bad-text">
           <Icon name="cross" size={13} />{' '}
