@@ -88,4 +88,21 @@ test('transfers and what came back of them count, and nothing that moved no mone
   );
 });
 
+test('others have their turn within an account, however many batches of it are there at once', async () => {
+  const ledger = new Ledger();
+  ledger.now = SPAN.from;
+  for (let n = 1; n <= 50; n++) paid(ledger, n, SPAN.from + n, SPAN.from + n);
+  let turns = 0;
+  let goesOn = true;
+  const others = (): void => {
+    turns += 1;
+    if (goesOn) setImmediate(others);
+  };
+  setImmediate(others);
+  assert.is((await booked(ledger)).length, 50);
+  goesOn = false;
+  // A hundred batches, two at a time.
+  assert.ok(turns >= 49, `${turns} turns`);
+});
+
 test.run();

@@ -60,11 +60,12 @@ function* bookedBetween(batches: readonly Batch[], { from, to }: Window): Genera
 /** What was booked of a span by the bank's time, or by ours where the bank's isn't known. */
 export async function* bookedIn(journal: JournalReads, span: Window): AsyncGenerator<Booked> {
   for await (const account of accountsIn(journal)) {
-    await turn();
     const batchAt = async (seq: number): Promise<Batch | undefined> =>
       (await journal.batches(account, [seq]))[0];
     const { seq: last } = await journal.head(account);
     for (let seq = await firstSince(batchAt, last, span.from); ; ) {
+      // A data folder gives them at once, be it a busy account's of days.
+      await turn();
       const batches = await journal.batchesFrom(account, seq, BATCHES);
       yield* bookedBetween(batches, span);
       const end = batches.at(-1);
