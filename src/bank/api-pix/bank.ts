@@ -29,7 +29,7 @@ import type { BankCharge } from './charges.ts';
 import type { BankConnection } from './connection.ts';
 import { knownCharge, WAITING } from './known-charge.ts';
 import { LastWords } from './last-words.ts';
-import { chargeMessages, sendingNews } from './messages.ts';
+import { chargeMessages, paymentsOf, sendingNews } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { bare, type Sending } from './profile.ts';
 import { noteDiffering, settledOtherwise } from './reconciling/differing.ts';
@@ -41,7 +41,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 /** Longer than any of its calls takes: each has a deadline of its own. */
 const CALL_MS = 28_000;
-const PAID_BY_NOTHING = 'the bank says that the charge was paid, and shows no payment';
+const PAID_BY_NOTHING = 'the bank says that the charge was paid, and shows no payment of it';
 /** The field of a charge that says who receives. */
 const OF_KEY = /(^|\.)chave$/i;
 
@@ -188,8 +188,8 @@ export class ApiPixBank implements Bank {
     const { value, context } = record.snapshot;
     const waits = value === WAITING;
     const isUnread = answer.unread.length > 0;
-    const isPaidByNothing =
-      answer.status === 'CONCLUIDA' && answer.payments.length === 0 && !isUnread && waits;
+    const own = paymentsOf(answer, knownCharge(record));
+    const isPaidByNothing = answer.status === 'CONCLUIDA' && own.length === 0 && !isUnread && waits;
     // A moment later the bank may say by what; past its time the charge would wait for that without a word to ops.
     const isLate = isPaidByNothing && Date.parse(context.expiresAt) <= now();
     const unread = isLate

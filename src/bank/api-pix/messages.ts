@@ -52,12 +52,18 @@ function textOf(reason: string | null): string | null {
   return line === '' ? null : firstCharacters(line, REASON_MOST);
 }
 
+/** Whether two texts name one key: banks tell e-mails in capitals, and phones without their plus. */
+function isSameKey(one: string, other: string): boolean {
+  const [a = '', b = ''] = [one, other].map((key) => key.toLowerCase().replace(/^\+/, ''));
+  return a === b;
+}
+
 /** Whether a payment is one of this charge: by the txid, and by the key where the bank says it. */
 export function isPaymentOf(
   { txid, pixKey }: Payment,
   charge: Pick<KnownCharge, 'txid' | 'pixKey'>,
 ): boolean {
-  return txid === charge.txid && (pixKey === null || pixKey.toLowerCase() === charge.pixKey.toLowerCase());
+  return txid === charge.txid && (pixKey === null || isSameKey(pixKey, charge.pixKey));
 }
 
 function payMessage({ endToEndId, amount, paidAt }: Payment): BankMessage {
@@ -152,16 +158,18 @@ const REMOVED: Record<string, string> = {
   REMOVIDA_PELO_USUARIO_RECEBEDOR: 'CANCEL',
 };
 
+/** The payments of a charge that the bank's answer about it shows. */
+export function paymentsOf(answer: BankCharge, charge: KnownCharge): Payment[] {
+  // Within its charge a payment needn't repeat the txid, and the key is the charge's.
+  return answer.payments
+    .map((given) => ({ ...given, txid: given.txid ?? charge.txid, pixKey: given.pixKey ?? answer.pixKey }))
+    .filter((payment) => isPaymentOf(payment, charge));
+}
+
 /** All that the bank's answer about a charge says: its payments first, so that money comes before an end. */
 export function chargeMessages(answer: BankCharge, charge: KnownCharge): BankMessage[] {
   if (answer.txid !== null && answer.txid !== charge.txid) return [];
-  // Within its charge a payment needn't repeat the txid, and the key is the charge's.
-  const messages = answer.payments.flatMap((given) =>
-    paymentMessages(
-      { ...given, txid: given.txid ?? charge.txid, pixKey: given.pixKey ?? answer.pixKey },
-      charge,
-    ),
-  );
+  const messages = paymentsOf(answer, charge).flatMap((payment) => paymentMessages(payment, charge));
   const type = REMOVED[answer.status ?? ''];
   // What was removed is news only to a charge that waits.
   if (type === undefined || !charge.waits) return messages;

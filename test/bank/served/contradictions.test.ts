@@ -151,6 +151,33 @@ test('a charge that is paid and shows no payment is told of once it is past its 
   });
 });
 
+test('a phone without its plus is the key of its charge; a charge paid by none of its payments doesn’t expire', async () => {
+  const phone = '+5511987654321';
+  const env = { BANK_EXPIRY_GRACE_S: '0', BANK_PIX_KEY: phone };
+  await withServed({ account: ['--expires-in', '2'], env, keys: new Set([phone]) }, async (served) => {
+    const { bank, server, client } = served;
+    const keyed =
+      (key: string) =>
+      (cob: Fields): Fields =>
+        eachOf(cob, 'pix', (pix) => ({ ...pix, chave: key }));
+    bank.fault('GET cob', { kind: 'changed', change: keyed(phone.slice(1)) }, ALWAYS);
+    const first = await charge(client, 5_000);
+    payAt(served, first);
+    await reaches(client, 'pix-in', text(first, 'id'), 'paid', 30_000);
+    bank.clearFaults();
+    bank.fault('GET cob', { kind: 'changed', change: keyed('somebody@else.example') }, ALWAYS);
+    const second = await charge(client, 5_000);
+    const id = text(second, 'id');
+    payAt(served, second);
+    await until(async () => (await attention(server, 'invalid')).length > 0, 30_000, 'an item');
+    const [item = null] = await attention(server, 'invalid');
+    assert.match(text(item, 'what'), /was paid, and shows no payment of it/);
+    assert.is(text((await client.get(`/pix-in?id=${id}`)).body, 'status'), 'waiting_payment');
+    bank.clearFaults();
+    await reaches(client, 'pix-in', id, 'paid', 30_000);
+  });
+});
+
 test('a removal that the bank answers with a charge that is paid removes nothing', async () => {
   await withServed({}, async (served) => {
     const { bank, client } = served;
