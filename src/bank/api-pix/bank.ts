@@ -32,7 +32,7 @@ import { LastWords } from './last-words.ts';
 import { chargeMessages, paymentsOf, sendingNews } from './messages.ts';
 import type { Notes } from './notes.ts';
 import { bare, type Sending } from './profile.ts';
-import { noteDiffering, settledOtherwise } from './reconciling/differing.ts';
+import { noteDiffering, noteRefunded, settledOtherwise } from './reconciling/differing.ts';
 import { orHeldBack, outcomeOf, Returns, refusalOf } from './returns.ts';
 import type { BankSettings } from './settings.ts';
 import { CallFailed } from './wire/outcome.ts';
@@ -90,7 +90,7 @@ export class ApiPixBank implements Bank {
       refusalMs: MINUTE_MS * scale,
       expiryGraceMs: expiryGraceS * SECOND_MS,
     };
-    this.#returns = new Returns(connection.payments, this.pace, this.#words);
+    this.#returns = new Returns(connection.payments, this.pace, this.#words, options.notes);
   }
 
   canAskAbout({ id, type }: TransactionRecord, bankId: string | null = null): boolean {
@@ -196,6 +196,7 @@ export class ApiPixBank implements Bank {
       ? [{ unread: PAID_BY_NOTHING, endToEndId: null, txid: answer.txid }]
       : answer.unread;
     await notes.heard(record, { payments: answer.payments, unread });
+    await noteRefunded(notes, record, own);
     for (const payment of unread) await notes.unread(record, payment);
     if (isUnread && waits) throw new BankOutcomeUnknown(`a payment of charge ${record.id} can't be read`);
     if (isPaidByNothing)

@@ -19,8 +19,10 @@ import type { ChargeRecord } from '../../engine/journal.ts';
 import type { LastWords } from './last-words.ts';
 import { DONE, FAILED, returnMessage } from './messages.ts';
 import { reaisText } from './money-text.ts';
+import type { Notes } from './notes.ts';
 import type { Payment, PaymentReturn, Payments } from './payments.ts';
 import { bare } from './profile.ts';
+import { noteRefunded } from './reconciling/differing.ts';
 import { CallFailed } from './wire/outcome.ts';
 
 /** Our ids of returns that no refund ordered: of a payment's end-to-end id, and the how-manieth it is. */
@@ -81,11 +83,18 @@ export class Returns {
   readonly #payments: Payments;
   readonly #pace: BankPace;
   readonly #words: LastWords;
+  readonly #notes: Pick<Notes, 'difference' | 'agreed'>;
 
-  constructor(payments: Payments, pace: BankPace, words: LastWords) {
+  constructor(
+    payments: Payments,
+    pace: BankPace,
+    words: LastWords,
+    notes: Pick<Notes, 'difference' | 'agreed'>,
+  ) {
     this.#payments = payments;
     this.#pace = pace;
     this.#words = words;
+    this.#notes = notes;
   }
 
   async refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening> {
@@ -110,6 +119,7 @@ export class Returns {
         return { messages: [], wakeInMs: null };
       const found = there ?? (await this.#payments.giveBack(payment, amount, reason));
       this.#words.heard(refundId, found.status);
+      await noteRefunded(this.#notes, charge, [{ endToEndId, returns: [found] }]);
       const messages = message(found);
       return { messages, wakeInMs: messages.length > 0 ? null : backoffMs(this.#pace, attempt.turn) };
     } catch (error) {

@@ -18,6 +18,8 @@ const DUPLICATE = JSON.stringify({
 const LATER = { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true };
 /** Surely nobody has sent the order before. */
 const FIRST = { isFirst: true, turn: 0, refusedAt: null, isStillOurs: async () => true };
+/** Nobody hears of what differs. */
+const NOTES = { difference: async () => undefined, agreed: async () => undefined };
 let scene: Scene;
 
 test.before(async () => {
@@ -34,7 +36,7 @@ async function heardOf(statuses: readonly string[], number: number): Promise<Ret
     const made = scene.bank.state.payments.get(endToEndId)?.returns.at(-1);
     Object.assign(made ?? {}, { status, motivo: 'conta encerrada' });
   }
-  const returns = new Returns(payments, PACE, new LastWords());
+  const returns = new Returns(payments, PACE, new LastWords(), NOTES);
   return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x', number }, LATER);
 }
 
@@ -56,7 +58,7 @@ test('a return of which less was done than was ordered is a person’s, unless t
   const [ours] = returns;
   Object.assign(ours ?? {}, { status: 'DEVOLVIDO' });
   const turn = (): Promise<ReturnTurn> =>
-    new Returns(payments, PACE, new LastWords()).giveBack(
+    new Returns(payments, PACE, new LastWords(), NOTES).giveBack(
       { endToEndId, amount: 1_000, reason: 'x', number: 2 },
       LATER,
     );
@@ -79,7 +81,7 @@ async function orderedBeside(theirs: Theirs): Promise<{ turn: ReturnTurn; ordere
     returns.push({ id: `app${index}`, rtrId, valor, natureza: 'ORIGINAL', at, status });
   }
   const before = scene.bank.calls('PUT devolucao').length;
-  const turn = await new Returns(scene.us.payments, PACE, new LastWords()).giveBack(
+  const turn = await new Returns(scene.us.payments, PACE, new LastWords(), NOTES).giveBack(
     { endToEndId, amount: 1_235, reason: 'x' },
     FIRST,
   );
@@ -112,14 +114,14 @@ test('a return of ours that the payment alone shows is not ordered again', async
   const missing = JSON.stringify({ type: 'https://x/PixDevolucaoNaoEncontrada', status: 404 });
   scene.bank.fault('GET devolucao', { kind: 'answer', status: 404, body: missing });
   const order = { endToEndId, amount: 1_000, reason: 'x' };
-  const returns = new Returns(payments, PACE, new LastWords());
+  const returns = new Returns(payments, PACE, new LastWords(), NOTES);
   assert.equal(await returns.giveBack(order, LATER), { wakeInMs: 1 });
   assert.is(scene.bank.calls('PUT devolucao').length, before);
 });
 
 test('where what is left of a payment can’t be asked, nothing is ordered, and that is no refusal', async () => {
   const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
-  const returns = new Returns(scene.us.payments, PACE, new LastWords());
+  const returns = new Returns(scene.us.payments, PACE, new LastWords(), NOTES);
   const before = scene.bank.calls('PUT devolucao').length;
   const unread = JSON.stringify({ endToEndId, valor: '10.00', horario: 'ontem' });
   for (const [status, body] of [
@@ -154,7 +156,7 @@ test('a refund that ops end while the bank is asked about it isn’t ordered', a
   const context = { endToEndId, 'refund:r1': { status: 'pending', amount: 1_000, reason: 'x' } };
   const charge = { id: 't', snapshot: { context } } as unknown as ChargeRecord;
   const before = scene.bank.calls('PUT devolucao').length;
-  const returns = new Returns(scene.us.payments, PACE, new LastWords());
+  const returns = new Returns(scene.us.payments, PACE, new LastWords(), NOTES);
   const turn = (isOpen: boolean) => returns.refund(charge, 'r1', { ...LATER, isPending: async () => isOpen });
   assert.equal(await turn(false), { messages: [], wakeInMs: null });
   assert.is(scene.bank.calls('PUT devolucao').length, before);
@@ -164,7 +166,7 @@ test('a refund that ops end while the bank is asked about it isn’t ordered', a
 
 test('the refusal of a first order counts, unless another process may have sent it meanwhile', async () => {
   const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
-  const returns = new Returns(scene.us.payments, PACE, new LastWords());
+  const returns = new Returns(scene.us.payments, PACE, new LastWords(), NOTES);
   const turn = (isOurs: boolean): Promise<ReturnTurn> => {
     scene.bank.fault('PUT devolucao', { kind: 'answer', status: 400, body: DUPLICATE });
     const attempt = { isFirst: true, turn: 0, refusedAt: null, isStillOurs: async () => isOurs };

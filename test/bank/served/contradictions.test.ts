@@ -178,6 +178,27 @@ test('a phone without its plus is the key of its charge; a charge paid by none o
   });
 });
 
+test('a refund of which the bank gives back less is told of at once', async () => {
+  for (const isOrdered of [true, false])
+    await withServed({}, async (served) => {
+      const { bank, server, client } = served;
+      const { id, payment } = await paidCharge(served);
+      const less = (made: Fields): Fields => ({ ...made, valor: '10.00', status: 'DEVOLVIDO' });
+      // By the order's own answer, or by the charge's once a hint has come.
+      if (isOrdered) bank.fault('PUT devolucao', { kind: 'changed', change: less }, ALWAYS);
+      expectStatus(await client.post(`/pix-in/${id}/refunds`, { amount: 4_000 }), 201);
+      if (!isOrdered) {
+        await until(() => payment.returns.length > 0, 20_000, 'the order');
+        Object.assign(payment.returns[0] ?? {}, { valor: '10.00', status: 'DEVOLVIDO' });
+        await hint(served, [{ txid: bare(id) }]);
+      }
+      await until(async () => (await attention(server, 'difference')).length > 0, 20_000, 'an item');
+      const [item = null] = await attention(server, 'difference');
+      assert.is(text(item, 'code'), 'RETURN_AMOUNT_DIFFERS');
+      assert.is(bank.calls('PUT devolucao').length, 1);
+    });
+});
+
 test('a removal that the bank answers with a charge that is paid removes nothing', async () => {
   await withServed({}, async (served) => {
     const { bank, client } = served;

@@ -4,7 +4,7 @@ import type { ItemData } from '../../../domain/sentences/item-codes.ts';
 import type { Charge, TransactionType } from '../../../domain/transactions.ts';
 import type { ChargeRecord, TransactionRecord, TransferRecord } from '../../../engine/journal.ts';
 import { sha256 } from '../../../engine/store/content.ts';
-import { bookingOf } from '../messages.ts';
+import { bookingOf, DONE } from '../messages.ts';
 import { reaisText } from '../money-text.ts';
 import type { Notes } from '../notes.ts';
 import type { Payment, PaymentReturn } from '../payments.ts';
@@ -105,7 +105,7 @@ export function paymentDiffers({ type, snapshot, messages }: ChargeRecord, payme
   const { endToEndId, amount, returns } = payment;
   const { context } = snapshot;
   if (context.endToEndId !== endToEndId) return [];
-  const ended = returns.filter(({ status }) => status === 'DEVOLVIDO');
+  const ended = returns.filter(({ status }) => status === DONE);
   const done = new Map(ended.map((each) => [each.id, each.amount]));
   const booked = bookedReturns(messages, TAKEN_BACK, endToEndId);
   // Former builds booked a return twice where its nature was told in two ways.
@@ -120,6 +120,15 @@ export function paymentDiffers({ type, snapshot, messages }: ChargeRecord, payme
     ...unlisted(type, booked, new Set(done.keys())),
     ...unbooked(context, ended, booked).map((each) => notBooked(type, endToEndId, each)),
   ];
+}
+
+/** What the bank gave back of refunds of ours, where that is another amount than was ordered. */
+function refundedOtherwise({ type, snapshot }: ChargeRecord, returns: readonly PaymentReturn[]): Differing[] {
+  const done = new Map(returns.filter(({ status }) => status === DONE).map(({ id, amount }) => [id, amount]));
+  return refundsOf(snapshot.context).flatMap(({ id, refund: { amount, ofBank } }) => {
+    const back = done.get(bare(id)) ?? amount;
+    return ofBank || back === amount ? [] : otherReturn(type, bare(id), back, amount);
+  });
 }
 
 /** Another amount was settled than was ordered; empty where it wasn't, or the bank doesn't say. */
@@ -158,4 +167,19 @@ export async function noteDiffering(
   }
   // Former builds had one item for all of it.
   if (differing.length > 0) await notes.agreed(`differs_${listed}`);
+}
+
+/** Notes what the bank gave back of a charge's refunds, where that is another amount than was ordered. */
+export function noteRefunded(
+  notes: Pick<Notes, 'difference' | 'agreed'>,
+  record: ChargeRecord,
+  payments: readonly Pick<Payment, 'endToEndId' | 'returns'>[],
+): Promise<void> {
+  const { endToEndId, amount } = record.snapshot.context;
+  const credited = payments.filter((payment) => payment.endToEndId === endToEndId);
+  const differing = refundedOtherwise(
+    record,
+    credited.flatMap(({ returns }) => returns),
+  );
+  return noteDiffering(notes, record, { listed: `${endToEndId}`, amount }, differing);
 }
