@@ -39,6 +39,9 @@ export const RECONCILED_MARKS = {
   lastSent: 'bank:reconciled-sent',
   daily: 'bank:reconciled-daily',
   weekly: 'bank:reconciled-weekly',
+  /** Where the weekly look is, until it has come to its end. */
+  weeklySent: 'bank:reconciled-weekly-sent',
+  weeklyReturns: 'bank:reconciled-weekly-returns',
 } as const;
 
 /** The bank can't be reached, or says no: nothing is created, nothing is debited (502). */

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../../src/bank/api-pix/reconciling/windows.t
 import { itemFor } from '../../../src/engine/attention/item.ts';
 import type { AttentionItem } from '../../../src/engine/store.ts';
 import { stored } from '../../faults/in-process.ts';
-import { OUR_KEY } from '../../support/bank/bank.ts';
+import { OUR_KEY, type Seen } from '../../support/bank/bank.ts';
 import type { Fields } from '../../support/bank/requests.ts';
 import { SCALE, World } from './world.ts';
 
@@ -112,6 +112,73 @@ test('once a week a return of an old payment is found, and asked about', async (
     await world.reconciler.run();
     await world.sweep();
     assert.is(await world.status(id), 'chargedback');
+  } finally {
+    await world.scene.end();
+  }
+});
+
+/** Which list a call asks for: that of returns, and since when. */
+function asked({ query }: Pick<Seen, 'query'>): { ofReturns: boolean; from: number } {
+  const parameters = new URLSearchParams(query);
+  const from = Date.parse(parameters.get('inicio') ?? '');
+  return { ofReturns: parameters.get('devolucaoPresente') === 'true', from };
+}
+
+test('a weekly look that failed goes on where it was', async () => {
+  const world = await World.make();
+  const { bank } = world.scene;
+  const weekly = () =>
+    bank
+      .calls('LIST pix')
+      .map(asked)
+      .filter(({ ofReturns }) => ofReturns);
+  try {
+    await world.paid();
+    await world.sweep(10_000);
+    let answered = 0;
+    const fail = (body: Fields): Fields => {
+      answered += 1;
+      return answered > 40 ? { mensagem: 'Sistema em manutenção' } : body;
+    };
+    bank.fault('LIST pix', { kind: 'changed', change: fail }, 10_000);
+    await world.reconciler.run().then(
+      () => assert.unreachable('the list can’t be read'),
+      () => {},
+    );
+    const failed = weekly();
+    bank.clearFaults();
+    await world.reconciler.run();
+    const [next] = weekly().slice(failed.length);
+    assert.ok(failed.length > 10, `${failed.length} windows`);
+    assert.is(next?.from, failed.at(-1)?.from, 'the window that failed is read again');
+    assert.ok(weekly().length < 110, `${weekly().length} calls for 91 windows`);
+    // A week later it begins anew.
+    const before = weekly().length;
+    await world.sweep(7 * DAY_MS);
+    await world.reconciler.run();
+    assert.is((weekly()[before]?.from ?? 0) < (failed[0]?.from ?? 0) + 8 * DAY_MS, true);
+  } finally {
+    await world.scene.end();
+  }
+});
+
+test('what is new is read while a look at weeks is under way', async () => {
+  const world = await World.make();
+  const { bank } = world.scene;
+  try {
+    await world.paid();
+    await world.sweep(10_000);
+    // A bank whose every answer takes ten seconds.
+    const slow = (body: Fields): Fields => {
+      world.clock.ms += 10_000;
+      return body;
+    };
+    bank.fault('LIST pix', { kind: 'changed', change: slow }, 10_000);
+    await world.reconciler.run();
+    const calls = bank.calls('LIST pix').map(asked);
+    const [first, last] = [calls.findIndex(({ ofReturns }) => ofReturns), calls.length - 1];
+    const between = calls.slice(first, last).filter(({ ofReturns }) => !ofReturns);
+    assert.ok(between.length >= 10, `${between.length} of ${calls.length}`);
   } finally {
     await world.scene.end();
   }

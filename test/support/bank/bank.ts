@@ -25,6 +25,7 @@ export type Fault =
 export interface Seen {
   call: string;
   path: string;
+  query: string;
   body: string;
   at: number;
 }
@@ -168,7 +169,8 @@ export class FakeBank extends Front {
     const { method = '', url: target = '/', headers } = request;
     const arrived: Arrived = { method, target, headers, body: raw };
     const call = this.callOf(arrived);
-    this.seen.push({ call, path: target.split('?')[0] ?? '', body: raw, at: performance.now() });
+    const [path = '', query = ''] = target.split('?');
+    this.seen.push({ call, path, query, body: raw, at: performance.now() });
     const fault = this.#takeFault(call, raw);
     if (fault?.kind === 'slow') await new Promise((resolve) => setTimeout(resolve, fault.ms));
     if (fault?.kind === 'held') await new Promise<void>((resolve) => this.#held.push(resolve));

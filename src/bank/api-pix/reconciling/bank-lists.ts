@@ -37,6 +37,8 @@ export interface Watcher {
   sending?(sending: Sending): void;
   difference?(difference: Difference): void;
   unbooked?(unbooked: Unbooked): Promise<void>;
+  /** A page was looked at; the next one waits. */
+  page?(): Promise<void>;
 }
 
 /** Keeps until when a list was read, ms. */
@@ -105,8 +107,8 @@ export class BankLists {
   }
 
   /** The payments of a span that have returns: returns come long after their payments. @throws CallFailed */
-  async returns(span: Window, watcher: Watcher = {}): Promise<void> {
-    await this.payments(span, { watcher, withReturns: true });
+  async returns(span: Window, reading: Reading = {}): Promise<void> {
+    await this.payments(span, { ...reading, withReturns: true });
   }
 
   async payments(
@@ -126,6 +128,7 @@ export class BankLists {
           const some = items.slice(from, from + LOOKED_UP_TOGETHER).filter((item) => !isSeen(seen, item));
           await this.#lookAtPayments(some, watcher, askedAt);
         }
+        await watcher.page?.();
       },
       moved,
     });
@@ -198,7 +201,10 @@ export class BankLists {
     const askedAt = now();
     await walk<Sending | UnreadSending>(span, {
       list: (window) => sendings.list(window),
-      look: (items) => this.#lookAtSendings(items, watcher, askedAt),
+      look: async (items) => {
+        await this.#lookAtSendings(items, watcher, askedAt);
+        await watcher.page?.();
+      },
       moved,
     });
   }

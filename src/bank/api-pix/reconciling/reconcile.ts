@@ -16,12 +16,16 @@ export interface ReconcilerOptions extends BankListsOptions {
 }
 
 const WEEK_MS = 7 * DAY_MS;
+/** So often what is new is read beside a look that takes long. */
+const NEWS_MS = HOUR_MS / 60;
 /** How the ids of items about what the bank doesn't list begin. */
 const MISSING = 'missing_';
 
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #lists: BankLists;
+  /** When it was begun to read what is new, ms. */
+  #newsAt = 0;
   /** Since when its turns fail, ms. */
   #failing: number | null = null;
 
@@ -37,19 +41,35 @@ export class Reconciler {
    */
   async run(): Promise<void> {
     const { now, retryScale } = this.#options;
-    const { last, lastSent, daily, weekly } = RECONCILED_MARKS;
+    const { daily, weekly } = RECONCILED_MARKS;
     const young = now() - YOUNGEST_MS * retryScale;
     const failures: unknown[] = [];
     for (const part of [
       () => this.#stillUnbooked(async () => {}),
-      () => this.#since(last, (span, moved) => this.#lists.payments(span, { moved })),
-      () => this.#since(lastSent, (span, moved) => this.#lists.sendings(span, { moved })),
+      ...this.#news(),
       () => this.#every(daily, DAY_MS, () => this.#day({ from: young - 2 * DAY_MS, to: young })),
       () => this.#every(weekly, WEEK_MS, () => this.#weeks(young)),
     ])
       await part().catch((error: unknown) => failures.push(error));
     this.#tellOfLists(failures);
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** What is new in each of the lists. */
+  #news(): (() => Promise<void>)[] {
+    const { last, lastSent } = RECONCILED_MARKS;
+    this.#newsAt = this.#options.now();
+    return [
+      () => this.#since(last, (span, moved) => this.#lists.payments(span, { moved })),
+      () => this.#since(lastSent, (span, moved) => this.#lists.sendings(span, { moved })),
+    ];
+  }
+
+  /** What is new doesn't wait for a look that takes long; its failures are told of in its own turn. */
+  async #newsMeanwhile(): Promise<void> {
+    const { now, retryScale } = this.#options;
+    if (Math.abs(now() - this.#newsAt) < NEWS_MS * retryScale) return;
+    for (const part of this.#news()) await part().catch(() => undefined);
   }
 
   /** A person hears of lists that can't be read for an hour (scaled). */
@@ -126,7 +146,8 @@ export class Reconciler {
       if (endToEndId !== null) listed.add(endToEndId);
     };
     const unbooked = (item: Unbooked): Promise<void> => this.#noteUnbooked(item);
-    await this.#lists.walk(span, { payment: heard, sending: heard, unbooked });
+    const page = (): Promise<void> => this.#newsMeanwhile();
+    await this.#lists.walk(span, { payment: heard, sending: heard, unbooked, page });
     const missing = new Set<string>();
     for await (const booked of bookedIn(journal, span)) {
       const { kind, endToEndId, transactionId, amount } = booked;
@@ -161,9 +182,20 @@ export class Reconciler {
 
   /** Returns come long after what they return. */
   async #weeks(to: number): Promise<void> {
-    const span = { from: to - RETURNS_MS, to };
-    const watcher = { unbooked: (item: Unbooked): Promise<void> => this.#noteUnbooked(item) };
-    await this.#lists.sendings(span, { watcher });
-    await this.#lists.returns(span, watcher);
+    const { weeklySent, weeklyReturns } = RECONCILED_MARKS;
+    const watcher = {
+      unbooked: (item: Unbooked): Promise<void> => this.#noteUnbooked(item),
+      page: (): Promise<void> => this.#newsMeanwhile(),
+    };
+    await this.#goOn(weeklySent, to, (span, moved) => this.#lists.sendings(span, { watcher, moved }));
+    await this.#goOn(weeklyReturns, to, (span, moved) => this.#lists.returns(span, { watcher, moved }));
+    // The next look begins anew.
+    for (const mark of [weeklySent, weeklyReturns]) await this.#options.marks.putMark(mark, '0');
+  }
+
+  /** Reads on where a look that failed, or whose process ended, has come to. */
+  async #goOn(mark: string, to: number, read: (span: Window, moved: Moved) => Promise<void>): Promise<void> {
+    const from = Math.max(to - RETURNS_MS, (await this.#mark(mark)) ?? 0);
+    await read({ from, to }, (until) => this.#options.marks.putMark(mark, String(until)));
   }
 }

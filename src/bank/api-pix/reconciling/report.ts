@@ -128,7 +128,7 @@ export async function reconcileSpan(
   };
   await lists.walk(span, watcher);
   await earlierSendings(lists, listed, span);
-  await lists.returns({ from: Math.max(0, span.from - RETURNS_MS), to: span.to }, watcher);
+  await lists.returns({ from: Math.max(0, span.from - RETURNS_MS), to: span.to }, { watcher });
   const booked = nothing();
   const names = { payment: 'payments', sending: 'sendings', return: 'returns' } as const;
   for await (const each of bookedIn(journal, span)) {
