@@ -7,7 +7,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { createServer as createSocketServer, type ListenOptions } from 'node:net';
+import { createServer as createSocketServer, type ListenOptions, Socket } from 'node:net';
 import { ApiError, type ErrorCode, unavailable } from '../api/errors.ts';
 import { Connections } from '../connections.ts';
 import { codeOf, OperatorError } from '../errors.ts';
@@ -105,13 +105,16 @@ function cutOffUnread(server: Server, pipelines: Pipelines, timeMs: number): voi
 }
 
 /**
- * Node counts a connection as idle, and cuts it off, once its answer is written, whether that has left or not: none is
- * cut off while something has yet to leave on any.
+ * Node counts a connection as idle, and cuts it off, once its answer is written, whether that has left or not, and asks
+ * nobody: where something has yet to leave, that connection is kept from it.
  */
 function keepSending(server: Server, connections: Connections): void {
   const closeIdle = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {
-    if (connections.sending.length === 0) closeIdle();
+    const { sending } = connections;
+    for (const socket of sending) socket.destroy = () => socket;
+    closeIdle();
+    for (const socket of sending) socket.destroy = Socket.prototype.destroy;
   };
 }
 

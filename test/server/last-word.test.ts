@@ -208,4 +208,22 @@ test('what isn’t read by the end of a shutdown is cut off', async () => {
   });
 });
 
+test('at a shutdown who doesn’t read is waited for alone', async () => {
+  await withServer({}, async (server, taken, talk) => {
+    const { socket } = talk(get('/a'));
+    const idle = talk(get('/idle'));
+    socket.pause();
+    await until(() => taken.length === 2, 5_000, 'both');
+    const [large] = taken.filter(({ req }) => req.url === '/a') as [Taken];
+    for (const { req, res } of taken.splice(0)) res.end(req.url === '/a' ? Buffer.alloc(LARGE) : 'idle');
+    await until(() => idle.got().endsWith('idle'), 5_000, 'its answer');
+    const drained = server.drain(2_000);
+    await until(() => idle.socket.destroyed, 500, 'the end of who is idle');
+    await sleep(200);
+    assert.is(large.req.socket.destroyed, false);
+    await drained;
+    assert.ok(large.req.socket.destroyed);
+  });
+});
+
 test.run();
