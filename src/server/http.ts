@@ -104,17 +104,24 @@ function cutOffUnread(server: Server, pipelines: Pipelines, timeMs: number): voi
   });
 }
 
+/** Behind an answer that is its last node cuts a connection off, with all that has yet to reach a client that sends on. */
+function endBehindAnswers(server: Server, pipelines: Pipelines): void {
+  server.on('connection', (socket: Socket) => {
+    socket.destroySoon = () => pipelines.endNow(socket);
+  });
+}
+
 /**
  * Node counts a connection as idle, and cuts it off, once its answer is written, whether that has left or not, and asks
- * nobody: where something has yet to leave, that connection is kept from it.
+ * nobody: where something has yet to leave, or the end is under way, that connection is kept from it.
  */
 function keepSending(server: Server, connections: Connections): void {
   const closeIdle = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {
-    const { sending } = connections;
-    for (const socket of sending) socket.destroy = () => socket;
+    const kept = connections.sockets.filter((socket) => socket.writableLength > 0 || socket.writableEnded);
+    for (const socket of kept) socket.destroy = () => socket;
     closeIdle();
-    for (const socket of sending) socket.destroy = Socket.prototype.destroy;
+    for (const socket of kept) socket.destroy = Socket.prototype.destroy;
   };
 }
 
@@ -166,6 +173,7 @@ export function listen(
   answerUnparsable(server, pipelines, requestMs);
   answerUnusual(server, pipelines);
   cutOffUnread(server, pipelines, unreadMs);
+  endBehindAnswers(server, pipelines);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     const options: SharedListenOptions = { port, host, reusePort };
@@ -181,9 +189,8 @@ export function listen(
 }
 
 /** Cuts off what hasn't left, and answers what nobody can wait for any more: what was asked may be done or not. */
-function answerLast(server: Server, connections: Connections, pipelines: Pipelines): void {
+function answerLast(connections: Connections, pipelines: Pipelines): void {
   for (const socket of connections.sending) socket.destroy();
-  server.closeIdleConnections();
   const { body, headers } = unavailable('The service is shutting down. A repeat with the same key is safe.');
   for (const answer of connections.sockets.flatMap((socket) => pipelines.answers(socket)))
     if (!answer.headersSent)
@@ -202,7 +209,7 @@ async function drain(
   server.closeIdleConnections();
   // A connection that was busy a moment ago is idle now.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const timer = setTimeout(() => answerLast(server, connections, pipelines), timeoutMs);
+  const timer = setTimeout(() => answerLast(connections, pipelines), timeoutMs);
   const end = setTimeout(() => connections.destroyAll(), timeoutMs + LAST_ANSWERS_MS);
   await closed;
   clearInterval(sweep);

@@ -4,16 +4,15 @@
  *
  * 1. While a request waits behind another, nothing more is read of its connection.
  * 2. Nothing is carried out that can't be answered any more.
- * 3. The last word on a connection is said once, behind the answers of what came whole; nothing is read behind it.
+ * 3. The last word on a connection is said once, behind the answers of what came whole; nothing behind it is carried out.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { sayLast } from './last-word.ts';
 
 /** So many requests wait behind others of their connections, of all of these: the connection of one more is cut off. */
 const MOST_WAITING = 32_768;
-/** For which a connection is kept open once the last on it has left: who doesn't end it then is cut off. */
-const LAST_WORD_MS = 1_000;
 
 interface Request {
   req: IncomingMessage;
@@ -66,7 +65,7 @@ export class Pipelines {
     this.#lines.set(socket, line);
     // Node reads on by itself behind each request, for each body, and once answers have left.
     socket.on('resume', () => {
-      if (line.waiting.length > 0 || line.isOver) socket.pause();
+      if ((line.waiting.length > 0 || line.isOver) && !socket.writableFinished) socket.pause();
     });
     return line;
   }
@@ -111,13 +110,19 @@ export class Pipelines {
   end(socket: Duplex, text: string): void {
     const line = this.#lineOf(socket);
     if (line.isOver) return;
-    line.isOver = true;
-    // Node may be about to read on: it would do so all the same, were it paused before.
-    process.nextTick(() => socket.pause());
+    readNoMore(socket, line);
     const whole = line.answers.findLast(({ req, writableFinished }) => req.complete && !writableFinished);
-    const say = (): void => sayLast(socket, line, text);
+    const say = (): void => this.endNow(socket, isLastAnswered(line) ? '' : text);
     if (whole === undefined) say();
     else whole.once('finish', say);
+  }
+
+  /** Ends a connection behind what is written on it, whatever waits there. */
+  endNow(socket: Duplex, text = ''): void {
+    // An answer can be the last word itself.
+    if (socket.writableEnded) return;
+    readNoMore(socket, this.#lineOf(socket));
+    sayLast(socket, text);
   }
 
   /**
@@ -139,13 +144,16 @@ export class Pipelines {
   }
 }
 
-function sayLast(socket: Duplex, { answers }: Line, text: string): void {
-  // An answer can be the last word itself.
-  if (socket.writableEnded) return;
+function readNoMore(socket: Duplex, line: Line): void {
+  line.isOver = true;
+  // Node may be about to read on: it would do so all the same, were it paused before.
+  process.nextTick(() => socket.pause());
+}
+
+/** Whether a request was answered before all of it had come: another answer would be its second. */
+function isLastAnswered({ answers }: Line): boolean {
   const last = answers.at(-1);
-  // A request that was answered before all of it had come has its answer: this one would be a second.
-  const isAnswered = last?.writableEnded === true && !last.req.complete;
-  socket.end(isAnswered ? '' : text, () => setTimeout(() => socket.destroy(), LAST_WORD_MS).unref());
+  return last?.writableEnded === true && !last.req.complete;
 }
 
 /** How many requests have come whole. */

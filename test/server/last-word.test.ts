@@ -167,6 +167,71 @@ test('the answer of a request that offers another protocol is the last', async (
   });
 });
 
+/** More than a client takes that doesn't read, and no more than the kernel does. */
+const SOME = 300_000;
+/** In which a connection's end is over, but for who sends on. */
+const END_MS = 1_500;
+const CLOSE = 'GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+const UPGRADE = 'GET /last HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
+
+test('what is written reaches who reads it late, whatever came behind the last of it', async () => {
+  await withServer({}, async (_server, taken, talk) => {
+    const lasts = (
+      [
+        [CLOSE, ['200']],
+        [CLOSE + get('/b'), ['200']],
+        [UPGRADE, ['200']],
+        [get('/a') + GARBAGE, ['200', '400']],
+        [get('/a') + CONNECT, ['200', '405']],
+        [get('/a') + get('/b') + CONNECT, ['200', '200', '405']],
+      ] as const
+    ).map(([sent, statuses]) => ({ statuses, client: talk(sent) }));
+    for (const { client } of lasts) client.socket.pause();
+    await until(() => taken.length === lasts.length, 5_000, 'the first of each');
+    for (const { client } of lasts) client.socket.write(get('/c') + '\x01'.repeat(500_000));
+    await sleep(50);
+    for (const { res } of taken.splice(0)) res.end(Buffer.alloc(SOME));
+    await until(() => taken.length === 1, 5_000, 'what came in time');
+    taken.pop()?.res.end();
+    await sleep(END_MS);
+    for (const { client } of lasts) client.socket.resume();
+    await until(() => lasts.every(({ client }) => client.socket.destroyed), 5_000, 'the ends');
+    assert.equal(taken, []);
+    for (const { client, statuses } of lasts) {
+      assert.equal(client.statuses(), statuses);
+      assert.ok(client.got().length > SOME, `${client.got().length} bytes`);
+    }
+  });
+});
+
+test('who sends on behind the last, or never ends, is cut off, and nothing of it is carried out', async () => {
+  await withServer({}, async (_server, taken, talk) => {
+    const [silent, slow, greedy] = [talk(CLOSE), talk(CLOSE), talk(CLOSE)];
+    for (const { socket } of [silent, slow, greedy]) socket.pause();
+    await until(() => taken.length === 3, 5_000, 'the requests');
+    const ends = new Map(taken.map(({ req }) => [req.socket.remotePort, req.socket]));
+    for (const { res } of taken.splice(0)) res.end('last');
+    const ended = Date.now();
+    const isCutOff = ({ socket }: Client): boolean => ends.get(socket.localPort)?.destroyed === true;
+    const cutOff = async (client: Client, send: string, mostMs: number): Promise<number> => {
+      for (; !isCutOff(client); await sleep(20)) {
+        assert.ok(Date.now() - ended < mostMs, `${Date.now() - ended} ms`);
+        if (client.socket.writableLength === 0) client.socket.write(send);
+      }
+      return Date.now() - ended;
+    };
+    const [silentMs, slowMs] = await Promise.all([
+      cutOff(silent, '', 3_000),
+      cutOff(slow, get('/d'), 9_000),
+      cutOff(greedy, get('/e').repeat(100_000), 9_000),
+    ]);
+    assert.ok(silentMs >= 900 && slowMs >= 5_000, `${silentMs} and ${slowMs} ms`);
+    const read = [...ends.values()].reduce((bytes, socket) => bytes + socket.bytesRead, 0);
+    assert.ok(read < 20_000_000, `${read} bytes were read`);
+    assert.equal(taken, []);
+  });
+});
+
 test('at a shutdown what is written leaves, and what waits behind it is answered', async () => {
   for (const behind of ['', get('/b')])
     await withServer({}, async (server, taken, talk) => {
@@ -205,6 +270,30 @@ test('what isn’t read by the end of a shutdown is cut off', async () => {
     assert.ok(ms >= 450 && ms < 2_000, `${ms} ms`);
     assert.equal(taken, []);
     await until(() => idle.socket.destroyed, 5_000, 'the end of who was idle');
+  });
+});
+
+test('at a shutdown what is written reaches who sends on, too, and reads late', async () => {
+  await withServer({}, async (server, taken, talk) => {
+    const { socket, got, statuses } = talk(get('/a') + get('/b'));
+    socket.pause();
+    await until(() => taken.length === 1, 5_000, 'the first');
+    const started = Date.now();
+    const drained = server.drain(5_000);
+    socket.write(get('/c').repeat(5_000));
+    await sleep(50);
+    taken.pop()?.res.setHeader('Connection', 'close').end(Buffer.alloc(SOME));
+    for (let piece = 0; piece < 20; piece++) {
+      await sleep(20);
+      socket.write(get('/d'));
+    }
+    socket.resume();
+    await drained;
+    assert.ok(Date.now() - started < 3_000, `${Date.now() - started} ms`);
+    await until(() => socket.destroyed, 5_000, 'the end');
+    assert.equal(taken, []);
+    assert.equal(statuses(), ['200']);
+    assert.ok(got().length > SOME, `${got().length} bytes`);
   });
 });
 
