@@ -29,8 +29,11 @@ function openStderr(): Destination {
   return stderr.removeAllListeners('error');
 }
 
-/** Writes again what could not be written, until it is: now and then, and at the process's end for a moment. */
-function writeAgain(stderr: Destination): void {
+/**
+ * Writes again what could not be written, until it is: now and then, and at the process's end for a moment. `tellLost`
+ * is called there once nothing waits: whatever comes with a later turn of the event loop doesn't come any more.
+ */
+function writeAgain(stderr: Destination, tellLost: () => void): void {
   let isWaiting = false;
   let hasLeft = false;
   const tryAgain = (): void => {
@@ -45,11 +48,12 @@ function writeAgain(stderr: Destination): void {
   });
   process.on('exit', () => {
     const nobody = new Int32Array(new SharedArrayBuffer(4));
-    for (let left = AT_LAST_MS; isWaiting && left > 0; left -= A_TRY_MS) {
-      tryAgain();
-      // Nobody starts one for a process that ends.
-      if (hasLeft) return;
-      if (isWaiting) Atomics.wait(nobody, 0, 0, A_TRY_MS);
+    for (let left = AT_LAST_MS; left > 0; left -= A_TRY_MS) {
+      if (isWaiting) tryAgain();
+      if (!isWaiting) tellLost();
+      // Nobody starts a reader for a process that ends.
+      if (!isWaiting || hasLeft) return;
+      Atomics.wait(nobody, 0, 0, A_TRY_MS);
     }
   });
 }
@@ -57,18 +61,19 @@ function writeAgain(stderr: Destination): void {
 /** Opens the log at a level of pino's. A log that can't be written stops nobody; what was lost of it is counted there. */
 export function openLog(level: string): pino.Logger {
   const stderr = openStderr();
-  writeAgain(stderr);
   const redact = ['req.headers.authorization', '*.clientSecret', '*.secret', '*.pixKey', '*.document'];
   const log = pino({ level, redact, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr);
   let lost = 0;
-  const tell = (): void => {
+  const tellLost = (): void => {
+    if (lost === 0) return;
     const lines = lost;
     lost = 0;
     log.error({ lines }, 'the log could not be written: lines are lost');
   };
   stderr.on('drop', () => {
     lost += 1;
-    if (lost === 1) stderr.once('drain', tell);
+    if (lost === 1) stderr.once('drain', tellLost);
   });
+  writeAgain(stderr, tellLost);
   return log;
 }

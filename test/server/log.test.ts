@@ -77,6 +77,17 @@ test('a process whose log nobody reads ends all the same', async () => {
   child.stderr?.resume();
 });
 
+test('a process that ends tells a reader that comes late how many lines are lost', async () => {
+  const { stdout, stderr } = started(TOO_MANY, 'end');
+  if (stdout === null || stderr === null) throw new Error('no pipes');
+  await once(stdout, 'data');
+  const lines = linesOf(await text(stderr));
+  const told = lines.pop();
+  assert.is(told?.msg, 'the log could not be written: lines are lost');
+  assert.is(told?.lines, TOO_MANY - lines.length);
+  assert.ok(lines.length > 900, `${lines.length} lines waited`);
+});
+
 test('a process that ends loses nothing of a log that is read', async () => {
   const child = started(300, 'end');
   if (child.stderr === null) throw new Error('no pipe');
