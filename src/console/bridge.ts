@@ -9,14 +9,17 @@ import { Worker } from 'node:worker_threads';
 import { type AttentionItem, StoreUnavailable } from '../engine/store.ts';
 import { asError, textOf } from '../errors.ts';
 import type { RunningServer } from '../server/http.ts';
+import { unpack } from '../server/threads/errors.ts';
 import { pause } from '../waiting.ts';
 import { workerEntry } from '../worker-entry.ts';
 import type { Acts } from './acts/acts.ts';
 import type { PassMarks } from './passes.ts';
 import type {
   ConsoleData,
+  ConsoleLog,
   FromConsole,
   Granted,
+  LogLine,
   MetricsText,
   SeenUrls,
   Tally,
@@ -45,6 +48,8 @@ export interface BridgeOptions {
   note(item: AttentionItem): Promise<void>;
   /** The journal was read again, up to what was written then (ms since 1970). */
   onFollowed(at: number): void;
+  /** The server's own. */
+  log: ConsoleLog;
   /** The thread died, and another takes its place. */
   onFailure(error: Error): void;
 }
@@ -100,6 +105,7 @@ export class ConsoleBridge implements RunningServer {
           void worker.terminate();
         } else if (message.kind === 'drained') this.#drained();
         else if (message.kind === 'followed') this.#options.onFollowed(message.at);
+        else if (message.kind === 'log') this.#log(message.line);
         else void this.#grant(worker, message.number, message.wish);
       });
       worker.on('error', (error) => {
@@ -128,6 +134,10 @@ export class ConsoleBridge implements RunningServer {
       // The port is somebody else's now, and may come free.
       await this.#replace(asError(next));
     }
+  }
+
+  #log({ level, facts, error, text }: LogLine): void {
+    this.#options.log[level](error === null ? facts : { err: unpack(error), ...facts }, text);
   }
 
   async #grant(worker: Worker, number: number, wish: Wish): Promise<void> {

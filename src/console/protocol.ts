@@ -1,5 +1,6 @@
 /** What the console's thread and the engine's say to each other. */
 import type { AttentionItem } from '../engine/store.ts';
+import type { PackedError } from '../server/threads/errors.ts';
 import type { Acted, ActWish } from './acts/wishes.ts';
 import type { ConsoleSettings } from './settings.ts';
 import type { RetryRun } from './shapes/acts.ts';
@@ -15,7 +16,6 @@ export interface ConsoleData extends ConsoleSettings {
   api: string;
   sandbox: boolean;
   version: string;
-  logLevel: string;
   /** Names this run of this process. */
   incarnation: string;
 }
@@ -35,6 +35,19 @@ export type Wish =
   | { what: 'tally' }
   /** An item is to be on the list of what needs a person. */
   | { what: 'note'; item: AttentionItem };
+
+type LogLevel = 'info' | 'warn' | 'error';
+
+/** What tells of the console's doings. */
+export type ConsoleLog = Record<LogLevel, (what: object, text: string) => void>;
+
+/** A line for the server's log, which the engine's thread alone writes: of two writers one's line may stand amid another's. */
+export interface LogLine {
+  level: LogLevel;
+  facts: object;
+  error: PackedError | null;
+  text: string;
+}
 
 /** What this process has done since its start. */
 export interface Tally {
@@ -69,6 +82,7 @@ export type FromConsole =
   /** The port can't be listened on: the system's name of the error. */
   | { kind: 'refused'; code: string }
   | { kind: 'wish'; number: number; wish: Wish }
+  | { kind: 'log'; line: LogLine }
   | { kind: 'drained' };
 
 export type ToConsole =

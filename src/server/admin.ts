@@ -45,19 +45,11 @@ function openActs(core: Core, log: pino.Logger): Acts {
 }
 
 function openConsole({ core, log, metrics, apiPort, urls }: AdminOptions, port: number): ConsoleBridge {
-  const {
-    host: apiHost,
-    adminHost: host,
-    dataDir,
-    mongodbUri,
-    bank,
-    logLevel,
-    consoleSettings,
-  } = core.config;
+  const { host: apiHost, adminHost: host, dataDir, mongodbUri, bank, consoleSettings } = core.config;
   const { incarnation, store } = core;
   return new ConsoleBridge({
     data: {
-      ...{ host, port, dataDir, mongodbUri, logLevel, incarnation, ...consoleSettings },
+      ...{ host, port, dataDir, mongodbUri, incarnation, ...consoleSettings },
       api: urlOf(apiHost, apiPort),
       sandbox: bank === 'sandbox',
       version: packageVersion(),
@@ -69,6 +61,7 @@ function openConsole({ core, log, metrics, apiPort, urls }: AdminOptions, port: 
     note: (item) => core.engine.note([item]),
     onFollowed: (at) => metrics.followed(at),
     tally: () => ({ entries: metrics.entries, ...urls.firsts }),
+    log,
     onFailure: (error) => log.error({ err: error }, "the console's thread failed and is started again"),
   });
 }

@@ -6,6 +6,8 @@ import * as assert from 'uvu/assert';
 import { newIncarnation, now } from '../../src/clock.ts';
 import { ConsoleBridge } from '../../src/console/bridge.ts';
 import { makeLink } from '../../src/console/passes.ts';
+import type { FromConsole } from '../../src/console/protocol.ts';
+import { Line } from '../../src/console/server/line.ts';
 import { type OpenStore, openFolderStore } from '../../src/store/open.ts';
 import { chargeCreated, grow, settings } from '../store/contract/builders.ts';
 import { cli } from '../support/cli.ts';
@@ -19,6 +21,8 @@ interface Scene {
   opened: OpenStore;
   bridge: ConsoleBridge;
   failures: string[];
+  /** What the log was told, by level. */
+  logged: { level: string; what: object; text: string }[];
   /** What the engine's side was asked for. */
   asked: string[];
 }
@@ -34,12 +38,15 @@ test.before.each(async (context) => {
   context.opened = await openFolderStore(context.folder, { incarnation, now, access: 'make', onFatal });
   context.failures = [];
   context.asked = [];
+  context.logged = [];
   const { marks } = context.opened.store;
   const asked = (what: string): void => void context.asked.push(what);
+  const logging = (level: string) => (what: object, text: string) =>
+    void context.logged.push({ level, what, text });
   context.bridge = new ConsoleBridge({
     data: {
       ...{ host: '127.0.0.1', port: 0, dataDir: context.folder, mongodbUri: null, incarnation },
-      ...{ sandbox: true, version: '0', logLevel: 'silent', origin: null, proxy: null },
+      ...{ sandbox: true, version: '0', origin: null, proxy: null },
       api: 'http://127.0.0.1:1',
     },
     marks: {
@@ -73,6 +80,7 @@ test.before.each(async (context) => {
       asked('tally');
       return { entries: 0, firsts: 0, firstsTaken: 0 };
     },
+    log: { info: logging('info'), warn: logging('warn'), error: logging('error') },
     onFailure: (error) => void context.failures.push(error.message),
   });
   await context.bridge.listening;
@@ -152,6 +160,31 @@ async function entered(bridge: ConsoleBridge, { store }: OpenStore): Promise<Rec
   const { half } = (await signedIn.json()) as { half: string };
   return { cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '', 'x-pixstate-session': half };
 }
+
+test("the log of the thread is the engine's, and has all of it when the thread ends", async (context) => {
+  const { bridge, opened, logged } = context;
+  const count = 20;
+  for (let nth = 0; nth < count; nth++) await entered(bridge, opened);
+  await bridge.drain(1_000);
+  const line = {
+    level: 'info',
+    what: { by: 'Eva', role: 'viewer' },
+    text: 'somebody signed in at the console',
+  };
+  assert.equal(logged, Array(count).fill(line));
+});
+
+test('an error comes to the log with its class, its members and where it was thrown', () => {
+  const said: FromConsole[] = [];
+  const line = new Line({ postMessage: (message) => said.push(structuredClone(message)) });
+  const error = Object.assign(new RangeError('no room'), { code: 'FULL' });
+  line.log.error({ err: error, path: '/x' }, 'a request failed');
+  const [told] = said;
+  assert.ok(told?.kind === 'log' && told.line.error !== null);
+  const { name, message, stack, members } = told.line.error;
+  assert.equal([name, message, stack, members], ['RangeError', 'no room', error.stack, { code: 'FULL' }]);
+  assert.equal([told.line.level, told.line.facts], ['error', { path: '/x' }]);
+});
 
 /** A stream's text, until it has some text or ends. */
 async function* streamed(bridge: ConsoleBridge, headers: Record<string, string>): AsyncGenerator<string> {

@@ -10,7 +10,7 @@ import type { StoreReads } from '../../engine/store.ts';
 import type { Follower } from '../../store/open.ts';
 import type { Tried } from '../api-shapes.ts';
 import type { PassMarks } from '../passes.ts';
-import type { MetricsText, SeenUrls } from '../protocol.ts';
+import type { ConsoleLog, MetricsText, SeenUrls } from '../protocol.ts';
 import type { AccountDocument, DoorName } from '../shapes/account.ts';
 import type { UrlHealth } from '../shapes/deliveries.ts';
 import { statementCsv } from './account/csv.ts';
@@ -40,12 +40,6 @@ const MOST_BODY_BYTES = 64 * 1024;
 const DOORS: readonly DoorName[] = ['api', 'bank', 'sandbox', 'ops', 'clock'];
 /** How far back a curve goes where nothing is said. */
 const CURVE_MS = 7 * 24 * 3_600_000;
-
-/** What tells of the console's doings. */
-export interface ConsoleLog {
-  info(what: object, text: string): void;
-  error(what: object, text: string): void;
-}
 
 export interface AppOptions {
   /** The names under which it is served. */

@@ -1,9 +1,20 @@
 /** The console thread's line to the engine's thread: what is wished for there, and what comes of it. */
 import type { MessagePort } from 'node:worker_threads';
 import { type AttentionItem, StoreUnavailable } from '../../engine/store.ts';
+import { pack } from '../../server/threads/errors.ts';
 import { within } from '../../waiting.ts';
 import type { Acted, ActWish } from '../acts/wishes.ts';
-import type { FromConsole, Granted, MetricsText, SeenUrls, Tally, ToConsole, Wish } from '../protocol.ts';
+import type {
+  ConsoleLog,
+  FromConsole,
+  Granted,
+  LogLine,
+  MetricsText,
+  SeenUrls,
+  Tally,
+  ToConsole,
+  Wish,
+} from '../protocol.ts';
 import type { RetryRun } from '../shapes/acts.ts';
 
 /** The engine's thread answers by then, or nobody waits for it any more. */
@@ -17,6 +28,11 @@ interface Waiting {
 }
 
 export class Line {
+  readonly log: ConsoleLog = {
+    info: (what, text) => this.#tell('info', what, text),
+    warn: (what, text) => this.#tell('warn', what, text),
+    error: (what, text) => this.#tell('error', what, text),
+  };
   readonly #port: Pick<MessagePort, 'postMessage'>;
   readonly #waiting = new Map<number, Waiting>();
   #number = 0;
@@ -27,6 +43,11 @@ export class Line {
 
   say(message: FromConsole): void {
     this.#port.postMessage(message);
+  }
+
+  #tell(level: LogLine['level'], { err, ...facts }: { err?: unknown }, text: string): void {
+    const error = err === undefined ? null : pack(err);
+    this.say({ kind: 'log', line: { level, facts, error, text } });
   }
 
   /** Takes an answer. */

@@ -4,7 +4,6 @@ import { elapsed, now } from '../../clock.ts';
 import { type AttentionItem, StoreUnavailable } from '../../engine/store.ts';
 import { codeOf } from '../../errors.ts';
 import { listen, type RunningServer } from '../../server/http.ts';
-import { openLog } from '../../server/log.ts';
 import { openFollower } from '../../store/open.ts';
 import type { PassMarks } from '../passes.ts';
 import type { ConsoleData, ToConsole } from '../protocol.ts';
@@ -23,13 +22,13 @@ import { readStatic } from './static.ts';
 const parent = parentPort;
 if (parent === null) throw new Error("the console's thread runs in a worker thread only");
 
-const { host, port, dataDir, mongodbUri, api, sandbox, version, logLevel, incarnation, ...settings } =
+const { host, port, dataDir, mongodbUri, api, sandbox, version, incarnation, ...settings } =
   workerData as ConsoleData;
 const { origin } = settings;
-const log = openLog(logLevel);
 const line = new Line(parent);
+const { log } = line;
 // What it alone reads by nobody else would say that it lacks.
-const onLack = (text: string): void => log.warn(text);
+const onLack = (text: string): void => log.warn({}, text);
 const follower = await openFollower({ dataDir, mongodbUri }, { incarnation, now, onLack });
 let server: RunningServer | null = null;
 let hosts: Hosts = new Map();
