@@ -91,11 +91,12 @@ function mortal<Role extends object>(role: Role, death: Promise<never>): Role {
 function partsOf(process: Process): OpsParts & { accounts: Accounts } {
   const { death, now } = process;
   const { store } = process;
-  const roles: Pick<Store, 'journal' | 'due' | 'attention' | 'accounts'> = {
+  const roles: Pick<Store, 'journal' | 'due' | 'attention' | 'accounts' | 'marks'> = {
     journal: mortal(store.journal, death),
     due: mortal(store.due, death),
     attention: mortal(store.attention, death),
     accounts: mortal(store.accounts, death),
+    marks: mortal(store.marks, death),
   };
   const accounts = new Accounts(roles.accounts, SEALER, now);
   const engine = mortal(process.engine, death);

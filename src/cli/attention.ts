@@ -10,8 +10,8 @@ import type { Language } from '../domain/sentences/refusals.ts';
 import { attentionPage, type ListedPage } from '../engine/attention/list.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
 import { ATTENTION_KINDS, type AttentionKind } from '../engine/journal.ts';
-import type { AttentionFilter, AttentionItem } from '../engine/store.ts';
-import { finish, itemsWith, type WhoDid, whoText } from '../ops/attention.ts';
+import type { AttentionFilter, AttentionItem, DoneBy } from '../engine/store.ts';
+import { finish, itemsWith, whoText } from '../ops/attention.ts';
 import { inSlices } from '../waiting.ts';
 import { type ActingOptions, actingOf, addActing } from './by.ts';
 import { Failure, wrongUsage } from './failure.ts';
@@ -97,7 +97,7 @@ function itemText(item: AttentionItem, language: Language): string {
   return `${since}  ${kind}  ${inLine(id)}${whose}${howMuch}\n  ${inLine(what)}\n  ${label}: ${inLine(next)}`;
 }
 
-function notOnList(id: string, by: WhoDid | null): Failure {
+function notOnList(id: string, by: DoneBy | null): Failure {
   return new Failure('ITEM_NOT_FOUND', `nothing on the list has the id ${id}${whoText(by)}`);
 }
 
@@ -137,6 +137,9 @@ async function pageText({ items, more, last }: ListedPage, language: Language): 
   return { document: {}, text: lines.join('\n\n') };
 }
 
+/** Of an action that came again, and of which nothing is left to do. */
+const DONE_BEFORE = 'done before under this id: what has come on the list since stays';
+
 function done(
   { config, user }: { config: Config; user: string },
   ids: readonly string[],
@@ -156,7 +159,8 @@ function done(
     if (finished.kind === 'notOnList') throw notOnList(finished.id, finished.by);
     const taken = finished.ids;
     const isSingle = ids.length === 1 && !isFiltered;
-    const text = taken.length === 0 ? 'nothing on the list fits' : `done: ${inLine(taken.join(', '))}`;
+    const nothing = finished.again ? DONE_BEFORE : 'nothing on the list fits';
+    const text = taken.length === 0 ? nothing : `done: ${inLine(taken.join(', '))}`;
     return { document: { done: isSingle ? ids[0] : taken }, text };
   };
 }

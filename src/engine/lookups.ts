@@ -45,12 +45,6 @@ export function actionMark(digest: string, at: string): string {
   return `${digest} ${at}`;
 }
 
-/** The time of an action's entry by its mark; null where that is of something else. */
-export function actedAt(mark: string, digest: string): string | null {
-  const of = actionMark(digest, '');
-  return mark.startsWith(of) ? mark.slice(of.length) : null;
-}
-
 /** The rows by which an entry's transaction is found. */
 export function lookupsOf(entry: Entry): LookupRow[] {
   const rows: LookupRow[] = [];

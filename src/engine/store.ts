@@ -237,8 +237,6 @@ export type AttentionPlace = Pick<AttentionItem, 'since' | 'kind' | 'id'>;
 /** Who was done with an item, and when (ISO). */
 export interface DoneBy extends By {
   at: string;
-  /** What tells the action from all others; absent in what former builds wrote. */
-  act?: string;
 }
 
 /** The items noted for a person to look at. An item is on the list until somebody is done with it, or its cause is gone. */

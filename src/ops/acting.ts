@@ -5,7 +5,7 @@
 import type { By } from '../domain/messages.ts';
 import type { OpsAction } from '../engine/commands.ts';
 import type { Engine } from '../engine/engine.ts';
-import { actedAt, lookUp } from '../engine/lookups.ts';
+import { actionMark, lookUp } from '../engine/lookups.ts';
 import { digestOf } from '../engine/store/content.ts';
 import type { Store } from '../engine/store.ts';
 
@@ -63,25 +63,15 @@ export function markOf(intent: Intent, { id }: Acting): string {
   return `${digestOfIntent(intent)} ${id}`;
 }
 
-/** When an action's entry came into an account's journal (ISO); null where it hasn't one. */
-export async function recordedAt(
+/** Whether an action has its entry in an account's journal already. */
+export async function isRecorded(
   { store }: Pick<OpsParts, 'store'>,
   account: string,
   intent: Intent,
   { id }: Acting,
-): Promise<string | null> {
-  const mark = await lookUp(store.journal, account, 'adjustment', id);
-  return mark === null ? null : actedAt(mark, digestOfIntent(intent));
-}
-
-/** Whether an action has its entry in an account's journal already. */
-export async function isRecorded(
-  parts: Pick<OpsParts, 'store'>,
-  account: string,
-  intent: Intent,
-  acting: Acting,
 ): Promise<boolean> {
-  return (await recordedAt(parts, account, intent, acting)) !== null;
+  const mark = await lookUp(store.journal, account, 'adjustment', id);
+  return mark?.startsWith(actionMark(digestOfIntent(intent), '')) === true;
 }
 
 /** Writes an action's entry into an account's journal. @throws ActionRefused */

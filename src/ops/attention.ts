@@ -9,8 +9,8 @@ import {
 } from '../engine/attention/list.ts';
 import { fitsAll } from '../engine/attention/listing.ts';
 import type { StuckRule } from '../engine/attention/stuck.ts';
-import { findNamed } from '../engine/finding/find.ts';
 import { ATTENTION_KINDS } from '../engine/journal.ts';
+import { sha256 } from '../engine/store/content.ts';
 import type {
   AttentionFilter,
   AttentionItem,
@@ -24,11 +24,9 @@ import { inSlices, inTurn, turn } from '../waiting.ts';
 import {
   type Acting,
   type Intent,
-  isRecorded,
   markOf,
   type OpsParts,
   recordAll,
-  recordedAt,
   type TouchedOf,
   tell,
   touchedOf,
@@ -37,19 +35,14 @@ import {
 /** Items that are named: one by its kind and id, or all that have an id. */
 export type Named = AttentionKey | string;
 
-/** What this process was lately done with in a store, by kind and id, and when what ops asked for first came. */
-interface Lasting {
-  by: Lately<DoneBy>;
-  came: Lately<string>;
-}
-
-const lasting = new WeakMap<Store, Lasting>();
+/** What this process was lately done with in a store, by kind and id. */
+const lasting = new WeakMap<Store, Lately<DoneBy>>();
 const LEAST_KEPT = 1_000;
 
-function lastingOf(store: Store): Lasting {
+function lastingOf(store: Store): Lately<DoneBy> {
   const known = lasting.get(store);
   if (known !== undefined) return known;
-  const kept = { by: new Lately<DoneBy>(LEAST_KEPT), came: new Lately<string>(LEAST_KEPT) };
+  const kept = new Lately<DoneBy>(LEAST_KEPT);
   lasting.set(store, kept);
   return kept;
 }
@@ -59,19 +52,16 @@ async function doneBy(store: Store, named: Named): Promise<DoneBy | null> {
   const id = idOf(named);
   const kind = typeof named === 'string' ? undefined : named.kind;
   const said = await store.attention.doneBy(id, kind);
-  if (said !== null) return said;
+  if (said !== null) {
+    // A former build wrote more of it.
+    const { name, reason, role, at } = said;
+    return { name, reason, role, at };
+  }
   for (const each of kind === undefined ? ATTENTION_KINDS : [kind]) {
-    const by = lastingOf(store).by.get(keyOf({ kind: each, id }));
+    const by = lastingOf(store).get(keyOf({ kind: each, id }));
     if (by !== undefined) return by;
   }
   return null;
-}
-
-async function whoDid(store: Store, named: Named): Promise<WhoDid | null> {
-  const done = await doneBy(store, named);
-  if (done === null) return null;
-  const { act: _, ...who } = done;
-  return who;
 }
 
 function keyOf({ kind, id }: AttentionKey): string {
@@ -86,20 +76,22 @@ function idOf(named: Named): string {
 const MAX_ID = 400;
 /** Items that are taken off the list together. */
 const TOGETHER = 500;
-
-/** Who was done with an item, as it is told. */
-export type WhoDid = Omit<DoneBy, 'act'>;
+/** Items that one action takes off; of more the oldest. Its mark has some 17 bytes of each. */
+const MOST_ITEMS = 100_000;
+/** Letters of the hash that an action's mark names an item by. */
+const NAME_LETTERS = 16;
 
 /** Who was done with an item, behind the words that it isn't on the list. */
-export function whoText(by: WhoDid | null): string {
+export function whoText(by: DoneBy | null): string {
   return by === null ? '' : `; ${by.name} was done with it at ${by.at}`;
 }
 
 /** The ids that were taken off the list, perhaps none, or the first that isn't on it: nothing was changed then. */
 export type Finished =
-  | { kind: 'done'; ids: string[] }
+  /** `again`: it had come before under its id. */
+  | { kind: 'done'; ids: string[]; again: boolean }
   /** `by`: who was done with it before, where somebody said so. */
-  | { kind: 'notOnList'; id: string; by: WhoDid | null };
+  | { kind: 'notOnList'; id: string; by: DoneBy | null };
 
 /** The items on the list that have an id, each with whose it is. */
 export async function itemsWith(
@@ -115,14 +107,6 @@ export async function itemsWith(
 async function itemsNamed(parts: OpsParts, rule: StuckRule, named: Named): Promise<AttentionItem[]> {
   if (typeof named === 'string') return itemsWith(parts, rule, named);
   return (await itemsWith(parts, rule, named.id)).filter(({ kind }) => kind === named.kind);
-}
-
-/** Whether something is off the list by this very action, which comes again, as far as that is known. */
-async function wasDone(parts: OpsParts, named: Named, intent: Intent, acting: Acting): Promise<boolean> {
-  const { store } = parts;
-  if ((await doneBy(store, named))?.act === markOf(intent, acting)) return true;
-  const found = await findNamed(store.journal, idOf(named));
-  return found !== null && (await isRecorded(parts, found.record.account, intent, acting));
 }
 
 /** All on the list that fits, page by page. */
@@ -145,26 +129,34 @@ async function* inOnePage(items: readonly AttentionItem[]): AsyncGenerator<reado
   yield items;
 }
 
-/** What an action is to take off the list, by kind and id. */
-class Touched {
-  readonly #items = new Map<string, { id: string; since: string; account: string | null }>();
+/** What tells an item from all others, and from what comes on the list again under its kind and id. */
+function nameOf(item: AttentionItem): string {
+  return sha256(`${item.since} ${keyOf(item)}`).slice(0, NAME_LETTERS);
+}
 
-  add(item: AttentionItem): void {
-    const { id, since, about } = item;
-    this.#items.set(keyOf(item), { id, since, account: about.account });
+/** What an action is to take off the list, by its names. */
+class Touched {
+  readonly #items = new Map<string, { id: string; account: string | null }>();
+
+  add(name: string, { id, about }: AttentionItem): void {
+    this.#items.set(name, { id, account: about.account });
   }
 
-  has(item: AttentionKey): boolean {
-    return this.#items.has(keyOf(item));
+  has(item: AttentionItem): boolean {
+    return this.#items.has(nameOf(item));
   }
 
   get size(): number {
     return this.#items.size;
   }
 
-  /** Leaves out what is later than a time. */
-  leaveLater(time: string): void {
-    for (const [key, { since }] of this.#items) if (since > time) this.#items.delete(key);
+  get names(): string[] {
+    return [...this.#items.keys()];
+  }
+
+  /** Leaves out what has none of the names. */
+  keepOnly(names: ReadonlySet<string>): void {
+    for (const name of this.#items.keys()) if (!names.has(name)) this.#items.delete(name);
   }
 
   /** What it touches of each account, and the ids of what belongs to none; items of several kinds may have one id. */
@@ -183,24 +175,18 @@ class Touched {
   }
 }
 
-/** When an action that comes again first came (ISO): what was noted since is news. Null: it never came. */
-async function cameAt(
-  parts: OpsParts,
-  accounts: Iterable<string>,
-  intent: Intent,
-  acting: Acting,
-): Promise<string | null> {
-  const kept = lastingOf(parts.store).came.get(markOf(intent, acting));
-  if (kept !== undefined) return kept;
-  const times = await inSlices([...accounts], (id) => recordedAt(parts, id, intent, acting));
-  return times.filter((at) => at !== null).sort()[0] ?? null;
+/** The names that an action's mark has; null: it comes for the first time. */
+async function toldOf({ marks }: Store, mark: string): Promise<ReadonlySet<string> | null> {
+  const text = await marks.mark(mark);
+  return text === null ? null : new Set(text.split(' '));
 }
 
 /**
  * Takes items off the list: those that are named, as far as they fit, or where none is named all that fit. What belongs
  * to an account has an entry there before; what stays known says itself who was done with it. One comes after the
- * other: of two who name the same item, the second finds it off the list. What comes again under its id is done, and
- * takes off only what was there when it came first.
+ * other: of two who name the same item, the second finds it off the list. The store has a mark of the action, which names
+ * what was there when it first came, before anything else of it is done: what comes again under its id does the rest of
+ * that, and nothing else.
  * @throws ActionRefused
  */
 export function finish(
@@ -217,45 +203,59 @@ export function finish(
     const [first] = ids;
     const found = await inSlices(ids, (named) => itemsNamed(parts, rule, named));
     const items = found.flat().filter((item) => fitsAll(item, filter));
-    const missing = ids.filter((_, index) => found[index]?.length === 0);
-    const wereDone = await inSlices(missing, (named) => wasDone(parts, named, intent, acting));
-    if (!wereDone.includes(true)) {
-      const [gone] = missing;
-      if (gone !== undefined) return { kind: 'notOnList', id: idOf(gone), by: await whoDid(store, gone) };
+    const mark = `done:${sha256(markOf(intent, acting))}`;
+    const told = await toldOf(store, mark);
+    if (told === null) {
+      const gone = ids.find((_, index) => found[index]?.length === 0);
+      if (gone !== undefined) return { kind: 'notOnList', id: idOf(gone), by: await doneBy(store, gone) };
       if (first !== undefined && items.length === 0) return { kind: 'notOnList', id: idOf(first), by: null };
     }
     const pages = () => (first === undefined ? fitting(parts, rule, filter) : inOnePage(items));
-    return { kind: 'done', ids: await takeOff(parts, pages, intent, acting) };
+    const touched = await touchedBy(store, pages, mark, told);
+    return { kind: 'done', ids: await takeOff(parts, pages, touched, intent, acting), again: told !== null };
   });
 }
 
-/** Takes off the list what the pages have, as far as it was there when the action first came; the ids. */
+/** What the pages have of what an action was told of when it first came; where that is now, its mark is there after this. */
+async function touchedBy(
+  store: Store,
+  pages: () => AsyncGenerator<readonly AttentionItem[]>,
+  mark: string,
+  told: ReadonlySet<string> | null,
+): Promise<Touched> {
+  const touched = new Touched();
+  for await (const page of pages()) {
+    for (const item of page) {
+      const name = nameOf(item);
+      if (told?.has(name) ?? touched.size < MOST_ITEMS) touched.add(name, item);
+    }
+  }
+  if (told !== null) return touched;
+  await store.marks.keepMark(mark, touched.names.join(' '));
+  // The same may have come to another server, whose mark was first.
+  touched.keepOnly((await toldOf(store, mark)) ?? new Set());
+  return touched;
+}
+
+/** Takes off the list what an action touches, page by page; the ids. */
 async function takeOff(
   parts: OpsParts,
   pages: () => AsyncGenerator<readonly AttentionItem[]>,
+  touched: Touched,
   intent: Intent & { filter: object },
   acting: Acting,
 ): Promise<string[]> {
   const { store } = parts;
-  const touched = new Touched();
-  for await (const page of pages()) for (const item of page) touched.add(item);
-  let { accounts, nobodys } = touched.byAccount();
-  const came = await cameAt(parts, accounts.keys(), intent, acting);
-  if (came !== null) {
-    touched.leaveLater(came);
-    ({ accounts, nobodys } = touched.byAccount());
-  }
-  const act = markOf(intent, acting);
-  const by = { ...acting.by, at: textOfTime(parts.now()), act };
+  const { accounts, nobodys } = touched.byAccount();
+  const by = { ...acting.by, at: textOfTime(parts.now()) };
   const lately = lastingOf(store);
-  lately.came.set(act, came ?? by.at);
   await recordAll(parts, intent, accounts, acting);
   const done = new Set<string>();
   for await (const page of pages()) {
     const owed = page.filter((item) => touched.has(item));
     await dismissAttention(store, owed, by);
     for (const item of owed) {
-      lately.by.set(keyOf(item), by);
+      lately.set(keyOf(item), by);
       done.add(item.id);
     }
   }

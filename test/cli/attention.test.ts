@@ -124,6 +124,17 @@ test('many items are done with at once: by ids, kind, account, URL or time', asy
     await folder.fails(['attention', 'done', '--kind', 'unknown', ...ofTheList], 2, 'VALIDATION_ERROR');
 });
 
+test('what comes again under its id says so in words', async () => {
+  const done = async (...args: string[]) => (await folder.run(['attention', 'done', ...args])).stdout;
+  const again = 'done before under this id: what has come on the list since stays\n';
+  assert.is(await done('m3', '--id', 'one'), 'done: m3\n');
+  assert.is(await done('m3', '--id', 'one'), again);
+  assert.equal(await folder.json(['attention', 'done', 'm3', '--id', 'one']), { done: 'm3' });
+  assert.is(await done('--since', iso(12), '--id', 'none'), 'nothing on the list fits\n');
+  assert.is(await done('--since', iso(12), '--id', 'none'), again);
+  assert.equal(ids(await folder.json(['attention'])), [...from(0, 3), ...from(4, 12)]);
+});
+
 /** Puts a dead delivery to each URL in the place of what was still to be sent. */
 async function dieAt(transaction: string, attemptedAt: string): Promise<string[]> {
   const shown = list(await folder.json(['inspect', transaction]), 'deliveries').reverse();

@@ -151,7 +151,7 @@ test('an item is named by kind and id, or all that have an id: the entry has it 
     const acting = (id: string, reason: string | null = null): Acting => ({ id, by: { ...BY, reason } });
     const hanging = { kind: 'hanging', id: 'one' } as const;
     const first = await finish(core, RULE, [hanging, hanging], {}, acting('first', 'seen'));
-    assert.equal(first, { kind: 'done', ids: ['one'] });
+    assert.equal(first, { kind: 'done', ids: ['one'], again: false });
     assert.equal(await kinds(), ['refused', 'unknown']);
     assert.equal(dataOf(await said(core, 'first')), [{ ids: ['one'], count: 1 }]);
     const late = await finish(core, RULE, [hanging], {}, acting('late'));
@@ -159,7 +159,11 @@ test('an item is named by kind and id, or all that have an id: the entry has it 
     const unknown = { kind: 'unknown', id: 'one' } as const;
     await finish(core, RULE, [unknown], { kind: 'refused' }, acting('odd'));
     assert.equal(await kinds(), ['refused', 'unknown'], 'what does not fit stays');
-    assert.equal(await finish(core, RULE, ['one'], {}, acting('rest')), { kind: 'done', ids: ['one'] });
+    assert.equal(await finish(core, RULE, ['one'], {}, acting('rest')), {
+      kind: 'done',
+      ids: ['one'],
+      again: false,
+    });
     assert.equal(await kinds(), []);
     assert.equal(dataOf(await said(core, 'rest')), [{ ids: ['one'], count: 2 }]);
   });
@@ -194,7 +198,11 @@ test('what comes again under its id is done, after a restart and after half of i
   await folder.withCore(async (core) => {
     await core.store.attention.note(items);
     for (const { named, acting } of wishes)
-      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: [named[0]?.id] });
+      assert.equal(await finish(core, RULE, named, {}, acting), {
+        kind: 'done',
+        ids: [named[0]?.id],
+        again: false,
+      });
     await core.store.attention.note(items);
     const half = but(core.store.attention, {
       withdraw: async ([first]) => {
@@ -210,7 +218,7 @@ test('what comes again under its id is done, after a restart and after half of i
     assert.is(rest.kind === 'done' && rest.ids.length, 1, 'the other half is done');
     const entries = (await core.store.journal.head(account)).seq;
     for (const { named, acting } of [...wishes, both]) {
-      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: [] });
+      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: [], again: true });
       const other = await finish(core, RULE, named, {}, { ...acting, id: `${acting.id} by another` });
       assert.is(other.kind, 'notOnList');
     }
@@ -235,10 +243,14 @@ test('what comes again under its id is done after a restart, whatever names it',
     await folder.withCore(async (core) => {
       await core.store.attention.withdraw(items);
       await core.store.attention.note(items);
-      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: named });
+      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: named, again: false });
     });
     await folder.withCore(async (core) => {
-      assert.equal(await finish(core, RULE, named, {}, acting), { kind: 'done', ids: [] }, `${named}`);
+      assert.equal(
+        await finish(core, RULE, named, {}, acting),
+        { kind: 'done', ids: [], again: true },
+        `${named}`,
+      );
       const other = await finish(core, RULE, named, {}, { ...acting, id: `${acting.id} by another` });
       assert.is(other.kind, 'notOnList');
     });
@@ -265,13 +277,13 @@ test('what comes again under its id leaves what was noted since, whoever that be
     const at = await heads(core);
     await note(core, "nobody's later", null, later);
     await note(core, "other's later", other, later);
-    assert.equal(await done(core), { kind: 'done', ids: [] }, 'the process knows when it first came');
+    assert.equal(await done(core), { kind: 'done', ids: [], again: true }, 'its mark tells');
     assert.equal(await heads(core), at, 'nothing was written');
   });
   await folder.withCore(async (core) => {
     const at = await heads(core);
     await note(core, 'own later', own, later);
-    assert.equal(await done(core), { kind: 'done', ids: [] }, 'the entry of an account tells');
+    assert.equal(await done(core), { kind: 'done', ids: [], again: true }, 'its mark tells');
     assert.equal(await heads(core), at, 'nothing was written');
     const rest = await finish(core, RULE, [], { kind: 'refused' }, { ...acting, id: 'the rest' });
     assert.equal(rest.kind === 'done' && [...rest.ids].sort(), [

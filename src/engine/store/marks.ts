@@ -1,6 +1,6 @@
 /** What stores are remembered by: a part of the store's port. */
 
-/** What a store as a whole is remembered by: a few texts. */
+/** What a store as a whole is remembered by: texts of at most some megabytes, by their names. */
 export interface Marks {
   mark(name: string): Promise<string | null>;
   /** Keeps a text; the first one stays. */
