@@ -21,7 +21,7 @@ import type { BankOrder, JournalMessage } from './journal.ts';
 import { lookupKey } from './lookups.ts';
 import { decideAct, decideAdjust } from './ops/decide.ts';
 import { decideCancel, decideRefund } from './refunds/decide.ts';
-import { seen } from './store/due.ts';
+import { isEarly, seen } from './store/due.ts';
 import type { Workspace } from './workspace.ts';
 
 function createCharge(
@@ -119,7 +119,9 @@ function timer(workspace: Workspace, command: Command & { kind: 'timer' }, c: Ci
   if (earliest === undefined) return answered({ kind: 'repeated', record });
   // An account's time may have been ahead of the clock when the timer was set: it isn't waited for.
   const ahead = command.ahead ?? 0;
-  const hasCome = earliest <= c.now || earliest <= seen(command, c.clock);
+  // It may have waited for the bank, or for its turn here, while a clock that was ahead was set right.
+  const hasCome =
+    !isEarly(command, record.updatedAt, c.clock) && (earliest <= c.now || earliest <= seen(command, c.clock));
   const due = hasCome ? waited.find(({ at }) => timeOfText(at) === earliest) : undefined;
   if (due === undefined) return answered({ kind: 'notYet', at: earliest - ahead });
   const step = take(present.snapshot, { type: due.name }, c.charts);

@@ -68,6 +68,26 @@ s('a timer of an account whose time is ahead fires by the clock, and is put off 
   fired(at).gives({ answers: ['applied'], states: { [A]: 'expired' } });
 });
 
+s('nor where the clock that it had come by was ahead, and is right by now', () => {
+  const late = EXPIRES + 3_600_000;
+  const fired = (now: number, clock: number) =>
+    given(charge(A))
+      .at(now)
+      .but((ledger) => {
+        ledger.aheadMs = now - clock;
+      })
+      .when(due(A, EXPIRY, EXPIRES));
+  const clock = EXPIRES - 1_800_000;
+  const { decisions } = fired(clock, clock).gives({
+    answers: ['notYet'],
+    states: { [A]: 'waiting_payment' },
+  });
+  assert.equal(decisions[0]?.answer, { kind: 'notYet', at: EXPIRES });
+  // Others of the account have expired by that clock: the account's time stays.
+  fired(late, clock).gives({ answers: ['notYet'], entries: 0 });
+  fired(clock, START - 2_000).gives({ answers: ['applied'], states: { [A]: 'expired' } });
+});
+
 s('a due timer expires the charge once', () => {
   given(charge(A))
     .at(EXPIRES)
