@@ -10,7 +10,15 @@ import { Settler } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ChargeRecord, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
-import { type ClaimOf, type Due, isEarly, postponed } from '../engine/store/due.ts';
+import {
+  byOwnTime,
+  type ClaimOf,
+  come,
+  type Due,
+  type DueTimer,
+  isEarly,
+  putOff,
+} from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { textOf } from '../errors.ts';
 import type { SpareTime } from '../spare-time.ts';
@@ -112,14 +120,19 @@ export class Timers {
     return this.#hands.close();
   }
 
-  async #fire(due: ClaimOf<'timer'>['due']): Promise<Outcome> {
+  async #fire(claimed: DueTimer): Promise<Outcome> {
     const { engine, bank, now, onTrouble } = this.#options;
+    let due = claimed;
     try {
       const record = await this.#options.journal.transaction(due.transaction);
-      if (record !== null && isEarly(due, record.updatedAt, now())) return { next: due };
-      const graceMs = record === null ? 0 : this.#graceMs(record, due);
-      if (graceMs > 0) return { next: { ...due, at: now() + graceMs } };
-      if (record !== null) await this.#askBank(record, due);
+      if (record !== null) {
+        due = byOwnTime(due, record.updatedAt, now());
+        if (isEarly(due, record.updatedAt, now())) return { next: due };
+        due = come(due, now());
+        const graceMs = this.#graceMs(record, due);
+        if (graceMs > 0) return { next: putOff(due, now() + graceMs) };
+        await this.#askBank(record, due);
+      }
       const { transaction, name, at, ahead = 0 } = due;
       const command = { kind: 'timer', transaction, name, at, ahead } as const;
       const answer = await engine.send(due.account, command);
@@ -127,7 +140,8 @@ export class Timers {
       return answer.kind === 'quarantined' ? 'park' : { next: null };
     } catch (error) {
       onTrouble(error, due);
-      return { next: postponed(due, backoffMs(bank.pace, due.tries), now()) };
+      const next = putOff(due, now() + backoffMs(bank.pace, due.tries));
+      return { next: { ...next, tries: due.tries + 1 } };
     }
   }
 

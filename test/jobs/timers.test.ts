@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BankOutcomeUnknown } from '../../src/engine/bank.ts';
-import type { ClaimOf } from '../../src/engine/store/due.ts';
+import { broughtBackBy, type ClaimOf, type DueTimer } from '../../src/engine/store/due.ts';
 import type { AttentionItem, Settlement } from '../../src/engine/store.ts';
 import { Timers } from '../../src/jobs/timers.ts';
 import { later, turn } from '../../src/waiting.ts';
@@ -169,8 +169,114 @@ test('a timer ends once it has fired, and comes again where it hasn’t', async 
   const parked = await outcome({ answer: { kind: 'quarantined' } });
   assert.equal([parked.ends, parked.done.at(-1)], [[], 'parked']);
   const failed = await outcome({ fails: new Error('lost') });
-  assert.equal(failed.ends, [{ ...failed.due, at: EXPIRED + 4_000, ahead: 0, tries: 3 }]);
+  const own = { at: EXPIRED, ahead: 0 };
+  assert.equal(failed.ends, [{ ...failed.due, at: EXPIRED + 4_000, ahead: 0, own, tries: 3 }]);
   assert.is(failed.done.at(-1), 'Error: lost');
+});
+
+interface Scene {
+  ms: number;
+  asked: number;
+  isAway: boolean;
+  due: DueTimer | null;
+}
+
+/**
+ * A charge's timer, by a clock that the test sets: what it is due as next once it was fired, null where it has expired,
+ * and how often its bank was asked. `graceMs` is the bank's, which may fail.
+ */
+function chargeOf(setAt: number, expiresAt: number, { graceMs = 0, ahead = 0 } = {}) {
+  const parties = { account: 'acc_a', transaction: 't', name: 'EXPIRE', tries: 0 };
+  const due: DueTimer | null = { kind: 'timer', ...parties, at: expiresAt - ahead, ahead };
+  const scene: Scene = { ms: due.at, asked: 0, isAway: false, due };
+  const context = { expiresAt: new Date(expiresAt).toISOString() };
+  const waits = { ...WAITS, id: 't', type: 'pix-in', updatedAt: new Date(setAt).toISOString() };
+  const record = { ...waits, snapshot: { value: 'waiting_payment', context } };
+  const parts = {
+    journal: { transaction: async () => record },
+    due: {
+      settle: async ([settlement]: Settlement[]) => {
+        const next = settlement?.next ?? null;
+        scene.due = next?.kind === 'timer' ? next : null;
+      },
+    },
+    bank: {
+      ...{ canBeAsked: true, reachable: () => false },
+      pace: { expiryGraceMs: graceMs, firstMs: 1_000, longestMs: 60_000 },
+      query: async () => {
+        scene.asked += 1;
+        if (scene.isAway) throw new Error('the bank is away');
+        return [];
+      },
+    },
+    engine: { send: async () => ({ kind: 'applied' }) },
+    ...{ payments: {}, stuckAfterMs: HOUR_MS, now: () => scene.ms, onTrouble: () => undefined },
+  };
+  const timers = new Timers(parts as unknown as ConstructorParameters<typeof Timers>[0]);
+  const fire = async (): Promise<DueTimer | null> => {
+    assert.ok(scene.due);
+    await timers.fireAll([{ token: '1', due: scene.due }]);
+    return scene.due;
+  };
+  /** Sets the clock back, or forward, and what is due goes with it, as it does in the store. */
+  const setBack = (ms: number): void => {
+    scene.ms -= ms;
+    scene.due = scene.due && broughtBackBy(scene.due, ms);
+  };
+  return { scene, fire, setBack };
+}
+
+for (const [why, graceMs] of [
+  ['for want of the bank’s answer', 0],
+  ['for its grace', GRACE_MS],
+] as const)
+  test(`one that was put off ${why} while the clock was ahead waits for its own time once that is right`, async () => {
+    const { scene, fire, setBack } = chargeOf(EXPIRED - HOUR_MS, EXPIRED, { graceMs });
+    scene.isAway = true;
+    const put = await fire();
+    assert.is(put?.at, EXPIRED + (graceMs || 1_000));
+    setBack(HOUR_MS / 2);
+    scene.ms += graceMs || 1_000;
+    assert.is(scene.due?.at, scene.ms, 'it is looked at as soon as it would have been');
+    const asked = scene.asked;
+    const given = await fire();
+    assert.equal([given?.at, given?.ahead, given?.own], [EXPIRED, 0, undefined]);
+    assert.is(scene.asked, asked, 'the bank is not asked before');
+    scene.isAway = false;
+    scene.ms = EXPIRED + graceMs;
+    assert.is(await fire(), null);
+  });
+
+test('one that the wrong clock had set itself, and put off, has come, and waits its grace at the most', async () => {
+  const { scene, fire, setBack } = chargeOf(EXPIRED - 60_000, EXPIRED, { graceMs: GRACE_MS });
+  scene.isAway = true;
+  await fire();
+  setBack(2 * HOUR_MS);
+  scene.ms += GRACE_MS;
+  const again = await fire();
+  assert.equal([scene.asked, again?.at], [1, scene.ms + 1_000], 'its grace is over');
+  scene.isAway = false;
+  scene.ms += 1_000;
+  assert.is(await fire(), null);
+});
+
+test('nor does it wait for longer where it was in hand while that clock was set right', async () => {
+  const { scene, fire } = chargeOf(EXPIRED - 60_000, EXPIRED, { graceMs: GRACE_MS });
+  scene.ms -= 2 * HOUR_MS;
+  assert.is((await fire())?.at, scene.ms + GRACE_MS);
+  scene.ms += GRACE_MS;
+  assert.is(await fire(), null);
+});
+
+test('one that is put off by a clock that is behind has its grace once that is right', async () => {
+  const ahead = 2 * HOUR_MS;
+  const { scene, fire, setBack } = chargeOf(EXPIRED - HOUR_MS, EXPIRED, { graceMs: GRACE_MS, ahead });
+  assert.is((await fire())?.at, scene.ms + GRACE_MS);
+  setBack(-ahead);
+  assert.is(scene.ms, EXPIRED);
+  assert.is((await fire())?.at, EXPIRED + GRACE_MS);
+  scene.ms = EXPIRED + GRACE_MS;
+  assert.is(await fire(), null);
 });
 
 /**

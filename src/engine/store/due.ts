@@ -23,8 +23,9 @@ export const SET_MS = 1_000;
 
 /** A thing that is due at a time (ms since 1970). It is a hint: its claimer reads again the state that it acts on. */
 export type Due = DueParts &
+  /** `own`: once it was put off, when it was due before that, by the clock of then. */
   (
-    | { kind: 'timer'; name: string }
+    | { kind: 'timer'; name: string; own?: { at: number; ahead: number } }
     | { kind: 'bank'; order: BankOrder }
     /** Without `url` the journal has to be asked for it. */
     | { kind: 'delivery'; delivery: string; url?: string }
@@ -48,7 +49,7 @@ export interface Reckoned {
 }
 
 /** A thing that was brought back by `ms` more. */
-export function broughtBackBy(due: Due, ms: number): Due {
+export function broughtBackBy<Some extends Due>(due: Some, ms: number): Some {
   return { ...due, at: due.at - ms, ahead: (due.ahead ?? 0) + ms, followed: 0 };
 }
 
@@ -93,6 +94,33 @@ export function isEarly({ at, ahead = 0 }: Pick<Due, 'at' | 'ahead'>, setAt: str
 export function postponed<Some extends Due>(due: Some, delayMs: number, clock: number): Some {
   const ahead = Math.max(0, ownTime(due) - clock);
   return { ...due, at: clock + delayMs, ahead, tries: due.tries + 1 };
+}
+
+/** A timer that is due. */
+export type DueTimer = Extract<Due, { kind: 'timer' }>;
+
+/** A timer that has come, though the clock was set back since it was claimed: it is due by now, and stays so. */
+export function come(due: DueTimer, clock: number): DueTimer {
+  return due.at > clock + SET_MS ? { ...due, at: clock, ahead: ownTime(due) - clock } : due;
+}
+
+/** A timer that was claimed and waits until a time (ms). Its own is kept: the clock by which it has come may be wrong. */
+export function putOff(due: DueTimer, until: number): DueTimer {
+  const { at, ahead = 0, own = { at, ahead } } = due;
+  return { ...due, at: until, ahead, own };
+}
+
+/**
+ * A timer by its own time, whatever it was put off to. A step of the clock since, forward, has put that off, too. What
+ * the clock was ahead by that was set back since counts where that one had set the timer, too, at `setAt` (ISO).
+ */
+export function byOwnTime(due: DueTimer, setAt: string, clock: number): DueTimer {
+  const { own, ...parts } = due;
+  if (own === undefined) return due;
+  const { at, ahead } = own;
+  const back = (due.ahead ?? 0) - ahead;
+  const counts = back < 0 || timeOfText(setAt) - ahead > clock + SET_MS;
+  return counts ? { ...parts, at: at - back, ahead: ahead + back } : { ...parts, at, ahead };
 }
 
 /** A thing that is due again after an attempt, as the clock is now: it is ahead of that no more. */

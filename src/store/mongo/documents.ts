@@ -53,6 +53,10 @@ export interface TimerElement extends Held {
   id?: string;
   /** Once it was put off: by how many ms the time that it was set by was ahead of the clock. */
   ahead?: number;
+  /** Once it was put off though it had come: when it was due before that, and by how many ms that was ahead. */
+  own?: { at: Date; ahead: number };
+  /** With `own`: what the clock showed when `due` was reckoned. */
+  reckonedAt?: Date;
 }
 
 export interface OrderElement extends Held {

@@ -8,7 +8,7 @@ import type { Document } from 'mongodb';
 import { timeOfText } from '../../../domain/time.ts';
 import { FAR_MS } from '../../../engine/store/backlog.ts';
 import type { DeliveryRecord } from '../../../engine/store/deliveries.ts';
-import type { Claim, ClaimOf, Due } from '../../../engine/store/due.ts';
+import type { Claim, ClaimOf, Due, DueTimer } from '../../../engine/store/due.ts';
 import { fromBson, type Plain, toBson, toIso } from '../bson.ts';
 import type { Held, OrderElement, TimerElement, TransactionDocument } from '../documents.ts';
 import type { MongoReads } from '../reads.ts';
@@ -134,9 +134,13 @@ function aheadOf(time: Date | string | null, at: number): { ahead?: number } {
   return ahead > 0 ? { ahead } : {};
 }
 
-function aheadOfTimer({ at: own, ahead }: TimerElement, at: number): { ahead?: number } {
-  if (ahead === undefined) return aheadOf(own, at);
+function aheadOfTimer({ at: time, ahead }: TimerElement, at: number): { ahead?: number } {
+  if (ahead === undefined) return aheadOf(time, at);
   return ahead > 0 ? { ahead } : {};
+}
+
+function ownOf({ own }: TimerElement): Pick<DueTimer, 'own'> {
+  return own === undefined ? {} : { own: { at: own.at.getTime(), ahead: own.ahead } };
 }
 
 /** Of what is due in a transaction's document what may be claimed at a time (ms). */
@@ -157,7 +161,10 @@ export function dueInTransaction(
     const due: Due =
       'order' in element
         ? { ...common, kind: 'bank', order: fromBson(element.order) as OrderElement['order'] }
-        : { ...common, kind: 'timer', name: element.name, ...aheadOfTimer(element, common.at) };
+        : {
+            ...{ ...common, kind: 'timer', name: element.name },
+            ...{ ...aheadOfTimer(element, common.at), ...ownOf(element) },
+          };
     found.push({ due, element: id, document: transaction, until });
   }
   return found;

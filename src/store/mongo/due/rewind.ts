@@ -147,13 +147,30 @@ function deliveriesAt(now: Date): Document {
   };
 }
 
+/** By which time of the clock a timer became due, or was put off, and up to when it may be put off with the clock. */
+function reckoningOfTimer(e: string): { by: Document; at: Document } {
+  const isPutOff = isDate(`${e}.reckonedAt`);
+  const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
+  return {
+    by: { $cond: [isPutOff, `${e}.reckonedAt`, by] },
+    at: { $cond: [isPutOff, { $add: [`${e}.due`, `${e}.ahead`] }, `${e}.at`] },
+  };
+}
+
+/** By which time of the clock a timer that was put off becomes due at another time. */
+function reckonedAtOf(e: string, due: Document): Document {
+  const reckonedAt = { $add: [`${e}.reckonedAt`, { $subtract: [due, `${e}.due`] }] };
+  return { $cond: [isDate(`${e}.reckonedAt`), reckonedAt, '$$REMOVE'] };
+}
+
 function timersAt(now: Date): Document {
   return mapped('timers', (e) => {
-    const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
+    const { by } = reckoningOfTimer(e);
     const isAhead = { $and: [isFree(e), { $gt: [by, soonAfter(now)] }] };
+    const due = earlier(`${e}.due`, by, now);
     return [
       { if: isHeldFar(e, now), set: { due: now } },
-      { if: isAhead, set: { ...movedTo(`${e}.`, earlier(`${e}.due`, by, now)), followed: 0 } },
+      { if: isAhead, set: { ...movedTo(`${e}.`, due), reckonedAt: reckonedAtOf(e, due), followed: 0 } },
     ];
   });
 }
@@ -209,7 +226,7 @@ export async function rewindAll(database: Database, time: number): Promise<numbe
 /** Whether something follows a step of the clock, and what is set where it does. */
 function followingStep(
   { number, ms, since, until }: SetForward,
-  { place, at, by }: { place: string; at: string; by: Document },
+  { place, at, by }: { place: string; at: string | Document; by: Document },
 ): { if: Document; set: { due: Document; ahead: Document; followed: number } } {
   const due = `${place}due`;
   const early = { $subtract: [at, due] };
@@ -231,9 +248,8 @@ function followingStep(
 export async function unwindAll(database: Database, forward: SetForward): Promise<number> {
   database.connection.check();
   const following = (e: string): { if: Document; set: Document } => {
-    const by = reckonedBy(`${e}.due`, `${e}.at`, '$updatedAt');
-    const { if: fits, set } = followingStep(forward, { place: `${e}.`, at: `${e}.at`, by });
-    return { if: { $and: [isFree(e), fits] }, set };
+    const { if: fits, set } = followingStep(forward, { place: `${e}.`, ...reckoningOfTimer(e) });
+    return { if: { $and: [isFree(e), fits] }, set: { ...set, reckonedAt: reckonedAtOf(e, set.due) } };
   };
   const timers = mapped('timers', (e) => [following(e)]);
   const any = { $anyElementTrue: { $map: { input: '$timers', as: 'e', in: following('$$e').if } } };

@@ -182,14 +182,29 @@ function progressOf(record: DeliveryRecord): Document {
 /** A claimed timer or order that is due again. */
 function elementAgain(place: ElementPlace, next: Due, clock = next.at): Document {
   const array = ARRAYS[place.kind];
+  const { set, unset } = next.kind === 'bank' ? orderAgain(next, clock) : timerAgain(next, clock);
+  const $set = { [`${array}.$.due`]: new Date(next.at), [`${array}.$.tries`]: next.tries, ...set };
+  return { q: filterOf(place), u: { $set, $unset: { ...notHeldIn(`${array}.$`), ...unset } } };
+}
+
+interface AgainParts {
+  set: Document;
+  unset: Document;
+}
+
+function orderAgain(next: Due & { kind: 'bank' }, clock: number): AgainParts {
   const { reckoned } = reckoningOf(next.at, clock);
+  const set = { 'orders.$.order': toBson(next.order), ...(reckoned && { 'orders.$.reckoned': reckoned }) };
+  return { set, unset: {} };
+}
+
+function timerAgain(next: Due, clock: number): AgainParts {
+  const own = next.kind === 'timer' ? next.own : undefined;
   // By how much a timer's own time is ahead isn't told by when it is due any more.
-  const parts =
-    next.kind === 'bank'
-      ? { 'orders.$.order': toBson(next.order), ...(reckoned && { 'orders.$.reckoned': reckoned }) }
-      : { [`${array}.$.ahead`]: next.ahead ?? 0 };
-  const $set = { [`${array}.$.due`]: new Date(next.at), [`${array}.$.tries`]: next.tries, ...parts };
-  return { q: filterOf(place), u: { $set, $unset: notHeldIn(`${array}.$`) } };
+  const set = { 'timers.$.ahead': next.ahead ?? 0 };
+  if (own === undefined) return { set, unset: { 'timers.$.own': '', 'timers.$.reckonedAt': '' } };
+  const kept = { at: new Date(own.at), ahead: own.ahead };
+  return { set: { ...set, 'timers.$.own': kept, 'timers.$.reckonedAt': new Date(clock) }, unset: {} };
 }
 
 function notHeldIn(element: string): Document {
@@ -199,6 +214,9 @@ function notHeldIn(element: string): Document {
 function filterOf({ kind, document, account, element: id, token }: ElementPlace): Document {
   return { _id: document, account, [ARRAYS[kind]]: { $elemMatch: { id, token } } };
 }
+
+/** What a timer has in its transaction's record while it is due. */
+const TIMER_PROGRESS = ['due', 'id', 'tries', 'ahead', 'own', 'reckonedAt', 'followed'];
 
 /** Claimed elements that are done: orders go, timers stay in their transactions' records. */
 function endsOfElements(places: readonly ElementPlace[]): Document[] {
@@ -214,7 +232,7 @@ function endsOfElements(places: readonly ElementPlace[]): Document[] {
       continue;
     }
     const element = 'timers.$[e]';
-    const parts = ['due', 'id', 'tries', 'ahead', 'followed'].map((part) => [`${element}.${part}`, '']);
+    const parts = TIMER_PROGRESS.map((part) => [`${element}.${part}`, '']);
     const $unset = { ...Object.fromEntries(parts), ...notHeldIn(element) };
     statements.push({ q, u: { $unset }, arrayFilters: [{ 'e.id': id, 'e.token': token }], multi: true });
   }

@@ -1,10 +1,18 @@
 /** The due index where its clock is set: nothing waits for a time that never came, and nothing comes too early for it. */
 import { randomUUID } from 'node:crypto';
 import type { DeliveryRecord } from '../../../../src/engine/store/deliveries.ts';
-import { type ClaimOf, type Due, type DueKind, isOf, postponed } from '../../../../src/engine/store/due.ts';
+import {
+  byOwnTime,
+  type ClaimOf,
+  type Due,
+  type DueKind,
+  isOf,
+  postponed,
+  putOff,
+} from '../../../../src/engine/store/due.ts';
 import type { Settlement, Store } from '../../../../src/engine/store.ts';
 import { type CreatedParts, chargeCreated, grow, iso } from '../builders.ts';
-import { type ContractContext, contractPart, first, same } from '../harness.ts';
+import { type ContractContext, contractPart, first, type StoreHarness, same } from '../harness.ts';
 
 const HOUR_MS = 3_600_000;
 const RETRY_MS = 10_000;
@@ -34,6 +42,29 @@ async function claimedDelivery(
 async function isDueAt(store: Store, kind: DueKind, at: number): Promise<void> {
   same(await store.due.claim(kind, at - 1, 10), []);
   same(first(await store.due.claim(kind, at, 10)).due.at, at);
+}
+
+/** Claims the timer that is due by then, and puts it off. */
+async function putOffOnce(store: Store, clock: number): Promise<void> {
+  await store.due.beat(clock);
+  const claim = first(await store.due.claim('timer', clock, 10));
+  const next = putOff(claim.due, clock + RETRY_MS);
+  same(await store.due.settle([{ claim, next, clock }]), [true]);
+}
+
+/** The timer that was put off is due again at that time, and not before. */
+async function putOffClaim(store: Store, at: number): Promise<ClaimOf<'timer'>> {
+  same(await store.due.claim('timer', at - 1, 10), []);
+  return first(await store.due.claim('timer', at, 10));
+}
+
+async function isSetBack(
+  store: Store,
+  { now, advance }: Pick<StoreHarness, 'now' | 'advance'>,
+): Promise<void> {
+  advance(-2 * HOUR_MS);
+  await store.due.rewind(now());
+  await store.due.beat(now());
 }
 
 export function clockContract(context: ContractContext): void {
@@ -211,6 +242,57 @@ export function clockContract(context: ContractContext): void {
       const back = claim === undefined ? 0 : (claim.due.ahead ?? 0) - ahead;
       same(back > HOUR_MS, true);
       same(claim && claim.due.at + back, since + 2 * HOUR_MS + 60_000);
+    });
+
+    test('a timer that a wrong clock put off is looked at as soon, and then waits for its own time', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const [setAt, at] = [now(), now() + HOUR_MS];
+      await grow(store, randomUUID(), [chargeCreated(setAt, { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+      advance(2 * HOUR_MS);
+      await putOffOnce(store, now());
+      await isSetBack(store, { now, advance });
+      const claim = await putOffClaim(store, now() + RETRY_MS);
+      const next = byOwnTime(claim.due, iso(setAt), now());
+      same([next.at, next.ahead], [at, 0]);
+      same(await store.due.settle([{ claim, next, clock: now() }]), [true]);
+      await store.due.rewind(now());
+      same(await store.due.claim('timer', at - 1, 10), []);
+      const { due } = first(await store.due.claim('timer', at, 10));
+      same([due.at, due.ahead ?? 0, due.own], [at, 0, undefined]);
+    });
+
+    test('one that this clock had set, too, has come by it', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const setAt = now() + 2 * HOUR_MS;
+      const at = setAt + 60_000;
+      advance(2 * HOUR_MS);
+      await grow(store, randomUUID(), [chargeCreated(setAt, { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+      advance(60_000);
+      await putOffOnce(store, now());
+      await isSetBack(store, { now, advance });
+      const { due } = await putOffClaim(store, now() + RETRY_MS);
+      const own = byOwnTime(due, iso(setAt), now());
+      same([own.at, own.ahead], [at - 2 * HOUR_MS, 2 * HOUR_MS]);
+    });
+
+    test('one that a clock put off which was behind follows that once it is set forward', async (harness) => {
+      const { now, advance } = harness;
+      const store = await harness.open('a');
+      const [setAt, at] = [now(), now() + HOUR_MS];
+      await grow(store, randomUUID(), [chargeCreated(setAt, { timers: [{ name: 'EXPIRE', at: iso(at) }] })]);
+      await isSetBack(store, { now, advance });
+      const since = now();
+      advance(HOUR_MS);
+      await putOffOnce(store, now());
+      const until = now();
+      advance(2 * HOUR_MS);
+      await store.due.unwind({ number: 1, ms: 2 * HOUR_MS, since, until });
+      await store.due.beat(now());
+      const { due } = await putOffClaim(store, now() + RETRY_MS);
+      const own = byOwnTime(due, iso(setAt), now());
+      same([own.at, own.ahead], [at, 0]);
     });
 
     test('a clock that is set too far forward, and then right, makes nothing come before its time', async (harness) => {
