@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { BankConnection } from '../../../src/bank/api-pix/connection.ts';
 import { Line } from '../../../src/bank/api-pix/wire/exchange.ts';
 import { CallFailed } from '../../../src/bank/api-pix/wire/outcome.ts';
+import { pause } from '../../../src/waiting.ts';
 import type { Fault } from '../../support/bank/bank.ts';
 import { rejectionOf } from '../../support/expect.ts';
 import { until } from '../../support/wait.ts';
@@ -235,6 +236,41 @@ test('five failures that are the bank’s keep further calls away, until a probe
   await new Promise((resolve) => setTimeout(resolve, 2_100));
   assert.is(await us.charges.ask(randomUUID()), null);
   assert.is(us.client.breaker.isOpen, false);
+});
+
+/** Five failures that are the bank's: it is held to be away. */
+async function fallAway(us: BankConnection): Promise<void> {
+  scene.bank.fault('GET pix', { kind: 'answer', status: 503 }, 5);
+  for (let call = 0; call < 5; call++) await failsAs('unknown', us.payments.ask('E'.repeat(32)));
+  assert.ok(us.client.breaker.isOpen);
+}
+
+test('a call that a limit forbids takes no probe’s place', async () => {
+  const us = await scene.again({ BANK_RETRY_SCALE: '0.03' });
+  const headers = { 'retry-after': '60' };
+  scene.bank.fault('PATCH cob', { kind: 'answer', status: 429, headers });
+  await failsAs('not-done', us.charges.remove(randomUUID()));
+  await fallAway(us);
+  await pause(350);
+  for (let call = 0; call < 3; call++) {
+    const { retryAfterMs, isHeld } = await failsAs('not-done', us.charges.remove(randomUUID()));
+    assert.ok(isHeld && (retryAfterMs ?? 0) > 50_000);
+  }
+  assert.is(await us.charges.ask(randomUUID()), null);
+  assert.not.ok(us.client.breaker.isOpen);
+});
+
+test('nor does one that waits for a token while the bank wants to be asked for none', async () => {
+  const us = await scene.again({ BANK_RETRY_SCALE: '0.1' });
+  await fallAway(us);
+  const { tokens } = us.client;
+  if (tokens.current !== null) tokens.drop(tokens.current);
+  tokens.quiet.begin(2_000);
+  await pause(1_500);
+  assert.match((await failsAs('not-done', us.charges.ask(randomUUID()))).message, /asks not to be asked/);
+  await pause(tokens.quiet.leftMs + 10);
+  assert.is(await us.charges.ask(randomUUID()), null);
+  assert.not.ok(us.client.breaker.isOpen);
 });
 
 test('calls that hang beside others that are answered don’t keep those away', async () => {

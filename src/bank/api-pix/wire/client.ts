@@ -171,6 +171,8 @@ export class BankClient {
 
   async #exchange(call: Call, sent = { times: 0 }): Promise<RawAnswer> {
     const { elapsed } = this.#options;
+    // First, so that no call that a limit forbids takes the place of the probe.
+    this.#expectUnlimited(call);
     if (!this.breaker.admits())
       throw new CallFailed('not-done', 'the bank is known to be away', { isHeld: true });
     const until = elapsed() + call.deadlineMs;
@@ -210,15 +212,24 @@ export class BankClient {
     return this.#options.line.exchange({ ...request, headers }, Math.max(1, leftMs));
   }
 
+  /** @throws CallFailed where a limit, on such calls or on tokens, surely outlasts the call */
+  #expectUnlimited(call: Call): void {
+    this.#quietMs(call, call.deadlineMs);
+    this.tokens.expectGettable();
+  }
+
   /** Waits until the bank wants to be called again. @throws CallFailed where that is too late */
-  async #quiet({ name }: Call, leftMs: number): Promise<void> {
+  async #quiet(call: Call, leftMs: number): Promise<void> {
+    const waitMs = this.#quietMs(call, leftMs);
+    if (waitMs > 0) await pause(waitMs);
+  }
+
+  /** How long the bank wants no such calls. @throws CallFailed where that is too late */
+  #quietMs({ name }: Call, leftMs: number): number {
     const waitMs = this.#quiets.get(name)?.leftMs ?? 0;
-    if (waitMs === 0) return;
-    if (waitMs >= leftMs) {
-      const facts = { retryAfterMs: waitMs, isHeld: true };
-      throw new CallFailed('not-done', 'the bank asks not to be called so often', facts);
-    }
-    await pause(waitMs);
+    if (waitMs === 0 || waitMs < leftMs) return waitMs;
+    const facts = { retryAfterMs: waitMs, isHeld: true };
+    throw new CallFailed('not-done', 'the bank asks not to be called so often', facts);
   }
 
   #leaveAlone({ name }: Call, raw: RawAnswer): void {

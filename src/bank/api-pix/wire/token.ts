@@ -93,11 +93,23 @@ export class Tokens {
    */
   async get(): Promise<Token> {
     const token = this.#token;
-    if (token !== null && this.#options.elapsed() < token.freshUntil) return token;
+    if (token !== null && this.#isFresh(token)) return token;
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = null;
     });
     return this.#asking;
+  }
+
+  /**
+   * Asks for nothing.
+   * @throws CallFailed where there is no token, and the bank wants to be asked for none
+   */
+  expectGettable(): void {
+    if (this.#token !== null && this.#isFresh(this.#token)) return;
+    const waitMs = this.quiet.leftMs;
+    if (waitMs === 0) return;
+    const facts = { retryAfterMs: waitMs, isHeld: true };
+    throw new CallFailed('not-done', 'no token: the bank asks not to be asked so often', facts);
   }
 
   /** The bank doesn't take it any more. A newer one, which another caller has asked for, stays. */
@@ -105,14 +117,13 @@ export class Tokens {
     if (this.#token === token) this.#token = null;
   }
 
+  #isFresh({ freshUntil }: Token): boolean {
+    return this.#options.elapsed() < freshUntil;
+  }
+
   async #ask(): Promise<Token> {
     const { line, path, request, elapsed, now } = this.#options;
-    const waitMs = this.quiet.leftMs;
-    if (waitMs > 0)
-      throw new CallFailed('not-done', 'no token: the bank asks not to be asked so often', {
-        retryAfterMs: waitMs,
-        isHeld: true,
-      });
+    this.expectGettable();
     const askedAt = elapsed();
     let answer: RawAnswer;
     try {
