@@ -128,6 +128,16 @@ test('what waits behind our own calls is no failure of a bank that answers each'
   await us.close();
 });
 
+test('nor is what had its turn only when a limit had taken most of its time', async () => {
+  const { bank, us } = scene;
+  bank.fault('PATCH cob', { kind: 'answer', status: 429, headers: { 'retry-after': '1' } }, 5);
+  bank.fault('PATCH cob', { kind: 'slow', ms: 2_000 }, 5);
+  const calls = Array.from({ length: 5 }, () => failsAs('unknown', us.charges.remove(randomUUID(), 1_600)));
+  for (const { isBanks, message } of await Promise.all(calls)) assert.not.ok(isBanks, message);
+  assert.is(bank.calls('PATCH cob').length, 10);
+  assert.not.ok(us.client.breaker.isOpen);
+});
+
 test('a bank that answers none of a flood of calls is away all the same', async () => {
   const us = withTen();
   scene.bank.fault('GET cob', { kind: 'held' }, 100);

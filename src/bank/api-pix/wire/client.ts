@@ -207,9 +207,9 @@ export class BankClient {
     return within(Math.max(0, leftMs), this.tokens.get(), late);
   }
 
-  #once({ request }: Call, token: Token, leftMs: number): Promise<RawAnswer> {
+  #once({ request, deadlineMs }: Call, token: Token, leftMs: number): Promise<RawAnswer> {
     const headers = { ...ACCEPTED, ...request.headers, authorization: `Bearer ${token.text}` };
-    return this.#options.line.exchange({ ...request, headers }, Math.max(1, leftMs));
+    return this.#options.line.exchange({ ...request, headers }, Math.max(1, leftMs), deadlineMs);
   }
 
   /** @throws CallFailed where a limit, on such calls or on tokens, surely outlasts the call */

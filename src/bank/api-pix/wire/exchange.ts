@@ -16,7 +16,7 @@ import { CallFailed, type RawAnswer } from './outcome.ts';
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const HEADERS_BYTES_MAX = 32 * 1024;
 const CONNECT_MS = 5_000;
-/** Of its deadline an exchange leaves the bank so much at least, where not answering in time is the bank's failure. */
+/** Of its whole deadline a call leaves the bank so much at least, where not answering in time is the bank's failure. */
 const FAIR_SHARE = 0.5;
 /** Gateways turn away who doesn't say what they are. */
 const WHO = { 'user-agent': 'pixstate' };
@@ -45,8 +45,11 @@ export interface LineOptions {
 
 /** How exchanges with one host are made. */
 export interface Wire {
-  /** Ends within its deadline. @throws CallFailed `not-done` or `unknown`: there is no answer */
-  exchange(request: Request, deadlineMs: number): Promise<RawAnswer>;
+  /**
+   * Ends within its deadline. `wholeMs`: the whole call's, of which a part may be over when the exchange begins.
+   * @throws CallFailed `not-done` or `unknown`: there is no answer
+   */
+  exchange(request: Request, deadlineMs: number, wholeMs?: number): Promise<RawAnswer>;
   /** Ends all connections; what is under way is unknown then. */
   close(): Promise<void>;
 }
@@ -79,14 +82,14 @@ export class Line implements Wire {
     });
   }
 
-  async exchange(request: Request, deadlineMs: number): Promise<RawAnswer> {
+  async exchange(request: Request, deadlineMs: number, wholeMs = deadlineMs): Promise<RawAnswer> {
     const begun = performance.now();
     const late = `the bank has not answered within ${Math.round(deadlineMs)} ms`;
     if (!(await this.#places.acquire(deadlineMs)))
       throw new CallFailed('not-done', `${late}: as many calls as may be were under way`);
     try {
       const leftMs = Math.max(1, deadlineMs - (performance.now() - begun));
-      return await this.#begin(request, leftMs, { late, isBanks: leftMs >= deadlineMs * FAIR_SHARE });
+      return await this.#begin(request, leftMs, { late, isBanks: leftMs >= wholeMs * FAIR_SHARE });
     } finally {
       this.#places.release();
     }
