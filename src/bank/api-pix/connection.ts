@@ -69,8 +69,8 @@ export class BankConnection {
     this.#tokenLine = openWire(tokenUrl.origin, TOKENS_AT_ONCE);
     const request = profile.tokenRequest(settings.credentials);
     const path = tokenUrl.pathname + tokenUrl.search;
-    const tokens = new Tokens({ line: this.#tokenLine, path, request, now, elapsed });
     const breaker = new Breaker(settings.retryScale, elapsed);
+    const tokens = new Tokens({ line: this.#tokenLine, breaker, path, request, now, elapsed });
     this.profile = profile;
     const ended = (call: CallEnded): void => {
       for (const listener of this.#listeners) listener(call);

@@ -310,6 +310,31 @@ test('one failed request for a token counts once, however many callers it has', 
   assert.is(scene.us.client.breaker.isOpen, false);
 });
 
+test('nor does one that takes longer than its callers wait', async () => {
+  const { bank, us } = scene;
+  bank.fault('token', { kind: 'slow', ms: 1_500 });
+  const six = Array.from({ length: 6 }, () => failsAs('not-done', us.charges.remove(randomUUID(), 300)));
+  for (const { message } of await Promise.all(six)) assert.match(message, /no token came in time/);
+  assert.not.ok(us.client.breaker.isOpen);
+  assert.is(await us.charges.ask(randomUUID()), null);
+  assert.is(bank.calls('token').length, 1);
+});
+
+test('requests for tokens that fail when nobody waits any more show that the bank is away', async () => {
+  const { bank, us } = scene;
+  for (let request = 0; request < 5; request++) {
+    bank.fault('token', { kind: 'held' });
+    await failsAs('not-done', us.charges.remove(randomUUID(), 200));
+    await until(() => bank.held === 1, 5_000, 'a request for a token');
+    assert.not.ok(us.client.breaker.isOpen);
+    await bank.away();
+    bank.release();
+    await bank.listen();
+    await pause(100);
+  }
+  await until(() => us.client.breaker.isOpen, 5_000, 'the breaker');
+});
+
 test('what the bank refuses doesn’t open the breaker', async () => {
   scene.bank.fault('PUT devolucao', { kind: 'answer', status: 400, body: PROBLEM }, 8);
   for (let call = 0; call < 8; call++) await failsAs('refused', give());

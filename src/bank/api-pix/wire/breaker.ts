@@ -18,6 +18,8 @@ export class Breaker {
   #answered = 0;
   #openSince = 0;
   #probedAt = 0;
+  /** Failures that count already. */
+  readonly #counted = new WeakSet<Error>();
 
   /** `scale` of the waits between probes; `elapsed` is a clock that never steps, ms. */
   constructor(scale = 1, elapsed = () => performance.now()) {
@@ -55,8 +57,12 @@ export class Breaker {
     this.#failures = 0;
   }
 
-  /** The call failed, and that was surely the bank's. */
-  failed(call: number): void {
+  /** The call failed, and that was surely the bank's. Calls that share a request for a token share its `failure`: one. */
+  failed(call: number, failure?: Error): void {
+    if (failure !== undefined) {
+      if (this.#counted.has(failure)) return;
+      this.#counted.add(failure);
+    }
     if (this.#answered > call) return;
     this.#failures += 1;
     if (this.#failures !== FAILURES) return;

@@ -68,8 +68,6 @@ export class BankClient {
   readonly #options: ClientOptions;
   /** Calls that the bank doesn't want so often, by their names. */
   readonly #quiets = new Map<string, Quiet>();
-  /** Failures that the breaker knows of: callers who share a request for a token share its failure. */
-  readonly #counted = new WeakSet<CallFailed>();
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -164,9 +162,7 @@ export class BankClient {
   /** A bank that says no is there; what never reached it says nothing. */
   #count(number: number, error: CallFailed): void {
     if (!error.isBanks && error.status !== null) this.breaker.succeeded(number);
-    if (!error.isBanks || this.#counted.has(error)) return;
-    this.#counted.add(error);
-    this.breaker.failed(number);
+    if (error.isBanks) this.breaker.failed(number, error);
   }
 
   async #exchange(call: Call, sent = { times: 0 }): Promise<RawAnswer> {
@@ -202,8 +198,9 @@ export class BankClient {
     return ms > 0 ? { by: 'away', ms } : null;
   }
 
+  /** Whether the bank failed, the request for the token says: it has more time than most who wait for it. */
   #token(leftMs: number): Promise<Token> {
-    const late = (): CallFailed => new CallFailed('not-done', 'no token came in time', { isBanks: true });
+    const late = (): CallFailed => new CallFailed('not-done', 'no token came in time');
     return within(Math.max(0, leftMs), this.tokens.get(), late);
   }
 

@@ -5,9 +5,11 @@
  * 2. It is renewed a minute before its end, or at half its life where that is shorter.
  * 3. Without a token the call itself was not made: whatever happened is `not-done`.
  * 4. A bank that answers 429 isn't asked again before its time.
+ * 5. A request for it that fails counts for the breaker by itself, once: whoever waits for it may have given up before.
  */
 
 import { jsonOf, objectOf, textIn, wholeIn } from '../reading.ts';
+import type { Breaker } from './breaker.ts';
 import type { Wire } from './exchange.ts';
 import { bankErrorName, CallFailed, type Concern, type RawAnswer, retryAfterMs } from './outcome.ts';
 import { Quiet } from './quiet.ts';
@@ -30,6 +32,7 @@ export interface Token {
 
 export interface TokensOptions {
   line: Pick<Wire, 'exchange'>;
+  breaker: Pick<Breaker, 'begin' | 'failed'>;
   path: string;
   request: { headers: Record<string, string>; body: string };
   /** The wall clock, ms. */
@@ -94,7 +97,7 @@ export class Tokens {
   async get(): Promise<Token> {
     const token = this.#token;
     if (token !== null && this.#isFresh(token)) return token;
-    this.#asking ??= this.#ask().finally(() => {
+    this.#asking ??= this.#asked().finally(() => {
       this.#asking = null;
     });
     return this.#asking;
@@ -119,6 +122,17 @@ export class Tokens {
 
   #isFresh({ freshUntil }: Token): boolean {
     return this.#options.elapsed() < freshUntil;
+  }
+
+  async #asked(): Promise<Token> {
+    const { breaker } = this.#options;
+    const number = breaker.begin();
+    try {
+      return await this.#ask();
+    } catch (error) {
+      if (error instanceof CallFailed && error.isBanks) breaker.failed(number, error);
+      throw error;
+    }
   }
 
   async #ask(): Promise<Token> {
