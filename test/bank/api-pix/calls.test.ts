@@ -164,10 +164,49 @@ test('a token is renewed before its end, and kept as long', async () => {
   await give();
   await give();
   assert.is(scene.bank.tokensGiven, 1);
+  const first = scene.us.client.tokens.current?.text;
   await new Promise((resolve) => setTimeout(resolve, 3_100));
   await give();
+  await until(() => scene.us.client.tokens.current?.text !== first, 5_000, 'the newer one');
   assert.is(scene.bank.tokensGiven, 2);
   assert.is(scene.bank.calls('PUT devolucao').length, 3);
+});
+
+test('a token is used to its end while its renewal fails, takes long or is limited, and no storm asks for it', async () => {
+  const { bank, us } = scene;
+  bank.tokenLifeS = 12;
+  await give();
+  const { tokens } = us.client;
+  const first = tokens.current;
+  bank.fault('token', { kind: 'answer', status: 503 });
+  bank.fault('token', { kind: 'answer', status: 429, headers: { 'retry-after': '2' } });
+  bank.fault('token', { kind: 'held' });
+  await pause(6_100);
+  const giving = async (): Promise<void> => {
+    while (bank.held === 0 || bank.calls('token').length < 4) {
+      await give();
+      await pause(5);
+    }
+    await give();
+  };
+  await giving();
+  assert.is(tokens.current, first);
+  assert.is(bank.calls('token').length, 4, 'the first, and three renewals');
+  assert.not.ok(us.client.breaker.isOpen);
+  bank.release();
+  await until(() => tokens.current !== first, 5_000, 'the newer one');
+  await give();
+});
+
+test('past its end no token is used', async () => {
+  scene.bank.tokenLifeS = 2;
+  await give();
+  scene.bank.fault('token', { kind: 'answer', status: 503 }, 2);
+  await pause(2_100);
+  await failsAs('not-done', give());
+  await failsAs('not-done', give());
+  await give();
+  assert.is(scene.bank.calls('PUT devolucao').length, 2);
 });
 
 test('a second 401 is the credentials’ fault, and not done', async () => {

@@ -2,7 +2,8 @@
  * The access token (OAuth2 client credentials over mutual TLS, RFC 8705): each process its own.
  *
  * 1. All callers share one request for it.
- * 2. It is renewed a minute before its end, or at half its life where that is shorter.
+ * 2. It is renewed a minute before its end, or at half its life where that is shorter. To its end it is used as long as
+ *    there is no newer one.
  * 3. Without a token the call itself was not made: whatever happened is `not-done`.
  * 4. A bank that answers 429 isn't asked again before its time.
  * 5. A request for it that fails counts for the breaker by itself, once: whoever waits for it may have given up before.
@@ -15,6 +16,8 @@ import { bankErrorName, CallFailed, type Concern, type RawAnswer, retryAfterMs }
 import { Quiet } from './quiet.ts';
 
 const RENEW_BEFORE_MS = 60_000;
+/** After a renewal that failed, while the old one is good. */
+const RENEW_AGAIN_MS = 1_000;
 const DEADLINE_MS = 8_000;
 const LIFE_WITHOUT_WORD_S = 300;
 
@@ -24,8 +27,10 @@ export interface Token {
   scopes: string[] | null;
   /** By the clock that never steps, ms. */
   askedAt: number;
-  /** Until when it is used. */
+  /** Until when no newer one is asked for. */
   freshUntil: number;
+  /** Until when it is used. */
+  goodUntil: number;
   /** How far the bank's clock was ahead of ours when it gave the token, ms, to a second; null where it doesn't say. */
   clockAheadMs: number | null;
 }
@@ -96,11 +101,15 @@ export class Tokens {
    */
   async get(): Promise<Token> {
     const token = this.#token;
-    if (token !== null && this.#isFresh(token)) return token;
+    const now = this.#options.elapsed();
+    if (token !== null && now < token.freshUntil) return token;
     this.#asking ??= this.#asked().finally(() => {
       this.#asking = null;
     });
-    return this.#asking;
+    if (token === null || now >= token.goodUntil) return this.#asking;
+    // Nobody waits for the newer one, or hears that there is none.
+    this.#asking.catch(() => {});
+    return token;
   }
 
   /**
@@ -108,11 +117,8 @@ export class Tokens {
    * @throws CallFailed where there is no token, and the bank wants to be asked for none
    */
   expectGettable(): void {
-    if (this.#token !== null && this.#isFresh(this.#token)) return;
-    const waitMs = this.quiet.leftMs;
-    if (waitMs === 0) return;
-    const facts = { retryAfterMs: waitMs, isHeld: true };
-    throw new CallFailed('not-done', 'no token: the bank asks not to be asked so often', facts);
+    const { elapsed } = this.#options;
+    if (this.#token === null || elapsed() >= this.#token.goodUntil) this.#expectAskable();
   }
 
   /** The bank doesn't take it any more. A newer one, which another caller has asked for, stays. */
@@ -120,16 +126,22 @@ export class Tokens {
     if (this.#token === token) this.#token = null;
   }
 
-  #isFresh({ freshUntil }: Token): boolean {
-    return this.#options.elapsed() < freshUntil;
+  /** @throws CallFailed where the bank wants to be asked for none */
+  #expectAskable(): void {
+    const waitMs = this.quiet.leftMs;
+    if (waitMs === 0) return;
+    const facts = { retryAfterMs: waitMs, isHeld: true };
+    throw new CallFailed('not-done', 'no token: the bank asks not to be asked so often', facts);
   }
 
   async #asked(): Promise<Token> {
-    const { breaker } = this.#options;
+    const { breaker, elapsed } = this.#options;
     const number = breaker.begin();
     try {
       return await this.#ask();
     } catch (error) {
+      const token = this.#token;
+      if (token !== null) token.freshUntil = Math.min(elapsed() + RENEW_AGAIN_MS, token.goodUntil);
       if (error instanceof CallFailed && error.isBanks) breaker.failed(number, error);
       throw error;
     }
@@ -137,7 +149,7 @@ export class Tokens {
 
   async #ask(): Promise<Token> {
     const { line, path, request, elapsed, now } = this.#options;
-    this.expectGettable();
+    this.#expectAskable();
     const askedAt = elapsed();
     let answer: RawAnswer;
     try {
@@ -168,6 +180,6 @@ export class Tokens {
     const scopes = textIn(answer, 'scope')?.split(/\s+/) ?? null;
     const banks = date === null ? Number.NaN : Date.parse(date);
     const clockAheadMs = Number.isNaN(banks) ? null : banks - this.#options.now();
-    return { text, scopes, askedAt, freshUntil, clockAheadMs };
+    return { text, scopes, askedAt, freshUntil, goodUntil: askedAt + lifeMs, clockAheadMs };
   }
 }
