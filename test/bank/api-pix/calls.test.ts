@@ -216,6 +216,26 @@ test('a second 401 is the credentials’ fault, and not done', async () => {
   assert.is(scene.bank.calls('PUT devolucao').length, 2);
 });
 
+test('one kind of call that is always 401 costs the others no token', async () => {
+  const { bank, us } = scene;
+  await give();
+  bank.fault('GET pix', { kind: 'answer', status: 401 }, 11);
+  for (let call = 0; call < 10; call++) {
+    const { concern } = await failsAs('not-done', us.payments.ask('E'.repeat(32)));
+    assert.is(concern, 'credentials');
+  }
+  assert.is(bank.calls('GET pix').length, 11);
+  assert.is(bank.tokensGiven, 2);
+  bank.fault('token', { kind: 'answer', status: 429, headers: { 'retry-after': '60' } });
+  await give();
+  bank.clearFaults();
+  await us.payments.ask('E'.repeat(32));
+  // Once they are answered otherwise, a token that dies is a token's death again.
+  bank.killTokens();
+  await us.payments.ask('E'.repeat(32));
+  assert.is(bank.tokensGiven, 3);
+});
+
 test('credentials that are refused, and no word of them in the error', async () => {
   const us = await scene.again({ BANK_CLIENT_SECRET: 'wrong-secret' });
   const { concern, message } = await failsAs('not-done', us.charges.ask(randomUUID()));

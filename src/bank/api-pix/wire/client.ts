@@ -2,7 +2,8 @@
  * Calls to the bank: a token, one exchange, and what became of it.
  *
  * 1. Nothing that may have been done is repeated here. What is repeated was surely not done: 401 once with a new
- *    token, 429 after the time that the bank asks for, as long as the call's deadline lasts.
+ *    token, unless one didn't help calls of the same name just before; 429 after the time that the bank asks for, as
+ *    long as the call's deadline lasts.
  * 2. A call that the breaker or a bank's `Retry-After` forbids is `not-done`, at once.
  */
 import { pause, within } from '../../../waiting.ts';
@@ -52,6 +53,9 @@ const ACCEPTED = { accept: 'application/json, application/problem+json' };
 
 const ANY_NAME = (): boolean => true;
 
+/** Calls of a name that are 401 with a new token, too, have no other dropped for so long: there are banks that give five a minute. */
+const UNHELPED_MS = 60_000;
+
 export interface ClientOptions {
   line: Wire;
   tokens: Tokens;
@@ -68,6 +72,8 @@ export class BankClient {
   readonly #options: ClientOptions;
   /** Calls that the bank doesn't want so often, by their names. */
   readonly #quiets = new Map<string, Quiet>();
+  /** Calls that no new token helps, by their names: until when their 401 says nothing of tokens. */
+  readonly #unhelped = new Map<string, number>();
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -178,15 +184,22 @@ export class BankClient {
       const token = await this.#token(until - elapsed());
       sent.times += 1;
       const raw = await this.#once(call, token, until - elapsed());
-      if (raw.status === 401 && dropped === 0) {
+      if (raw.status === 401 && dropped === 0 && this.#mayHelp(call)) {
         dropped += 1;
         this.tokens.drop(token);
       } else if (raw.status === 429) this.#leaveAlone(call, raw);
       else {
         this.#quiets.get(call.name)?.end();
+        if (raw.status !== 401) this.#unhelped.delete(call.name);
+        else if (dropped > 0) this.#unhelped.set(call.name, elapsed() + UNHELPED_MS);
         return raw;
       }
     }
+  }
+
+  /** Whether a 401 may be the token's. One kind of call that always ends so would cost all others each good token. */
+  #mayHelp({ name }: Call): boolean {
+    return this.#options.elapsed() >= (this.#unhelped.get(name) ?? 0);
   }
 
   #held({ name }: Call): Held | null {
