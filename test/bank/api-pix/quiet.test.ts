@@ -37,6 +37,17 @@ test('no time, or one that has passed by our clock, is a second all the same', (
   }
 });
 
+test('one that asks for less shortens none', () => {
+  const { quiet, later } = quietAt(HOUR_MS);
+  quiet.begin(120_000);
+  later(1_000);
+  for (const word of [null, 0, 30_000]) quiet.begin(word);
+  assert.is(quiet.leftMs, 119_000);
+  assert.is(quiet.wholeMs, 120_000);
+  quiet.begin(130_000);
+  assert.is(quiet.leftMs, 130_000);
+});
+
 test('what the bank asks for hours later is another one', () => {
   const { quiet, later } = quietAt(HOUR_MS);
   quiet.begin(30_000);

@@ -33,7 +33,9 @@ export class Quiet {
     if (now - this.#until > APART_MS) this.#since = null;
     this.#since ??= now;
     // A date that has passed by our clock, or no time at all, asks for no storm of calls.
-    this.#until = now + Math.min(Math.max(waitMs ?? 0, WITHOUT_WORD_MS), LONGEST_MS);
+    const until = now + Math.min(Math.max(waitMs ?? 0, WITHOUT_WORD_MS), LONGEST_MS);
+    // Of calls that were under way together the bank may tell each another time: the latest counts.
+    this.#until = Math.max(this.#until, until);
   }
 
   /** The bank has answered; an answer to a call that was under way before ends nothing. */
