@@ -92,7 +92,8 @@ export class PunctualBank implements Bank {
   }
 
   query(transaction: TransactionRecord, at: number, bankId?: string): Promise<BankMessage[] | null> {
-    return this.#inTime(this.#bank.query(transaction, at, bankId), Error);
+    const answer = this.#bank.query(transaction, at, bankId);
+    return this.#bank.asksInTurn === true ? answer : this.#inTime(answer, Error);
   }
 
   wake(transaction: TransactionRecord, step: number, at: number): Promise<Awakening> {

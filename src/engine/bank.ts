@@ -167,6 +167,11 @@ export interface Bank {
   /** Whether `query` finds anything out. */
   readonly canBeAsked: boolean;
   /**
+   * Its questions wait for their turn, and have deadlines of their own from that on: `callMs` is none of theirs. Absent:
+   * it is.
+   */
+  readonly asksInTurn?: boolean;
+  /**
    * The code of a charge, before it is created. `wakeInMs`: the bank wants to be woken about it.
    * @throws BankRefused
    */

@@ -9,12 +9,9 @@ import { CallFailed } from './wire/outcome.ts';
 
 type Connection = Pick<BankConnection, 'charges' | 'payments' | 'questions'>;
 
-/** With what a question may take once it has its turn, this is within the time of a call. */
-const TURN_MS = 16_000;
-
 /**
- * A question that waits for its turn, so that no flood of them takes what charges are registered and cancelled with. As
- * `askedCharge`.
+ * A question that waits for its turn, so that no flood of them takes what charges are registered and cancelled with: one
+ * about a payment that was hinted at waits for none about charges that expire. As `askedCharge`.
  * @throws CallFailed
  */
 export async function askedInTurn(
@@ -22,8 +19,7 @@ export async function askedInTurn(
   record: ChargeRecord,
   payment: string | null,
 ): Promise<BankCharge | null> {
-  if (!(await connection.questions.acquire(TURN_MS)))
-    throw new CallFailed('not-done', 'the bank is being asked about too many charges');
+  await connection.questions.acquire(record.account, payment !== null);
   try {
     return await askedCharge(connection, record, payment);
   } finally {

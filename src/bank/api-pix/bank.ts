@@ -69,6 +69,7 @@ export class ApiPixBank implements Bank {
   readonly canRepeatSubmit = false;
   readonly canRepeatUnknown: boolean;
   readonly canBeAsked = true;
+  readonly asksInTurn = true;
   readonly looseIds = true;
   readonly firstWakeInMs = null;
   readonly fillIn = null;

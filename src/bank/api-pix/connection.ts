@@ -1,6 +1,5 @@
 /** Everything that speaks to one bank, put together from its settings. */
 
-import { Semaphore } from '../../waiting.ts';
 import { Hooks } from './callbacks/hooks.ts';
 import { Charges } from './charges.ts';
 import { Payments } from './payments.ts';
@@ -13,6 +12,7 @@ import type { BankSettings } from './settings.ts';
 import { Breaker } from './wire/breaker.ts';
 import { BankClient, type CallEnded } from './wire/client.ts';
 import { Line, type Wire } from './wire/exchange.ts';
+import { Places } from './wire/places.ts';
 import { Tokens } from './wire/token.ts';
 
 const PROFILES: Record<ProfileName, Profile> = { standard, efi, inter };
@@ -51,7 +51,7 @@ export class BankConnection {
   readonly payments: Payments;
   readonly hooks: Hooks;
   /** Of questions about charges: where thousands expire together, half of the connections are left to those who wait for an answer. */
-  readonly questions: Semaphore;
+  readonly questions: Places;
   /** Null where the bank doesn't send. */
   readonly sendings: Sendings | null;
   /** Transfers, returns and lists have connections of their own: no charge waits behind them. */
@@ -81,7 +81,7 @@ export class BankConnection {
         ...{ tokens, breaker, now, elapsed, onCall: ended },
       });
     this.client = clientOf();
-    this.questions = new Semaphore(Math.ceil(profile.callsAtOnce / 2));
+    this.questions = new Places(Math.ceil(profile.callsAtOnce / 2));
     this.#others = clientOf();
     const basePath = base.pathname.replace(/\/+$/, '');
     const apiPath = basePath + profile.apiPath;

@@ -54,21 +54,27 @@ test('a charge is registered, or given up, within 20 s', async () => {
   );
 });
 
-test('a flood of questions leaves half of the calls to charges that are made', async () => {
-  const { bank, us } = scene;
+/** A bank that is asked about charges, none of which it knows. */
+function askedBank(): ApiPixBank {
   const nothing = async (): Promise<void> => {};
-  const asked = new ApiPixBank({
-    ...{ connection: us, settings: scene.settings(), transaction: async () => null, account: never },
+  return new ApiPixBank({
+    ...{ connection: scene.us, settings: scene.settings(), transaction: async () => null, account: never },
     ...{ due: { settle: never }, now: () => 0 },
     notes: {
       ...{ unread: never, unknownThere: nothing, heard: nothing, difference: never, agreed: nothing },
       ...{ keyTaken: () => {}, keyRefused: () => {} },
     },
   });
-  const record = (): ChargeRecord => {
-    const snapshot = { value: 'waiting_payment', context: { amount: 1_234 } };
-    return { id: randomUUID(), type: 'pix-in', messages: {}, snapshot } as unknown as ChargeRecord;
-  };
+}
+
+function record(account = 'one'): ChargeRecord {
+  const snapshot = { value: 'waiting_payment', context: { amount: 1_234 } };
+  return { id: randomUUID(), account, type: 'pix-in', messages: {}, snapshot } as unknown as ChargeRecord;
+}
+
+test('a flood of questions leaves half of the calls to charges that are made', async () => {
+  const { bank, us } = scene;
+  const asked = askedBank();
   const before = bank.calls('GET cob').length;
   bank.fault('GET cob', { kind: 'held' }, 60);
   const answers = Promise.all(Array.from({ length: 120 }, () => asked.query(record(), 0)));
@@ -81,6 +87,33 @@ test('a flood of questions leaves half of the calls to charges that are made', a
   bank.release();
   assert.equal(new Set(await answers), new Set([null]));
   assert.is(bank.calls('GET cob').length - before, 120);
+});
+
+test('whoever is hinted at, or has one question, waits for none of a flood of another account’s', async () => {
+  const { bank } = scene;
+  const asked = askedBank();
+  const before = bank.calls('GET cob').length;
+  bank.fault('GET cob', { kind: 'held' }, 100);
+  const flood = Array.from({ length: 120 }, () => asked.query(record(), 0));
+  await until(() => bank.held === 50, 10_000, 'fifty questions at the bank');
+  const hinted = record();
+  const other = record('another');
+  const answers = Promise.all([
+    ...flood,
+    asked.query(other, 0),
+    asked.query(hinted, 0, 'E'.repeat(32)),
+    asked.query(record('another'), 0),
+  ]);
+  bank.release();
+  await until(() => bank.held === 50, 10_000, 'fifty more');
+  const next = bank
+    .calls('GET cob')
+    .slice(before + 50)
+    .map(({ path }) => path);
+  for (const { id } of [hinted, other]) assert.ok(next.some((path) => path.includes(id.replaceAll('-', ''))));
+  bank.release();
+  assert.equal(new Set(await answers), new Set([null]));
+  assert.is(bank.calls('GET cob').length - before, 123);
 });
 
 test.run();
