@@ -6,20 +6,20 @@
  * An order that fails backs off. None holds up another: they are carried out beside each other, up to as many as the
  * bank takes calls, and each is settled when it ends. One account's leave room to those of the others.
  */
-import { isPending } from '../domain/reversals/steps.ts';
 import type { Ending } from '../engine/actors/endings.ts';
-import { type Attempt, type Bank, BankRefused, backoffMs } from '../engine/bank.ts';
+import { type Bank, backoffMs } from '../engine/bank.ts';
 import { DONE, Hands, type Outcome, partsInHand } from '../engine/claims/hands.ts';
 import type { Room } from '../engine/claims/room.ts';
 import { Settler } from '../engine/claims/settler.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { BankOrder, ChargeRecord, TransactionRecord } from '../engine/journal.ts';
+import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
 import type { Payments } from '../engine/payments.ts';
 import { type ClaimOf, type Due, type DueOrder, dueAgain, KEPT_MS, wakeUp } from '../engine/store/due.ts';
 import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
 import { PutOff } from './put-off.ts';
+import { Refunding } from './refunding.ts';
 import { Refusals } from './refusals.ts';
 import { Returning } from './returning.ts';
 import { type Told, telling } from './telling.ts';
@@ -52,10 +52,6 @@ export interface DeskOptions {
   onTrouble(error: unknown, due?: Due): void;
 }
 
-function isOpen(record: TransactionRecord | null, refundId: string): record is ChargeRecord {
-  return record?.type === 'pix-in' && isPending(record.snapshot.context, refundId);
-}
-
 function isOrder<Kind extends BankOrder['kind']>(due: DueOrder, kind: Kind): due is DueOrder<Kind> {
   return due.order.kind === kind;
 }
@@ -69,6 +65,7 @@ export class Desk {
   readonly #putOff: PutOff;
   readonly #told: Told;
   readonly #payouts: Payouts;
+  readonly #refunding: Refunding;
   readonly #returning: Returning;
   readonly #refusals: Refusals;
 
@@ -84,12 +81,15 @@ export class Desk {
       refused: (each) => this.#refused(each),
       later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
     });
+    const turns = {
+      refused: (each: DueOrder): Outcome => this.#refused(each),
+      later: (each: DueOrder): Outcome => ({ next: this.#later(each) }),
+      next: (each: DueOrder, order: BankOrder, waitMs: number): Outcome => this.#next(each, order, waitMs),
+    };
+    this.#refunding = new Refunding({ ...turns, journal, bank, told: this.#told });
     this.#returning = new Returning({
-      ...{ engine, bank, now, onTrouble, stuckAfterMs: options.stuckAfterMs },
+      ...{ ...turns, engine, bank, now, onTrouble, stuckAfterMs: options.stuckAfterMs },
       isOurs: (claim) => this.#holds(claim),
-      refused: (each) => this.#refused(each),
-      later: (each) => ({ next: this.#later(each) }),
-      next: (each, order, waitMs) => this.#next(each, order, this.#stepAt(each, waitMs)),
     });
     this.#settler = new Settler(due, onTrouble);
     this.#kept = new Kept({ now, elapsed });
@@ -174,7 +174,7 @@ export class Desk {
       const isFirst = isFresh && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
       const isStillOurs = (): Promise<boolean> => this.#isOurs(claim, this.#elapsed());
       const attempt = { isFirst, turn, refusedAt, isStillOurs };
-      if (isOrder(due, 'refund')) return await this.#refund(due, record, attempt);
+      if (isOrder(due, 'refund')) return await this.#refunding.turn(due, record, attempt);
       return isOrder(due, 'return') ? await this.#returning.turn(claim, due, record, attempt) : DONE;
     } catch (error) {
       this.#options.onTrouble(error, due);
@@ -220,8 +220,8 @@ export class Desk {
    * The next step counts from this one's time, not from now: after a pause the steps stay in order. Where the clock was
    * set back meanwhile, it counts from now.
    */
-  #next(due: DueOrder, order: BankOrder, at: number): Outcome {
-    return { next: { ...dueAgain(due, at, 0), order } };
+  #next(due: DueOrder, order: BankOrder, afterMs: number): Outcome {
+    return { next: { ...dueAgain(due, this.#stepAt(due, afterMs), 0), order } };
   }
 
   #stepAt(due: DueOrder, afterMs: number): number {
@@ -248,25 +248,6 @@ export class Desk {
     if (!bank.canRepeatSubmit) return this.#payouts.turn(claim, due, record);
     const { wakeInMs } = await bank.submit(record, {});
     return wakeInMs === null ? DONE : this.#wakeLater(claim, 0, wakeInMs);
-  }
-
-  async #refund(due: DueOrder<'refund'>, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
-    const { bank, journal } = this.#options;
-    const { refusedAt: _refusedAt, ...order } = due.order;
-    if (!isOpen(record, order.refundId)) return DONE;
-    const attempted = { ...attempt, isPending: async () => isOpen(await this.#record(due), order.refundId) };
-    try {
-      const { messages, wakeInMs } = await bank.refund(record, order.refundId, attempted);
-      if ((await this.#told(record, messages)) === 'park') return 'park';
-      if (wakeInMs !== null)
-        return this.#next(due, { ...order, turn: attempt.turn + 1 }, this.#stepAt(due, wakeInMs));
-      // An outcome that wasn't taken is no end.
-      const after = messages.length === 0 ? null : await journal.transaction(record.id);
-      return isOpen(after, order.refundId) ? { next: this.#later({ ...due, order }) } : DONE;
-    } catch (error) {
-      if (!(error instanceof BankRefused)) throw error;
-      return this.#refused(due);
-    }
   }
 
   /** The bank has hinted at something, and may know of it itself only a moment later. */
