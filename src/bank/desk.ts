@@ -7,7 +7,7 @@
  * bank takes calls, and each is settled when it ends. One account's leave room to those of the others.
  */
 import type { Ending } from '../engine/actors/endings.ts';
-import { type Bank, backoffMs } from '../engine/bank.ts';
+import { type Bank, BankNotBegun, backoffMs } from '../engine/bank.ts';
 import { DONE, Hands, type Outcome, partsInHand } from '../engine/claims/hands.ts';
 import type { Room } from '../engine/claims/room.ts';
 import { Settler } from '../engine/claims/settler.ts';
@@ -19,7 +19,7 @@ import type { DueIndex, JournalReads } from '../engine/store.ts';
 import { Kept } from './kept.ts';
 import { Payouts } from './payouts.ts';
 import { PutOff } from './put-off.ts';
-import { Refunding } from './refunding.ts';
+import { isOpen, Refunding } from './refunding.ts';
 import { Refusals } from './refusals.ts';
 import { Returning } from './returning.ts';
 import { type Told, telling } from './telling.ts';
@@ -56,6 +56,12 @@ function isOrder<Kind extends BankOrder['kind']>(due: DueOrder, kind: Kind): due
   return due.order.kind === kind;
 }
 
+/** Whether an order is to be sent still, as its transaction stands. */
+function isWanted(record: TransactionRecord, order: BankOrder): boolean {
+  if (order.kind === 'payout') return record.snapshot.value === 'pending';
+  return order.kind !== 'refund' || isOpen(record, order.refundId);
+}
+
 export class Desk {
   readonly #options: DeskOptions;
   readonly #elapsed: () => number;
@@ -78,6 +84,7 @@ export class Desk {
     this.#payouts = new Payouts({
       ...{ engine, journal, bank, now, elapsed, told: this.#told, refusals: this.#refusals },
       isOurs: (claim, askedAt) => this.#isOurs(claim, askedAt),
+      mayBegin: (due) => this.#mayBegin(due),
       refused: (each) => this.#refused(each),
       later: (each, changes, waitMs) => ({ next: this.#later(each, changes, waitMs) }),
     });
@@ -173,11 +180,12 @@ export class Desk {
       const isAnew = due.order.kind === 'return' && due.order.number !== undefined;
       const isFirst = isFresh && turn === 0 && !isAnew && (await this.#isOurs(claim, askedAt));
       const isStillOurs = (): Promise<boolean> => this.#isOurs(claim, this.#elapsed());
-      const attempt = { isFirst, turn, refusedAt, isStillOurs };
+      const mayBegin = (): Promise<boolean> => this.#mayBegin(due);
+      const attempt = { isFirst, turn, refusedAt, isStillOurs, mayBegin };
       if (isOrder(due, 'refund')) return await this.#refunding.turn(due, record, attempt);
       return isOrder(due, 'return') ? await this.#returning.turn(claim, due, record, attempt) : DONE;
     } catch (error) {
-      this.#options.onTrouble(error, due);
+      if (!(error instanceof BankNotBegun)) this.#options.onTrouble(error, due);
       return isOrder(due, 'ask') ? this.#askLater(due) : { next: this.#later(due) };
     }
   }
@@ -189,6 +197,13 @@ export class Desk {
       lookups: [],
     });
     return transactions[0] ?? null;
+  }
+
+  /** The last look before an order leaves: it may have been ended while it waited inside its call. */
+  async #mayBegin(due: DueOrder): Promise<boolean> {
+    if (this.#hands.isClosed) return false;
+    const record = await this.#record(due);
+    return record !== null && isWanted(record, due.order) && !this.#hands.isClosed;
   }
 
   /** The same order once more, later; `changes` to what is known of it. */
@@ -246,7 +261,7 @@ export class Desk {
     const { bank } = this.#options;
     if (record.final) return DONE;
     if (!bank.canRepeatSubmit) return this.#payouts.turn(claim, due, record);
-    const { wakeInMs } = await bank.submit(record, {});
+    const { wakeInMs } = await bank.submit(record, {}, () => this.#mayBegin(due));
     return wakeInMs === null ? DONE : this.#wakeLater(claim, 0, wakeInMs);
   }
 

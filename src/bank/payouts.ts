@@ -7,7 +7,7 @@
  * 3. A refusal of an order that the bank may have had before, or from others meanwhile, counts once a later question
  *    finds nothing.
  */
-import { type Bank, BankRefused, type PayoutContract } from '../engine/bank.ts';
+import { type Bank, BankNotBegun, BankRefused, type PayoutContract } from '../engine/bank.ts';
 import { DONE, type Outcome } from '../engine/claims/hands.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { TransactionRecord } from '../engine/journal.ts';
@@ -26,6 +26,8 @@ export interface PayoutsOptions {
   told: Told;
   /** Whether a claim is ours still, as of a moment ago. */
   isOurs(claim: ClaimOf<'bank'>, askedAt: number): Promise<boolean>;
+  /** Whether an order may be sent still: it is pending, and the desk isn't at its end. */
+  mayBegin(due: PayoutDue): Promise<boolean>;
   elapsed(): number;
   refusals: Refusals;
   /** The same order once more, when a refusal of now has stood. */
@@ -82,14 +84,11 @@ export class Payouts {
 
   /** The same order once more, where that can't pay twice; else a person decides. */
   async #again(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
-    const { bank, journal, later, isOurs, elapsed } = this.#options;
+    const { bank, later, isOurs, elapsed } = this.#options;
     if (!bank.canRepeatUnknown) return later(due);
     const begunWith = await this.#begunWith(record);
     if (!isSame(await bank.contract(record), begunWith)) return later(due);
-    const askedAt = elapsed();
-    // A person may have settled the cashout while the bank was asked.
-    const current = await journal.transaction(record.id);
-    if (current?.snapshot.value !== 'pending' || !(await isOurs(claim, askedAt))) return later(due);
+    if (!(await isOurs(claim, elapsed()))) return later(due);
     return this.#submit(claim, due, record, begunWith, false);
   }
 
@@ -125,10 +124,12 @@ export class Payouts {
     isFirst: boolean,
   ): Promise<Outcome> {
     const { bank, later, refused, isOurs, elapsed } = this.#options;
+    const mayBegin = (): Promise<boolean> => this.#options.mayBegin(due);
     try {
-      const { messages = [], bankId = null } = await bank.submit(record, contract);
+      const { messages = [], bankId = null } = await bank.submit(record, contract, mayBegin);
       return await this.#heard(due, record, messages, bankId === null ? {} : { bankId });
     } catch (error) {
+      if (error instanceof BankNotBegun) return later(due);
       // What became of it is unknown, or nothing did: the desk sees to a further turn.
       if (!(error instanceof BankRefused)) throw error;
       // Who has taken it over meanwhile may have sent it: what was refused may be a second order.

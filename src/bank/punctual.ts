@@ -8,9 +8,9 @@ import {
   type BankPace,
   BankRefused,
   type ChargeToRegister,
+  type MayBegin,
   type PayoutContract,
   type PayoutToCheck,
-  type RefundAttempt,
   type ReturnTurn,
   type SubmittedPayout,
 } from '../engine/bank.ts';
@@ -59,8 +59,8 @@ export class PunctualBank implements Bank {
     return this.#inTime(this.#bank.check(payout), BankRefused);
   }
 
-  submit(payout: TransactionRecord, contract: PayoutContract): Promise<SubmittedPayout> {
-    return this.#inTime(this.#bank.submit(payout, contract), BankOutcomeUnknown);
+  submit(payout: TransactionRecord, contract: PayoutContract, mayBegin: MayBegin): Promise<SubmittedPayout> {
+    return this.#inTime(this.#bank.submit(payout, contract, mayBegin), BankOutcomeUnknown);
   }
 
   contract(payout: TransactionRecord): Promise<PayoutContract> {
@@ -83,7 +83,7 @@ export class PunctualBank implements Bank {
     return this.#bank.reachable();
   }
 
-  refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening> {
+  refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
     return this.#inTime(this.#bank.refund(charge, refundId, attempt), BankOutcomeUnknown);
   }
 

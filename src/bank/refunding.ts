@@ -38,10 +38,8 @@ export class Refunding {
     const { bank, journal, told, later, refused, next } = this.#options;
     const { refusedAt: _refusedAt, ...order } = due.order;
     if (!isOpen(record, order.refundId)) return DONE;
-    const isPending = async (): Promise<boolean> =>
-      isOpen(await journal.transaction(record.id), order.refundId);
     try {
-      const { messages, wakeInMs } = await bank.refund(record, order.refundId, { ...attempt, isPending });
+      const { messages, wakeInMs } = await bank.refund(record, order.refundId, attempt);
       if ((await told(record, messages)) === 'park') return 'park';
       if (wakeInMs !== null) return next(due, { ...order, turn: attempt.turn + 1 }, wakeInMs);
       // An outcome that wasn't taken is no end.

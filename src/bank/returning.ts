@@ -5,7 +5,7 @@
 import { textOfTime } from '../domain/time.ts';
 import { itemFor } from '../engine/attention/item.ts';
 import { returningId } from '../engine/attention/stuck.ts';
-import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
+import { type Attempt, type Bank, BankNotBegun, BankRefused } from '../engine/bank.ts';
 import { DONE, type Outcome } from '../engine/claims/hands.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { BankOrder, TransactionRecord } from '../engine/journal.ts';
@@ -77,7 +77,7 @@ export class Returning {
     } catch (error) {
       await this.#noteIfStuck(claim, due, record);
       if (error instanceof BankRefused) return refused(due);
-      onTrouble(error, due);
+      if (!(error instanceof BankNotBegun)) onTrouble(error, due);
       return later(due);
     }
   }

@@ -63,6 +63,12 @@ export interface PayoutContract {
   profile?: string;
 }
 
+/** Nothing was sent: by the time that the order was to leave it wasn't wanted any more, or the server was at its end. */
+export class BankNotBegun extends BankNotDone {}
+
+/** The last look before an order leaves: false where it is not to begin any more. */
+export type MayBegin = () => Promise<boolean>;
+
 /** A message as the bank sends it. */
 export interface BankMessage {
   id: string;
@@ -118,12 +124,7 @@ export interface Attempt {
   refusedAt: number | null;
   /** Whether nobody else may have sent it since: a refusal of the first may be of their order, which was done. */
   isStillOurs(): Promise<boolean>;
-}
-
-/** The same of a refund. */
-export interface RefundAttempt extends Attempt {
-  /** Whether it hasn't ended yet: while the bank is asked about it, ops may end it. */
-  isPending(): Promise<boolean>;
+  mayBegin: MayBegin;
 }
 
 /** A payout as the bank took it. */
@@ -185,7 +186,7 @@ export interface Bank {
    * Orders a payout after its commit, under a contract; the transaction's id is the idempotency key.
    * @throws BankRefused: the payout is rejected. @throws BankOutcomeUnknown: query it later. @throws BankNotDone
    */
-  submit(payout: TransactionRecord, contract: PayoutContract): Promise<SubmittedPayout>;
+  submit(payout: TransactionRecord, contract: PayoutContract, mayBegin: MayBegin): Promise<SubmittedPayout>;
   /**
    * Of a bank that has a payout as soon as the journal has it: so many ms after it was created the bank wants to be woken
    * about it; null: never. Null in place of this: it gets its payouts by `submit`.
@@ -210,7 +211,7 @@ export interface Bank {
    * turn is; null: never. Throws where the bank can't be reached: tried again.
    * @throws BankRefused: a repeat was refused, which may be for that it is one
    */
-  refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening>;
+  refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening>;
   /**
    * Takes a charge that waits off the bank's list, before it is canceled here or where it was never made. What the bank
    * has to say of it instead, a payment for one, as messages; none: it is off.

@@ -185,10 +185,10 @@ async function closeParts(
   api: ApiDoor,
   log: pino.Logger,
 ): Promise<void> {
-  await forgetConsole(core, log);
   const orderedBy = performance.now() + ORDERS_DRAIN_MS;
   // What hasn't begun is done after the next start, and so is what hasn't ended by then.
   const worked = Promise.all([workers.desk.close(), workers.timers.close()]);
+  await forgetConsole(core, log);
   const doors = [api, admin].map((door) => door?.drain(answersMs(core)));
   await Promise.all([bankSide.close(), ...doors]);
   await Promise.all(workers.clocks.map((each) => each.stop()));

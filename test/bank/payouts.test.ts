@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Payouts } from '../../src/bank/payouts.ts';
 import { Refusals } from '../../src/bank/refusals.ts';
-import { BankOutcomeUnknown, BankRefused, type PayoutContract } from '../../src/engine/bank.ts';
+import { BankNotBegun, BankOutcomeUnknown, BankRefused, type PayoutContract } from '../../src/engine/bank.ts';
 
 const test = suite('payouts');
 
@@ -69,7 +69,8 @@ async function turned(given: Case) {
     bank: {
       ...{ pace: { refusalMs: REFUSAL_MS }, canRepeatUnknown, canAskAbout: () => canAskAbout },
       contract: async () => OURS,
-      submit: async (_: unknown, contract: PayoutContract) => {
+      submit: async (_: unknown, contract: PayoutContract, mayBegin: () => Promise<boolean>) => {
+        if (!(await mayBegin())) throw new BankNotBegun('no more');
         sent.push(contract);
         return given.submit?.() ?? { messages: [START] };
       },
@@ -82,6 +83,7 @@ async function turned(given: Case) {
     elapsed: () => elapsed,
     refusals,
     isOurs: async () => ours.shift() ?? true,
+    mayBegin: async () => (await parts.journal.transaction()).snapshot.value === 'pending',
     told: async (_: unknown, messages: { type: string }[]) => {
       told.push(...messages.map(({ type }) => type));
       return 'told';

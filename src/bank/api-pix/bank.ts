@@ -13,9 +13,9 @@ import {
   type BankPace,
   BankRefused,
   type ChargeToRegister,
+  type MayBegin,
   type PayoutContract,
   type PayoutToCheck,
-  type RefundAttempt,
   type RegisteredCharge,
   type ReturnTurn,
   type SubmittedPayout,
@@ -106,13 +106,8 @@ export class ApiPixBank implements Bank {
     return !this.#options.connection.client.breaker.isOpen;
   }
 
-  async register({
-    expiresIn,
-    pixKey: own,
-    isOwn,
-    customer: payer,
-    ...charge
-  }: ChargeToRegister): Promise<RegisteredCharge> {
+  async register(given: ChargeToRegister): Promise<RegisteredCharge> {
+    const { expiresIn, pixKey: own, isOwn, customer: payer, ...charge } = given;
     const pixKey = this.#key({ pixKey: own, isOwn });
     if (pixKey === null) throw new BankRefused('the account has no Pix key');
     try {
@@ -144,13 +139,17 @@ export class ApiPixBank implements Bank {
     return { clientId: settings.credentials.clientId, pixKey, profile: settings.profile };
   }
 
-  async submit(payout: TransactionRecord, { pixKey = '' }: PayoutContract): Promise<SubmittedPayout> {
+  async submit(
+    payout: TransactionRecord,
+    { pixKey: from = '' }: PayoutContract,
+    mayBegin: MayBegin,
+  ): Promise<SubmittedPayout> {
     const { sendings } = this.#options.connection;
     if (sendings === null) throw new BankNotDone('the profile has no way to send');
     if (payout.type !== 'cashout') throw new Error(`${payout.id} is no cashout`);
     const { amount, pixKey: to, description } = payout.snapshot.context;
     try {
-      const sending = await sendings.order({ id: payout.id, amount, from: pixKey, to, description });
+      const sending = await sendings.order({ id: payout.id, amount, from, to, description }, mayBegin);
       const messages = await this.#heardOf(payout, sending);
       return { wakeInMs: null, messages, bankId: sending.bankId };
     } catch (error) {
@@ -282,7 +281,7 @@ export class ApiPixBank implements Bank {
     await due.settle([asking(record, now(), { state: WAITING }, this.pace.refusalMs)]);
   }
 
-  refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening> {
+  refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
     return this.#returns.refund(charge, refundId, attempt);
   }
 

@@ -1,5 +1,6 @@
 /** Payments that the bank has received for us (`/pix`), their returns, and the list of them page by page. */
 
+import type { MayBegin } from '../../engine/bank.ts';
 import { centsOf, reaisText } from './money-text.ts';
 import { JSON_TYPE } from './profile.ts';
 import {
@@ -205,6 +206,7 @@ export class Payments {
     payment: { endToEndId: string; id: string },
     amount: number,
     description: string | null = null,
+    mayBegin?: MayBegin,
   ): Promise<PaymentReturn> {
     const descricao = description === null ? '' : firstCharacters(description, DESCRIPTION_MOST);
     const body = JSON.stringify({
@@ -213,7 +215,8 @@ export class Payments {
     });
     const path = this.#returnPath(payment);
     const request = { method: 'PUT', path, body, headers: { 'content-type': JSON_TYPE } } as const;
-    const answer = await this.#client.order({ name: 'PUT devolucao', request, deadlineMs: RETURN_MS });
+    const call = { name: 'PUT devolucao', request, deadlineMs: RETURN_MS, mayBegin };
+    const answer = await this.#client.order(call);
     return returnIn(answer, payment);
   }
 

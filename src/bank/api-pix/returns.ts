@@ -7,12 +7,13 @@ import {
   type Bank,
   BankHeldBack,
   type BankMessage,
+  BankNotBegun,
   BankNotDone,
   BankOutcomeUnknown,
   type BankPace,
   BankRefused,
   backoffMs,
-  type RefundAttempt,
+  type MayBegin,
   type ReturnTurn,
 } from '../../engine/bank.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
@@ -52,6 +53,7 @@ export function leftOf({ amount, returns }: Payment): { left: number; underWay: 
 export function outcomeOf(error: unknown): unknown {
   if (!(error instanceof CallFailed)) return error;
   if (error.kind === 'refused') return new BankRefused(error.message);
+  if (error.isUnwanted) return new BankNotBegun(error.message);
   if (error.isHeld) return new BankHeldBack(error.message);
   return error.kind === 'not-done' ? new BankNotDone(error.message) : new BankOutcomeUnknown(error.message);
 }
@@ -97,7 +99,7 @@ export class Returns {
     this.#notes = notes;
   }
 
-  async refund(charge: ChargeRecord, refundId: string, attempt: RefundAttempt): Promise<Awakening> {
+  async refund(charge: ChargeRecord, refundId: string, attempt: Attempt): Promise<Awakening> {
     const { endToEndId } = charge.snapshot.context;
     const refund = refundOf(charge.snapshot.context, refundId);
     if (endToEndId === null || refund === undefined)
@@ -114,10 +116,9 @@ export class Returns {
     };
     try {
       const { amount, reason } = refund;
-      const there = await this.#found(payment, attempt);
-      if (there === null && !attempt.isFirst && !(await attempt.isPending()))
-        return { messages: [], wakeInMs: null };
-      const found = there ?? (await this.#payments.giveBack(payment, amount, reason));
+      const found =
+        (await this.#found(payment, attempt)) ??
+        (await this.#payments.giveBack(payment, amount, reason, attempt.mayBegin));
       this.#words.heard(refundId, found.status);
       await noteRefunded(this.#notes, charge, [{ endToEndId, returns: [found] }]);
       const messages = message(found);
@@ -134,7 +135,9 @@ export class Returns {
   ): Promise<ReturnTurn> {
     const payment = { endToEndId, id: givenBackId(endToEndId, number) };
     try {
-      const made = (await this.#found(payment, attempt)) ?? (await this.#rest(payment, amount, reason));
+      const made =
+        (await this.#found(payment, attempt)) ??
+        (await this.#rest(payment, amount, reason, attempt.mayBegin));
       if (made === null) return { wakeInMs: null };
       const { status, reason: why, amount: back } = made;
       this.#words.heard(endToEndId, status);
@@ -200,12 +203,14 @@ export class Returns {
     { endToEndId, id }: { endToEndId: string; id: string },
     amount: number,
     reason: string,
+    mayBegin: MayBegin,
   ): Promise<PaymentReturn | null> {
     const payment = await this.#wholePayment(endToEndId);
     const { left, underWay } = leftOf(payment);
     const there = payment.returns.find((each) => each.id === id) ?? underWay;
     if (there !== undefined) return there;
-    return left <= 0 ? null : this.#payments.giveBack({ endToEndId, id }, Math.min(amount, left), reason);
+    if (left <= 0) return null;
+    return this.#payments.giveBack({ endToEndId, id }, Math.min(amount, left), reason, mayBegin);
   }
 
   /** A payment with its returns. Without them nothing is ordered: it could go back twice. @throws CallFailed */

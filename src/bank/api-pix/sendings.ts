@@ -1,4 +1,5 @@
 /** Transfers, where the bank sends: ordered and asked about as its profile says. */
+import type { MayBegin } from '../../engine/bank.ts';
 import { sha256 } from '../../engine/store/content.ts';
 import { pagesOf, type Window } from './payments.ts';
 import { bare, type Order, type Sending, type SendingProfile, type SendingRef } from './profile.ts';
@@ -61,10 +62,11 @@ export class Sendings {
   }
 
   /** @throws CallFailed: `unknown` is asked about, and never taken for a refusal */
-  async order(order: Order): Promise<Sending> {
+  async order(order: Order, mayBegin?: MayBegin): Promise<Sending> {
     const { namesPayee } = this.#profile;
     const request = this.#at(this.#profile.order(order));
-    const answer = await this.#client.order({ name: 'order', request, deadlineMs: ORDER_MS, namesPayee });
+    const call = { name: 'order', request, deadlineMs: ORDER_MS, namesPayee, mayBegin };
+    const answer = await this.#client.order(call);
     return sendingIn(this.#profile.readOrder(answer), { id: order.id, bankId: null });
   }
 

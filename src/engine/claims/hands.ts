@@ -113,6 +113,11 @@ export class Hands<Item extends { claim: Claim }> {
     this.#options = options;
   }
 
+  /** Nothing is to begin any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Keeps room for what an account makes due fresh, all of it or nothing: others' finds room beside it. */
   reserve(account: string, count: number): boolean {
     if (count === 0) return true;

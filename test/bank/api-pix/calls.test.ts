@@ -6,7 +6,7 @@ import { BankConnection } from '../../../src/bank/api-pix/connection.ts';
 import { Line } from '../../../src/bank/api-pix/wire/exchange.ts';
 import { CallFailed } from '../../../src/bank/api-pix/wire/outcome.ts';
 import { pause } from '../../../src/waiting.ts';
-import type { Fault } from '../../support/bank/bank.ts';
+import { type Fault, OUR_KEY } from '../../support/bank/bank.ts';
 import { rejectionOf } from '../../support/expect.ts';
 import { until } from '../../support/wait.ts';
 import { failsAs, Scene } from './scene.ts';
@@ -258,6 +258,21 @@ test('429 is waited out as long as the bank asks for, by all calls of its name',
   const begun = performance.now();
   await Promise.all([give(), give().catch(() => {})]);
   assert.ok(performance.now() - begun >= 990);
+});
+
+test('an order that isn’t wanted any more once its wait is over isn’t sent, and is no failure of the bank', async () => {
+  await give();
+  const { endToEndId } = scene.bank.state.pay({ amount: '12.34', key: OUR_KEY });
+  scene.bank.fault('PUT devolucao', { kind: 'answer', status: 429, headers: { 'retry-after': '1' } });
+  const looks: boolean[] = [];
+  const order = scene.us.payments.giveBack({ endToEndId, id: 'r1' }, 1234, null, async () => {
+    looks.push(looks.length === 0);
+    return looks.length === 1;
+  });
+  const { isUnwanted, isBanks } = await failsAs('not-done', order);
+  assert.equal([isUnwanted, isBanks, looks], [true, false, [true, false]]);
+  assert.is(scene.bank.calls('PUT devolucao').length, 2);
+  assert.is(scene.bank.state.payments.get(endToEndId)?.returns.length, 0);
 });
 
 test('a Retry-After that is longer than the call may take ends it at once', async () => {

@@ -3,9 +3,17 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LastWords } from '../../../src/bank/api-pix/last-words.ts';
 import { givenBackId, Returns } from '../../../src/bank/api-pix/returns.ts';
-import { BANK_PACE, BankOutcomeUnknown, BankRefused, type ReturnTurn } from '../../../src/engine/bank.ts';
+import {
+  type Awakening,
+  BANK_PACE,
+  BankNotBegun,
+  BankOutcomeUnknown,
+  BankRefused,
+  type ReturnTurn,
+} from '../../../src/engine/bank.ts';
 import type { ChargeRecord } from '../../../src/engine/journal.ts';
 import { OUR_KEY } from '../../support/bank/bank.ts';
+import { rejectionOf } from '../../support/expect.ts';
 import { Scene } from './scene.ts';
 
 const test = suite('returns at a bank');
@@ -14,10 +22,11 @@ const DUPLICATE = JSON.stringify({
   type: 'https://pix.bcb.gov.br/api/v2/error/PixDevolucaoInvalida',
   status: 400,
 });
+const OURS = { refusedAt: null, isStillOurs: async () => true, mayBegin: async () => true };
 /** The order is asked about, since it may have been sent before. */
-const LATER = { isFirst: false, turn: 1, refusedAt: null, isStillOurs: async () => true };
+const LATER = { ...OURS, isFirst: false, turn: 1 };
 /** Surely nobody has sent the order before. */
-const FIRST = { isFirst: true, turn: 0, refusedAt: null, isStillOurs: async () => true };
+const FIRST = { ...OURS, isFirst: true, turn: 0 };
 /** Nobody hears of what differs. */
 const NOTES = { difference: async () => undefined, agreed: async () => undefined };
 let scene: Scene;
@@ -151,16 +160,17 @@ test('where the bank can’t be asked now, a failed return waits: all of the pay
   }
 });
 
-test('a refund that ops end while the bank is asked about it isn’t ordered', async () => {
+test('a refund that ops end before its order leaves isn’t ordered, be it the first or a repeat', async () => {
   const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
   const context = { endToEndId, 'refund:r1': { status: 'pending', amount: 1_000, reason: 'x' } };
   const charge = { id: 't', snapshot: { context } } as unknown as ChargeRecord;
   const before = scene.bank.calls('PUT devolucao').length;
   const returns = new Returns(scene.us.payments, PACE, new LastWords(), NOTES);
-  const turn = (isOpen: boolean) => returns.refund(charge, 'r1', { ...LATER, isPending: async () => isOpen });
-  assert.equal(await turn(false), { messages: [], wakeInMs: null });
+  const turn = (attempt: typeof FIRST, isOpen: boolean): Promise<Awakening> =>
+    returns.refund(charge, 'r1', { ...attempt, mayBegin: async () => isOpen });
+  for (const attempt of [FIRST, LATER]) await rejectionOf(BankNotBegun, turn(attempt, false));
   assert.is(scene.bank.calls('PUT devolucao').length, before);
-  await turn(true);
+  await turn(LATER, true);
   assert.is(scene.bank.calls('PUT devolucao').length, before + 1);
 });
 
@@ -169,7 +179,7 @@ test('the refusal of a first order counts, unless another process may have sent 
   const returns = new Returns(scene.us.payments, PACE, new LastWords(), NOTES);
   const turn = (isOurs: boolean): Promise<ReturnTurn> => {
     scene.bank.fault('PUT devolucao', { kind: 'answer', status: 400, body: DUPLICATE });
-    const attempt = { isFirst: true, turn: 0, refusedAt: null, isStillOurs: async () => isOurs };
+    const attempt = { ...FIRST, isStillOurs: async () => isOurs };
     return returns.giveBack({ endToEndId, amount: 1_000, reason: 'x' }, attempt);
   };
   assert.match((await turn(true)).failed ?? '', /PixDevolucaoInvalida/);

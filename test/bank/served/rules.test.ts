@@ -130,6 +130,21 @@ test('at SIGTERM no order begins that waits for its turn: it is the next startâ€
   });
 });
 
+test('at SIGTERM no order leaves that waits inside its call for the bankâ€™s Retry-After', async () => {
+  await withServed({ ...EFI, balance: 1_000_000 }, async ({ bank, server, client }) => {
+    bank.fault('PUT envio', { kind: 'answer', status: 429, body: '{}', headers: { 'retry-after': '3' } });
+    await transfer(client, 1_000);
+    await until(() => bank.calls('PUT envio').length === 1, 10_000, 'the first order');
+    await Promise.all(Array.from({ length: 10 }, () => transfer(client, 1_000)));
+    assert.is(await server.terminate(), 0);
+    assert.is(bank.calls('PUT envio').length, 1);
+    assert.not.match(server.stderr(), /will be tried again/);
+    await server.restart();
+    await until(() => bank.state.sendings.size === 11, 20_000, 'all at the bank');
+    assert.is(bank.calls('PUT envio').length, 12, 'each was sent once');
+  });
+});
+
 test('at SIGTERM a charge under way is answered, also where the bank takes nearly 5 s, or longer', async () => {
   await withServed({}, async ({ bank, server, client }) => {
     const ended = async (ms: number): Promise<Reply> => {

@@ -5,6 +5,8 @@
  *    token, unless one didn't help calls of the same name just before; 429 after the time that the bank asks for, as
  *    long as the call's deadline lasts.
  * 2. A call that the breaker or a bank's `Retry-After` forbids is `not-done`, at once.
+ * 3. Whether an order is wanted still is looked at right before it leaves: it may wait for the bank's `Retry-After`, or
+ *    for a token, for as long as its deadline lasts.
  */
 import { pause, within } from '../../../waiting.ts';
 import { type Answer, jsonOf, objectOf } from '../reading.ts';
@@ -48,6 +50,9 @@ export interface Call {
   /** Which names may say that there is no such thing: all, where nothing is said. */
   namesMissing?: (name: string) => boolean;
 }
+
+/** An order, and the last look before it leaves: false where it is not to begin any more. */
+export type Order = Call & { mayBegin?: (() => Promise<boolean>) | undefined };
 
 const ACCEPTED = { accept: 'application/json, application/problem+json' };
 
@@ -97,7 +102,7 @@ export class BankClient {
    * The answer's object, where not finding is a failure as any other. That a repeat is refused says nothing: `unknown`.
    * @throws CallFailed
    */
-  async order(call: Call): Promise<Answer> {
+  async order(call: Order): Promise<Answer> {
     return this.#told(call, async () => {
       const sent = { times: 0 };
       const raw = await this.#exchange(call, sent);
@@ -171,7 +176,7 @@ export class BankClient {
     if (error.isBanks) this.breaker.failed(number, error);
   }
 
-  async #exchange(call: Call, sent = { times: 0 }): Promise<RawAnswer> {
+  async #exchange(call: Order, sent = { times: 0 }): Promise<RawAnswer> {
     const { elapsed } = this.#options;
     // First, so that no call that a limit forbids takes the place of the probe.
     this.#expectUnlimited(call);
@@ -182,6 +187,8 @@ export class BankClient {
     for (;;) {
       await this.#quiet(call, until - elapsed());
       const token = await this.#token(until - elapsed());
+      if ((await call.mayBegin?.()) === false)
+        throw new CallFailed('not-done', 'the order is not to begin any more', { isUnwanted: true });
       sent.times += 1;
       const raw = await this.#once(call, token, until - elapsed());
       if (raw.status === 401 && dropped === 0 && this.#mayHelp(call)) {

@@ -22,6 +22,8 @@ export interface FailureFacts {
   isBanks?: boolean;
   /** The call was held back here: the bank is known to be away, or wants none for a while. */
   isHeld?: boolean;
+  /** It wasn't wanted any more by the time that it was to leave. */
+  isUnwanted?: boolean;
   /** Which fields the bank finds wrong, `cob.chave` for one. */
   violated?: readonly string[];
 }
@@ -35,6 +37,7 @@ export class CallFailed extends Error {
   readonly retryAfterMs: number | null;
   readonly isBanks: boolean;
   readonly isHeld: boolean;
+  readonly isUnwanted: boolean;
   readonly violated: readonly string[];
 
   constructor(kind: FailureKind, message: string, facts: FailureFacts = {}) {
@@ -46,6 +49,7 @@ export class CallFailed extends Error {
     this.retryAfterMs = facts.retryAfterMs ?? null;
     this.isBanks = facts.isBanks ?? false;
     this.isHeld = facts.isHeld ?? false;
+    this.isUnwanted = facts.isUnwanted ?? false;
     this.violated = facts.violated ?? [];
   }
 }
