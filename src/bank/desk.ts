@@ -259,8 +259,8 @@ export class Desk {
     record: TransactionRecord,
   ): Promise<Outcome> {
     const { bank } = this.#options;
-    if (record.final) return DONE;
     if (!bank.canRepeatSubmit) return this.#payouts.turn(claim, due, record);
+    if (record.final) return DONE;
     const { wakeInMs } = await bank.submit(record, {}, () => this.#mayBegin(due));
     return wakeInMs === null ? DONE : this.#wakeLater(claim, 0, wakeInMs);
   }

@@ -6,6 +6,8 @@
  *    the same id and contract, if that can't pay twice; else a person decides (`stuck`).
  * 3. A refusal of an order that the bank may have had before, or from others meanwhile, counts once a later question
  *    finds nothing.
+ * 4. The bank has the last word: one that ops have ended is asked about all the same, since its order may have been on
+ *    its way, and never sent. That it was paid, though its money was given back, is an alarm then.
  */
 import { type Bank, BankNotBegun, BankRefused, type PayoutContract } from '../engine/bank.ts';
 import { DONE, type Outcome } from '../engine/claims/hands.ts';
@@ -40,6 +42,19 @@ function isSame(one: PayoutContract, other: PayoutContract): boolean {
   return one.profile === other.profile && one.clientId === other.clientId && one.pixKey === other.pixKey;
 }
 
+/** Messages by which the bank ends a transfer. */
+const ENDS = ['SETTLE', 'FAIL', 'REJECT', 'CANCEL'];
+
+/** Whether the bank itself has ended it: ops' messages have ids of their own. */
+function isBanksEnd({ id, final, messages }: TransactionRecord): boolean {
+  return final && ENDS.some((type) => Object.hasOwn(messages, `env:${id}:${type}`));
+}
+
+/** Whether a message says of one that ops have ended what they said: it was paid, or it wasn't. */
+function isSaid({ final, snapshot }: TransactionRecord, type: string): boolean {
+  return final && ENDS.includes(type) && (type === 'SETTLE') === (snapshot.value === 'completed');
+}
+
 /** The bank knows the order: what it refused before was something else. */
 function withoutRefusal(due: PayoutDue): PayoutDue {
   const { refusedAt: _refusedAt, ...order } = due.order;
@@ -57,17 +72,17 @@ export class Payouts {
   async turn(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
     const { bank, journal, elapsed, now } = this.#options;
     const askedAt = elapsed();
-    if (!record.submitted) {
+    if (!record.submitted && !record.final) {
       const contract = await bank.contract(record);
       const first = await this.#maySubmit(claim, record, contract, askedAt);
       if (first === 'park') return 'park';
       if (first === 'ours') return this.#submit(claim, due, record, contract, true);
     }
     const current = (await journal.transaction(record.id)) ?? record;
-    if (current.final || !current.submitted) return DONE;
+    if (!current.submitted || isBanksEnd(current)) return DONE;
     const { bankId } = due.order;
     // Where the bank can't be asked, the same order once more is the question, and its answer alone counts.
-    if (!bank.canAskAbout(current, bankId)) return this.#again(claim, due, current);
+    if (!bank.canAskAbout(current, bankId)) return current.final ? DONE : this.#again(claim, due, current);
     const messages = await bank.query(current, now(), bankId);
     return messages === null
       ? this.#unknownThere(claim, due, current)
@@ -76,10 +91,13 @@ export class Payouts {
 
   /** The bank surely doesn't know the order. */
   async #unknownThere(claim: ClaimOf<'bank'>, due: PayoutDue, record: TransactionRecord): Promise<Outcome> {
-    const { later, refusals } = this.#options;
-    if (due.order.refusedAt === undefined) return this.#again(claim, due, record);
+    const { later, refused, refusals } = this.#options;
+    // One that has ended isn't sent again; but the bank may show what was on its way only a moment later.
+    if (due.order.refusedAt === undefined)
+      return record.final ? refused(due) : this.#again(claim, due, record);
     const leftMs = refusals.leftMs(due);
-    return leftMs > 0 ? later(due, {}, leftMs) : this.#reject(due, record, 'the bank refuses the transfer');
+    if (leftMs > 0) return later(due, {}, leftMs);
+    return record.final ? DONE : this.#reject(due, record, 'the bank refuses the transfer');
   }
 
   /** The same order once more, where that can't pay twice; else a person decides. */
@@ -144,15 +162,19 @@ export class Payouts {
     return this.#heard(due, record, [{ id: `env:${record.id}:REJECT`, type: 'REJECT', data: { reason } }]);
   }
 
-  /** Books what the bank says; until the transfer has ended it is asked again. */
+  /** Books what the bank says; until the bank has ended the transfer it is asked again. */
   async #heard(
     due: PayoutDue,
     record: TransactionRecord,
     messages: Parameters<Told>[1],
     changes: Partial<PayoutDue['order']> = {},
   ): Promise<Outcome> {
-    if ((await this.#options.told(record, messages)) === 'park') return 'park';
-    const after = await this.#options.journal.transaction(record.id);
-    return after === null || after.final ? DONE : this.#options.later(due, changes);
+    const { told, journal, later } = this.#options;
+    const news = messages.filter(({ type }) => !isSaid(record, type));
+    if ((await told(record, news)) === 'park') return 'park';
+    const after = await journal.transaction(record.id);
+    // Of one that ops have ended the bank's end isn't taken: whoever was told of it needs no further question.
+    const isOver = after?.final === true && messages.some(({ type }) => ENDS.includes(type));
+    return after === null || isOver || isBanksEnd(after) ? DONE : later(due, changes);
   }
 }

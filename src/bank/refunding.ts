@@ -1,6 +1,9 @@
-/** Refunds: ordered under their ids, and asked about until the bank says how they ended. */
+/**
+ * Refunds: ordered under their ids, and asked about until the bank says how they ended, also where ops have ended one
+ * meanwhile: its order may have been on its way, and what the bank does is told.
+ */
 import { isPending } from '../domain/reversals/steps.ts';
-import { type Attempt, type Bank, BankRefused } from '../engine/bank.ts';
+import { type Attempt, type Bank, BankNotBegun, BankRefused } from '../engine/bank.ts';
 import { DONE, type Outcome } from '../engine/claims/hands.ts';
 import type { BankOrder, ChargeRecord, TransactionRecord } from '../engine/journal.ts';
 import type { DueOrder } from '../engine/store/due.ts';
@@ -26,6 +29,11 @@ export function isOpen(record: TransactionRecord | null, refundId: string): reco
   return record?.type === 'pix-in' && isPending(record.snapshot.context, refundId);
 }
 
+/** Whether the bank may have had the order in a turn before. */
+function mayBeThere({ tries, order: { turn = 0, refusedAt } }: RefundDue): boolean {
+  return tries > 0 || turn > 0 || refusedAt !== undefined;
+}
+
 export class Refunding {
   readonly #options: RefundingOptions;
 
@@ -37,7 +45,7 @@ export class Refunding {
   async turn(due: RefundDue, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
     const { bank, journal, told, later, refused, next } = this.#options;
     const { refusedAt: _refusedAt, ...order } = due.order;
-    if (!isOpen(record, order.refundId)) return DONE;
+    if (!isOpen(record, order.refundId)) return this.#ended(due, record, attempt);
     try {
       const { messages, wakeInMs } = await bank.refund(record, order.refundId, attempt);
       if ((await told(record, messages)) === 'park') return 'park';
@@ -48,6 +56,23 @@ export class Refunding {
     } catch (error) {
       if (!(error instanceof BankRefused)) throw error;
       return refused(due);
+    }
+  }
+
+  /** The bank is asked about one that has ended, and never given it: by its own word, or once it surely has none. */
+  async #ended(due: RefundDue, record: TransactionRecord, attempt: Attempt): Promise<Outcome> {
+    const { bank, told, refused, next } = this.#options;
+    const { refusedAt, ...order } = due.order;
+    if (record.type !== 'pix-in' || bank.canRepeatSubmit || !mayBeThere(due)) return DONE;
+    const asking = { ...attempt, isFirst: false, refusedAt: null, mayBegin: async () => false };
+    try {
+      const { messages, wakeInMs } = await bank.refund(record, order.refundId, asking);
+      if ((await told(record, messages)) === 'park') return 'park';
+      return wakeInMs === null ? DONE : next(due, { ...order, turn: attempt.turn + 1 }, wakeInMs);
+    } catch (error) {
+      if (!(error instanceof BankNotBegun)) throw error;
+      // It may show an order that was on its way only a moment later.
+      return refusedAt === undefined ? refused(due) : DONE;
     }
   }
 }

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Desk, type DeskOptions } from '../../src/bank/desk.ts';
-import { type Attempt, BANK_PACE, BankRefused } from '../../src/engine/bank.ts';
+import { type Attempt, BANK_PACE, BankNotBegun, BankRefused } from '../../src/engine/bank.ts';
 import type { BankOrder } from '../../src/engine/journal.ts';
 import type { Settlement } from '../../src/engine/store.ts';
 import { later, turn } from '../../src/waiting.ts';
@@ -73,6 +73,10 @@ function deskOf(given: Case) {
   return { turned };
 }
 
+function throwNotBegun(): never {
+  throw new BankNotBegun('no more');
+}
+
 function turned({ order, at, tries, ...given }: Turn & Case) {
   return deskOf(given).turned({
     order,
@@ -107,6 +111,31 @@ test('a refund’s order ends with the refund, and comes again where an outcome 
   assert.equal(await turned({ order: REFUND, says, status: ['failed', 'failed'] }), {
     ...{ next: null, told: [], troubles: [] },
   });
+});
+
+test('a refund that ops have ended is asked about until the bank has, where its order may have been on its way', async () => {
+  const status: [string, string] = ['failed', 'failed'];
+  const asks: boolean[] = [];
+  const goesOn = (attempt?: Attempt): Answer => {
+    asks.push(attempt?.isFirst === false && attempt.refusedAt === null);
+    return { messages: [], wakeInMs: 5_000 };
+  };
+  for (const given of [{ order: { ...REFUND, turn: 1 } }, { order: REFUND, tries: 1 }]) {
+    const { next } = await turned({ ...given, says: goesOn, status });
+    assert.equal([next?.at, next?.order], [NOW + 5_000, { ...REFUND, turn: given.tries ? 1 : 2 }]);
+  }
+  assert.equal(asks, [true, true]);
+  const done = (): Answer => ({ messages: [{ id: 'done' }], wakeInMs: null });
+  const told = await turned({ order: { ...REFUND, turn: 1 }, says: done, status });
+  assert.equal(told, { next: null, told: ['done'], troubles: [] });
+  // The bank may show only a moment later what was on its way.
+  const elapsed = { ms: 0 };
+  const desk = deskOf({ says: () => throwNotBegun(), status, elapsed });
+  const first = await desk.turned({ order: REFUND, tries: 1 });
+  const order = { ...REFUND, refusedAt: NOW };
+  assert.equal([first.next?.at, first.next?.order], [NOW + BANK_PACE.refusalMs, order]);
+  elapsed.ms = BANK_PACE.refusalMs;
+  assert.equal(await desk.turned({ order }), { next: null, told: [], troubles: [] });
 });
 
 /** What reaches the bank of a refund that waits for its turn, in hand since its commit, while ops end it. */

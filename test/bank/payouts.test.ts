@@ -18,6 +18,8 @@ interface Case {
   /** Whether the journal says already that the order was begun; under which contract. */
   begun?: PayoutContract;
   value?: string;
+  /** It has ended; by which messages. */
+  endedBy?: string[];
   /** How a person settles it while the bank is asked. */
   settled?: string;
   /** For how long the refusal of an earlier turn has stood, ms; null: another process heard it. */
@@ -46,7 +48,11 @@ async function turned(given: Case) {
   const next: unknown[] = [];
   let questions = 0;
   const record = {
-    ...{ id: 't', account: 'a', final: false, seqs: [1, 2], submitted: given.begun !== undefined },
+    ...{ id: 't', account: 'a', seqs: [1, 2], submitted: given.begun !== undefined },
+    ...{
+      final: given.endedBy !== undefined,
+      messages: Object.fromEntries((given.endedBy ?? []).map((id) => [id, ''])),
+    },
     snapshot: { value: given.value ?? 'pending' },
   };
   const entries = [{ type: 'CREATE' }, { type: 'SUBMIT', data: given.begun ?? OURS }];
@@ -170,6 +176,25 @@ test('nothing goes out again that could pay twice', async () => {
   assert.equal(await turned({ ...unknown, ours: [false] }), waits);
   for (const name of ['clientId', 'pixKey', 'profile'])
     assert.equal(await turned({ ...unknown, begun: { ...OURS, [name]: 'other' } }), waits, name);
+});
+
+test('one that ops have ended is asked about until the bank has ended it, and never sent', async () => {
+  const ended = (given: Case) => turned({ begun: OURS, value: 'failed', endedBy: ['by-ops'], ...given });
+  const asked = { sent: 0, questions: 1, told: [], next: [] };
+  const [settle, fail] = ['SETTLE', 'FAIL'].map((type) => ({ id: type, type, data: {} }));
+  assert.equal(await ended({ knows: [START] }), { ...asked, told: ['START'], next: [PAYOUT] });
+  assert.equal(await ended({ knows: [] }), { ...asked, next: [PAYOUT] });
+  // Its end is told, unless it is what ops have said.
+  assert.equal(await ended({ knows: [settle ?? {}] }), { ...asked, told: ['SETTLE'] });
+  assert.equal(await ended({ knows: [fail ?? {}] }), asked);
+  assert.equal(await ended({ knows: [settle ?? {}], value: 'completed' }), asked);
+  assert.equal(await ended({ knows: [fail ?? {}], value: 'completed' }), { ...asked, told: ['FAIL'] });
+  // The bank may show only a moment later what was on its way.
+  assert.equal(await ended({ knows: null }), { ...asked, next: [{ ...PAYOUT, refused: true }] });
+  assert.equal(await ended({ knows: null, refusedMs: REFUSAL_MS }), asked);
+  const nothing = { ...asked, questions: 0 };
+  assert.equal(await ended({ canAskAbout: false }), nothing);
+  assert.equal(await ended({ endedBy: ['env:t:FAIL'] }), nothing);
 });
 
 test('an order whose outcome is unknown is no refusal: the desk hears of it', async () => {

@@ -5,7 +5,14 @@ import type { ChargeRecord } from '../../engine/journal.ts';
 import { DONE, FAILED, type KnownCharge } from './messages.ts';
 import type { PaymentReturn } from './payments.ts';
 import { bare } from './profile.ts';
-import { isGivenBack } from './returns.ts';
+
+/** Our ids of returns that no refund ordered: of a payment's end-to-end id, and the how-manieth it is. */
+const GIVEN_BACK = /^gb[0-9a-f]{30}\d{1,3}$/;
+
+/** Whether a return's id at the bank is ours, of a payment that was given back. */
+function isGivenBack(returnId: string): boolean {
+  return GIVEN_BACK.test(returnId);
+}
 
 /** The state of a charge that nobody has paid yet. */
 export const WAITING = 'waiting_payment';

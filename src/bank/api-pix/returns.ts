@@ -17,6 +17,7 @@ import {
   type ReturnTurn,
 } from '../../engine/bank.ts';
 import type { ChargeRecord } from '../../engine/journal.ts';
+import { knownCharge } from './known-charge.ts';
 import type { LastWords } from './last-words.ts';
 import { DONE, FAILED, returnMessage } from './messages.ts';
 import { reaisText } from './money-text.ts';
@@ -25,14 +26,6 @@ import type { Payment, PaymentReturn, Payments } from './payments.ts';
 import { bare } from './profile.ts';
 import { noteRefunded } from './reconciling/differing.ts';
 import { CallFailed } from './wire/outcome.ts';
-
-/** Our ids of returns that no refund ordered: of a payment's end-to-end id, and the how-manieth it is. */
-const GIVEN_BACK = /^gb[0-9a-f]{30}\d{1,3}$/;
-
-/** Whether a return's id at the bank is ours, of a payment that was given back. */
-export function isGivenBack(returnId: string): boolean {
-  return GIVEN_BACK.test(returnId);
-}
 
 /** The id at the bank of the how-manieth return (from 1) that gives a payment back. */
 export function givenBackId(endToEndId: string, number = 1): string {
@@ -110,10 +103,17 @@ export class Returns {
       const told = returnMessage(payment, data, owner);
       return told === null ? [] : [told];
     };
+    const idOf = (type: string): string => `dev:${endToEndId}:${payment.id}:${type}`;
     const refused = (reason: string): Awakening => {
-      const id = `dev:${endToEndId}:${payment.id}:REFUND_FAILED`;
-      return { messages: [{ id, type: 'REFUND_FAILED', data: { refundId, reason } }], wakeInMs: null };
+      const type = 'REFUND_FAILED';
+      return { messages: [{ id: idOf(type), type, data: { refundId, reason } }], wakeInMs: null };
     };
+    const nothing: Awakening = { messages: [], wakeInMs: null };
+    // A hint or a list may have brought the bank's word before.
+    const isHeard = ['REFUND_DONE', 'REFUND_FAILED'].some((type) =>
+      Object.hasOwn(charge.messages, idOf(type)),
+    );
+    if (isHeard) return nothing;
     try {
       const { amount, reason } = refund;
       const found =
@@ -121,6 +121,7 @@ export class Returns {
         (await this.#payments.giveBack(payment, amount, reason, attempt.mayBegin));
       this.#words.heard(refundId, found.status);
       await noteRefunded(this.#notes, charge, [{ endToEndId, returns: [found] }]);
+      if (knownCharge(charge).isBooked(found)) return nothing;
       const messages = message(found);
       return { messages, wakeInMs: messages.length > 0 ? null : backoffMs(this.#pace, attempt.turn) };
     } catch (error) {

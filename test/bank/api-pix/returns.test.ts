@@ -163,7 +163,7 @@ test('where the bank can’t be asked now, a failed return waits: all of the pay
 test('a refund that ops end before its order leaves isn’t ordered, be it the first or a repeat', async () => {
   const { endToEndId } = scene.bank.state.pay({ amount: '10.00', key: OUR_KEY });
   const context = { endToEndId, 'refund:r1': { status: 'pending', amount: 1_000, reason: 'x' } };
-  const charge = { id: 't', snapshot: { context } } as unknown as ChargeRecord;
+  const charge = { id: 't', messages: {}, snapshot: { context } } as unknown as ChargeRecord;
   const before = scene.bank.calls('PUT devolucao').length;
   const returns = new Returns(scene.us.payments, PACE, new LastWords(), NOTES);
   const turn = (attempt: typeof FIRST, isOpen: boolean): Promise<Awakening> =>

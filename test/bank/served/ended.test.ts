@@ -8,7 +8,7 @@ import { expectStatus } from '../../support/expect.ts';
 import { transfer } from '../../support/flows.ts';
 import { text } from '../../support/json.ts';
 import { sleep, until } from '../../support/wait.ts';
-import { paidCharge, type Served, withServed } from './scene.ts';
+import { attention, paidCharge, type Served, withServed } from './scene.ts';
 
 const test = suite('a real bank: what ops end');
 
@@ -57,6 +57,63 @@ test('a refund that waits inside its call isn’t ordered once ops have failed i
     expectStatus(other, 201);
     await until(() => payment.returns.length === 1, 10_000, 'the second refund');
     assert.is(payment.returns[0]?.id, text(other.body, 'id').replaceAll('-', ''));
+    await expectVerified(server);
+  });
+});
+
+/** What ops are told loudly. */
+async function alarmOf({ server }: Served): Promise<string> {
+  return until(async () => {
+    const said = (await attention(server, 'refused')).map((item) => text(item, 'what'));
+    return said.find((what) => what.includes('ALARM')) ?? false;
+  }, 20_000);
+}
+
+for (const [profile, call] of [
+  ['inter', 'POST envio'],
+  ['efi', 'PUT envio'],
+] as const)
+  test(`at ${profile} a transfer that ops fail while its order is on its way is asked about: that it is paid is an alarm`, async () => {
+    await withServed({ profile, balance: 100_000 }, async (served) => {
+      const { bank, server, client } = served;
+      bank.fault(call, { kind: 'held' });
+      const id = text(await transfer(client, 10_000), 'id');
+      await until(() => bank.held === 1, 10_000, 'the order on its way');
+      await end(served, id, 'FAIL', { reason: 'given up' });
+      const balance = await client.balance();
+      bank.release();
+      await until(() => bank.calls('GET envio').length > 0, 10_000, 'a question');
+      assert.is(await server.terminate(), 0);
+      const asked = bank.calls('GET envio').length;
+      await server.restart();
+      await until(() => bank.calls('GET envio').length > asked, 20_000, 'a question after the start');
+      assert.equal(await attention(server, 'refused'), []);
+      const status = profile === 'inter' ? 'PAGO' : 'REALIZADO';
+      for (const each of bank.state.sendings.values()) Object.assign(each, { status, settledAt: Date.now() });
+      assert.match(await alarmOf(served), 'the bank has paid a cashout that is failed');
+      assert.is(await client.balance(), balance);
+      // Nothing is left to be asked.
+      const last = bank.calls('GET envio').length;
+      await sleep(2_000);
+      assert.ok(bank.calls('GET envio').length <= last + 1);
+      assert.is(bank.calls(call).length, 1);
+      await expectVerified(server);
+    });
+  });
+
+test('a refund that ops fail while its order is on its way is asked about: that it is done is an alarm', async () => {
+  await withServed({}, async (served) => {
+    const { bank, client, server } = served;
+    const { id, payment } = await paidCharge(served);
+    bank.fault('PUT devolucao', { kind: 'held' });
+    const { body } = await client.post(`/pix-in/${id}/refunds`, { amount: 1_000 });
+    await until(() => bank.held === 1, 10_000, 'the order on its way');
+    await end(served, id, 'REFUND_FAILED', { refundId: text(body, 'id') });
+    bank.release();
+    await until(() => bank.calls('GET devolucao').length > 1, 10_000, 'questions');
+    for (const each of payment.returns) Object.assign(each, { status: 'DEVOLVIDO', settledAt: Date.now() });
+    assert.match(await alarmOf(served), 'the bank has paid refund');
+    assert.is(bank.calls('PUT devolucao').length, 1);
     await expectVerified(server);
   });
 });
