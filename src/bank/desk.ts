@@ -277,10 +277,9 @@ export class Desk {
     return this.#askLater(due, { turn: turn + 1 });
   }
 
-  /** Of questions about the same one waits. */
+  /** Of questions about the same one waits, as long as that it does is written. */
   #askLater(due: DueOrder<'ask'>, changes: object = {}): Outcome {
-    const next = this.#later(due, changes) as DueOrder<'ask'>;
-    return this.#putOff.mustWait(next) ? { next } : DONE;
+    return this.#putOff.outcome(this.#later(due, changes) as DueOrder<'ask'>);
   }
 
   async #wake(claim: ClaimOf<'bank'>, due: DueOrder<'wake'>, record: TransactionRecord): Promise<Outcome> {

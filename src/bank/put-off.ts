@@ -5,6 +5,7 @@
  *
  * What this process has put off, it knows; of several processes each lets one wait at the most.
  */
+import { DONE, type Outcome } from '../engine/claims/hands.ts';
 import type { DueOrder } from '../engine/store/due.ts';
 
 type Question = DueOrder<'ask'>;
@@ -49,6 +50,15 @@ export class PutOff {
     const until = present + question.at - now();
     if (this.#waiting.size < REMEMBERED_MOST) this.#waiting.set(key, { until, turn });
     return true;
+  }
+
+  /** What becomes of it: it waits, or another does. Where its wait doesn't count somebody else has it, maybe at its end. */
+  outcome(question: Question): Outcome {
+    if (!this.mustWait(question)) return DONE;
+    const onSettled = (counts: boolean): void => {
+      if (!counts) this.#waiting.delete(keyOf(question));
+    };
+    return { next: question, onSettled };
   }
 
   #forgetPast(present: number): void {

@@ -32,6 +32,8 @@ interface Case {
   says?(attempt?: Attempt): Answer;
   /** How the refund stands, before and after what the bank says. */
   status?: [string, string];
+  /** Whether each settlement counts, while there is something here: another has the claim where it doesn't. */
+  counts?: boolean[];
   /** The desk's clock that never steps. */
   elapsed?: { readonly ms: number };
 }
@@ -53,7 +55,13 @@ function deskOf(given: Case) {
       read: async () => ({ transactions: [recordOf(before)] }),
       transaction: async () => recordOf(after),
     },
-    due: { settle: async (some: Settlement[]) => settled.push(...some), holds: async () => [true] },
+    due: {
+      settle: async (some: Settlement[]) => {
+        settled.push(...some);
+        return some.map(() => given.counts?.shift() ?? true);
+      },
+      holds: async () => [true],
+    },
     payments: { tell: async (_: unknown, { id }: { id: string }) => told.push(id) && { kind: 'applied' } },
     bank: {
       ...{ canRepeatSubmit, pace: BANK_PACE, query: async () => says().messages },
@@ -242,6 +250,17 @@ test('a question comes again until the bank says something new, three times at t
     assert.is((await turned({ ...asked, order: { ...ASK, turn: 3 } })).next, null);
   }
   assert.equal(await turned(told('known', 'new')), { next: null, told: ['known', 'new'], troubles: [] });
+});
+
+test('a question waits only where that was written: another may have its claim, and be at its end', async () => {
+  const waits = { ...ASK, turn: 1 };
+  for (const isOurs of [true, false]) {
+    const desk = deskOf({ counts: [isOurs] });
+    assert.equal((await desk.turned({ order: ASK })).next?.order, waits);
+    // A new hint at the same: where nothing waits, it does.
+    const { next } = await desk.turned({ order: ASK });
+    assert.equal(next?.order, isOurs ? undefined : waits);
+  }
 });
 
 test.run();

@@ -71,4 +71,13 @@ test('one waits for as long as it was put off, whatever the clock is set to mean
   assert.not.ok(all.mustWait(question(clock.ms + 4_000, 1)));
 });
 
+test('one that another has by now keeps no newer one from waiting', () => {
+  for (const counts of [true, false]) {
+    const all = putOff();
+    const outcome = all.outcome(question(5_000, 1));
+    if (typeof outcome === 'object') outcome.onSettled?.(counts);
+    assert.is(all.mustWait(question(5_000, 1)), !counts);
+  }
+});
+
 test.run();

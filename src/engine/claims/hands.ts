@@ -6,9 +6,10 @@ import type { Settler } from './settler.ts';
 
 /**
  * What became of a claimed thing: what is due instead, or null; `park` where its transaction is quarantined; `kept`
- * where its claim goes on, in other hands; `ended` where it ended in another write.
+ * where its claim goes on, in other hands; `ended` where it ended in another write. `onSettled` hears whether what is due
+ * instead counts, or another has the claim by now.
  */
-export type Outcome = { next: Due | null } | 'park' | 'kept' | 'ended';
+export type Outcome = { next: Due | null; onSettled?: (counts: boolean) => void } | 'park' | 'kept' | 'ended';
 
 export const DONE: Outcome = { next: null };
 
@@ -212,7 +213,12 @@ export class Hands<Item extends { claim: Claim }> {
     if (queue.working === 0 && waitingIn(queue) === 0) this.#queues.delete(item.claim.due.account);
     this.#next();
     if (outcome === 'kept' || outcome === 'ended') return;
-    if (outcome === 'park') await settler.park(item.claim);
-    else await settler.settle({ claim: item.claim, next: outcome.next, clock });
+    if (outcome === 'park') {
+      await settler.park(item.claim);
+      return;
+    }
+    const { next, onSettled } = outcome;
+    const ended = onSettled && ((_: boolean, counts: boolean): void => onSettled(counts));
+    await settler.settle({ claim: item.claim, next, clock }, ended);
   }
 }

@@ -14,11 +14,19 @@ export function surely<Result>(work: () => Promise<Result>): Promise<Result> {
   });
 }
 
+/**
+ * Hears of a settlement's end, and doesn't throw. `isWritten`: the store was told. `counts`: and the claim was ours still:
+ * what is due instead is due.
+ */
+type OnSettled = (isWritten: boolean, counts: boolean) => void;
+
 interface SettlingGroup {
   settlements: Settlement[];
   parked: Claim[];
-  /** Are told once the write has come to its end. */
-  onWritten: ((isWritten: boolean) => void)[];
+  /** Are told once the write has come to its end, each of the settlement at its place. */
+  onSettled: { place: number; ended: OnSettled }[];
+  /** Whether each settlement counts, by its place: false where another has the claim. */
+  counting: readonly boolean[];
   written: Promise<boolean>;
 }
 
@@ -39,17 +47,16 @@ export class Settler {
   }
 
   /** Resolves once the store was told; false where it could not be. */
-  settle(settlement: Settlement): Promise<boolean> {
+  settle(settlement: Settlement, ended?: OnSettled): Promise<boolean> {
     const group = this.#present();
+    if (ended !== undefined) group.onSettled.push({ place: group.settlements.length, ended });
     group.settlements.push(settlement);
     return group.written;
   }
 
-  /** As `settle`, without a promise for each: `ended` gets what that would resolve to, and doesn't throw. */
-  settleThen(settlement: Settlement, ended: (isWritten: boolean) => void): void {
-    const group = this.#present();
-    group.settlements.push(settlement);
-    group.onWritten.push(ended);
+  /** As `settle`, without a promise for each. */
+  settleThen(settlement: Settlement, ended: OnSettled): void {
+    void this.settle(settlement, ended);
   }
 
   /** As `settle`. */
@@ -64,7 +71,8 @@ export class Settler {
       const group: SettlingGroup = {
         settlements: [],
         parked: [],
-        onWritten: [],
+        onSettled: [],
+        counting: [],
         written: Promise.resolve(false),
       };
       group.written = this.#write(group, this.#underWay);
@@ -79,13 +87,15 @@ export class Settler {
     await before;
     this.#group = null;
     const isWritten = await this.#tell(group);
-    for (const ended of group.onWritten) ended(isWritten);
+    for (const { place, ended } of group.onSettled)
+      ended(isWritten, isWritten && group.counting[place] !== false);
     return isWritten;
   }
 
-  async #tell({ settlements, parked }: SettlingGroup): Promise<boolean> {
+  async #tell(group: SettlingGroup): Promise<boolean> {
+    const { settlements, parked } = group;
     try {
-      if (settlements.length > 0) await surely(() => this.#due.settle(settlements));
+      if (settlements.length > 0) group.counting = await surely(() => this.#due.settle(settlements));
       if (parked.length > 0) await surely(() => this.#due.park(parked));
       return true;
     } catch (error) {
