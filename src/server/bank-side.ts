@@ -13,6 +13,7 @@ import type { RecurringJob } from '../jobs/recurring-job.ts';
 import type { Sweeps } from '../jobs/sweeps.ts';
 import { addBankMetrics } from './bank-metrics.ts';
 import type { Metrics } from './metrics.ts';
+import { callbackLog } from './telling.ts';
 
 /** What a server does beside the desk for its bank. */
 export interface BankSide {
@@ -59,7 +60,7 @@ export async function openBankSide(core: Core, log: pino.Logger, metrics: Metric
     ...{ journal, due, now },
     onDropped: (count) => log.info({ count }, 'callbacks that no transaction of ours explains'),
   });
-  const onTrouble = (error: unknown): void => log.warn({ err: error }, 'a callback will come again');
+  const onTrouble = callbackLog(log);
   const door =
     settings.callback === null
       ? null

@@ -127,3 +127,9 @@ export function troubleLog(log: pino.Logger): (error: unknown, about?: object) =
     else tellOther(kindOf(error), { err: error, ...about });
   };
 }
+
+/** Callbacks of the bank that weren't taken, of each kind of error so many a second: the bank sends them again. */
+export function callbackLog(log: pino.Logger): (error: unknown) => void {
+  const tell = pacedByKind((err: unknown, more) => log.warn({ err, more }, 'a callback will come again'));
+  return (error) => tell(kindOf(error), error);
+}

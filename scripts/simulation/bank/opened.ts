@@ -84,7 +84,7 @@ export function openApiPix(counterparty: Counterparty, around: ProcessAround): O
     hear: async (body) => {
       const hints = readCallback(body, connection.profile);
       if (hints === null) throw new Error(`a callback that can't be read: ${body}`);
-      await take(hints);
+      await take(hints, () => true);
     },
     nextReturn: async (record, endToEndId) => {
       const next = await nextReturn(connection, record, endToEndId);

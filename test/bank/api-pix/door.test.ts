@@ -14,6 +14,7 @@ import { standard } from '../../../src/bank/api-pix/profiles/standard.ts';
 import type { CallbackDoor } from '../../../src/bank/api-pix/settings.ts';
 import { within } from '../../../src/waiting.ts';
 import { Certificates, type Pair } from '../../support/bank/certificates.ts';
+import { until } from '../../support/wait.ts';
 
 const test = suite('the door for callbacks');
 const certificates = new Certificates();
@@ -23,6 +24,8 @@ let banks: Pair;
 let taken: Hint[][];
 let troubles: unknown[];
 let storeIsAway: boolean;
+/** Null: nothing is held; otherwise who waits until it is taken. */
+let held: { isAwaited: () => boolean; goOn: () => void }[] | null;
 let doors: Door[];
 
 test.before(() => {
@@ -32,7 +35,7 @@ test.before(() => {
 });
 test.after(() => certificates.remove());
 test.before.each(() => {
-  [taken, troubles, storeIsAway, doors] = [[], [], false, []];
+  [taken, troubles, storeIsAway, doors, held] = [[], [], false, [], null];
 });
 test.after.each(async () => {
   for (const door of doors) await door.close();
@@ -44,8 +47,9 @@ async function open(over: Partial<CallbackDoor> = {}): Promise<number> {
   const door = new Door({
     door: { ...PLAIN, tls: { cert: ours.cert, key: ours.key, ca: authority.cert }, ...over },
     profile: efi,
-    take: async (hints) => {
+    take: async (hints, isAwaited) => {
       if (storeIsAway) throw new Error('the store is away');
+      if (held !== null) await new Promise<void>((goOn) => void held?.push({ isAwaited, goOn }));
       taken.push(...hints);
     },
     onTrouble: (error) => void troubles.push(error),
@@ -155,6 +159,57 @@ test('while the store is away the bank is told to come again', async () => {
   assert.is(taken.length, 1);
 });
 
+test('of more callbacks than are taken at once the bank is told to come again, at once', async () => {
+  const port = await open({ tls: null });
+  const body = JSON.stringify({ pix: [PAID] });
+  held = [];
+  const first = Array.from({ length: 64 }, () => post(port, { client: null, body }));
+  await until(() => held?.length === 64, 10_000, 'all are under way');
+  assert.is(await post(port, { client: null, body }), 503);
+  assert.is(troubles.length, 1);
+  // Nobody waits for them any more: they count until they have ended.
+  assert.equal([...new Set(await Promise.all(first))], [503]);
+  assert.ok(held.every(({ isAwaited }) => !isAwaited()));
+  assert.is(await post(port, { client: null, body }), 503);
+  for (const { goOn } of held.splice(0)) goOn();
+  held = null;
+  assert.is(await post(port, { client: null, body }), 200);
+});
+
+test('a callback whose sender has left is awaited by nobody', async () => {
+  const port = await open({ tls: null });
+  held = [];
+  const body = JSON.stringify({ pix: [PAID] });
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`POST /s3cret/pix HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  await until(() => held?.length === 1, 10_000, 'it is under way');
+  const [one] = held;
+  assert.is(one?.isAwaited(), true);
+  socket.destroy();
+  await until(() => one?.isAwaited() === false, 10_000, 'it has left');
+  one?.goOn();
+});
+
+test('a handshake that doesn’t go on is cut off, and so is a request; of many connections some are turned away', async () => {
+  const port = await open();
+  const begun = performance.now();
+  const silent = Array.from({ length: 600 }, () => connect(port, '127.0.0.1'));
+  const gone = silent.map((socket) => {
+    socket.on('error', () => undefined);
+    return once(socket, 'close').then(() => performance.now() - begun);
+  });
+  const times = await Promise.all(gone);
+  assert.ok(Math.min(...times) < 2_500, `the first after ${Math.min(...times)} ms`);
+  assert.ok(Math.max(...times) < 8_000, `${Math.max(...times)} ms`);
+  const plain = await open({ tls: null });
+  const half = connect(plain, '127.0.0.1');
+  half.on('error', () => undefined).resume();
+  half.write('POST /s3cret/pix HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{');
+  const from = performance.now();
+  await once(half, 'close');
+  assert.ok(performance.now() - from < 16_000, `${performance.now() - from} ms`);
+});
+
 test('without a certificate of the bank’s nothing is read', async () => {
   const port = await open();
   const stranger = certificates.certificate('stranger', { authority: certificates.authority('forger') });
@@ -192,6 +247,12 @@ test('it ends though somebody has connected and says nothing', async () => {
     await within(20_000, door.close(), () => new Error(`the door doesn’t close, with TLS: ${tls}`));
     await gone;
   }
+});
+
+test('of an element’s returns a hundred are looked up', () => {
+  const devolucoes = Array.from({ length: 24_000 }, (_, nth) => ({ id: `r${nth}` }));
+  const [hints = []] = readCallback(JSON.stringify({ pix: [{ devolucoes }] }), standard) ?? [];
+  assert.is(hints.length, 100);
 });
 
 test('each profile knows its own hints, and the standard’s', () => {

@@ -19,9 +19,20 @@ import { within } from '../../../waiting.ts';
 import type { Hint, Profile } from '../profile.ts';
 import type { CallbackDoor } from '../settings.ts';
 import { readCallback } from './hints.ts';
+import { CallbackLeft, type Take } from './incoming.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS = 10_000;
+/** A handshake is a few small messages; each that is under way costs some 55 kB, and anybody may begin one. */
+const HANDSHAKE_MS = 3_000;
+/** Banks call from a few machines. */
+const MOST_CONNECTIONS = 512;
+/** Callbacks that are being taken at once, all connections together. */
+const MOST_UNDER_WAY = 64;
+/** How often node looks for requests that take too long. */
+const LOOK_MS = 1_000;
+/** A connection on which nothing has moved for so long, in either direction, is cut off: a client may not read. */
+const SILENT_MS = 30_000;
 /** A store that hangs is one that is away. */
 const TAKE_MS = 5_000;
 const LAST_MS = 1_000;
@@ -30,7 +41,7 @@ export interface DoorOptions {
   door: CallbackDoor;
   profile: Pick<Profile, 'hints'>;
   /** Makes the hints durable, those of an element in one list; rejects where our store is away. */
-  take(hints: Hint[][]): Promise<void>;
+  take: Take;
   /** What went wrong with a callback that the bank will send again. */
   onTrouble(error: unknown): void;
 }
@@ -60,6 +71,8 @@ export class Door {
   readonly #connections: Connections;
   /** Where callbacks come in: Efí's test of the URL comes to the URL itself, and all others to `/pix` behind it. */
   readonly #paths: readonly string[];
+  /** Callbacks that are being taken, awaited or not. */
+  #underWay = 0;
 
   constructor(options: DoorOptions) {
     const { path, tls } = options.door;
@@ -74,14 +87,18 @@ export class Door {
         },
       );
     };
-    const bounds = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
+    const bounds = {
+      requestTimeout: REQUEST_MS,
+      headersTimeout: REQUEST_MS,
+      connectionsCheckingInterval: LOOK_MS,
+    };
     this.#server =
       tls === null
         ? createPlainServer(bounds, receive)
         : createTlsServer(
             {
               ...bounds,
-              handshakeTimeout: REQUEST_MS,
+              handshakeTimeout: HANDSHAKE_MS,
               ...tls,
               minVersion: 'TLSv1.2',
               requestCert: true,
@@ -89,6 +106,8 @@ export class Door {
             },
             receive,
           );
+    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#server.setTimeout(SILENT_MS);
     this.#connections = new Connections(this.#server);
   }
 
@@ -124,8 +143,25 @@ export class Door {
     const hints = readCallback(body, this.#options.profile);
     if (hints === null) return 400;
     const found = hints.filter((each) => each.length > 0);
-    if (found.length > 0) await within(TAKE_MS, this.#options.take(found), tooLate);
+    if (found.length > 0) await this.#take(found, request);
     return 200;
+  }
+
+  /** What nobody waits for any more ends by itself; until then it counts as under way. */
+  async #take(hints: Hint[][], { socket }: IncomingMessage): Promise<void> {
+    if (this.#underWay === MOST_UNDER_WAY)
+      throw new CallbackLeft(`${MOST_UNDER_WAY} callbacks are being taken already`);
+    this.#underWay += 1;
+    let isLate = false;
+    const taken = this.#options
+      .take(hints, () => !isLate && !socket.destroyed)
+      .finally(() => {
+        this.#underWay -= 1;
+      });
+    await within(TAKE_MS, taken, () => {
+      isLate = true;
+      return tooLate();
+    });
   }
 
   #mayEnter({ socket }: IncomingMessage): boolean {

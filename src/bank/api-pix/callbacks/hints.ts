@@ -3,6 +3,8 @@ import type { Hint, Profile } from '../profile.ts';
 import { type Answer, endToEndIdIn, jsonOf, listIn, objectOf, textIn } from '../reading.ts';
 
 const ELEMENTS_MAX = 500;
+/** Returns of an element that are looked up: a payment has a few. Reconciliation finds what others there were. */
+const RETURNS_MAX = 100;
 
 /** Letters and digits alone: what no id of ours or the bank's can be is dropped before anybody looks it up. */
 const ID = /^[A-Za-z0-9-]{1,64}$/;
@@ -24,7 +26,7 @@ function hintsOf(element: Answer, profile: Pick<Profile, 'hints'>): Hint[] {
   if (txid !== null) hints.push({ kind: 'charge', txid });
   const endToEndId = endToEndIdIn(element, 'endToEndId');
   if (endToEndId !== null) hints.push({ kind: 'payment', endToEndId });
-  for (const each of listIn(element, 'devolucoes')) {
+  for (const each of listIn(element, 'devolucoes').slice(0, RETURNS_MAX)) {
     const id = textIn(each, 'id');
     if (id !== null) hints.push({ kind: 'return', id });
   }

@@ -4,6 +4,7 @@ import type { TransactionRecord } from '../../../engine/journal.ts';
 import { question } from '../../../engine/store/due.ts';
 import type { Lookup } from '../../../engine/store/lookups.ts';
 import type { DueIndex, JournalReads, Settlement } from '../../../engine/store.ts';
+import { inTurn } from '../../../waiting.ts';
 import type { Hint } from '../profile.ts';
 
 export interface IncomingOptions {
@@ -114,10 +115,18 @@ async function named(
   return { news, others };
 }
 
-/** Takes the hints of a callback; resolves once they are durable. */
-export function taking(options: IncomingOptions): (elements: Hint[][]) => Promise<void> {
+/** Nobody waits for the rest of a callback any more: it will come again. */
+export class CallbackLeft extends Error {}
+
+/** Takes a callback's hints, as long as somebody waits for that; resolves once they are durable. @throws CallbackLeft */
+export type Take = (elements: Hint[][], isAwaited: () => boolean) => Promise<void>;
+
+export function taking(options: IncomingOptions): Take {
   const { journal, onDropped } = options;
-  return async (elements) => {
+  return async (elements, isAwaited) => {
+    const expectAwaited = (): void => {
+      if (!isAwaited()) throw new CallbackLeft('nobody waits for the callback any more');
+    };
     const found = new Map<string, News>();
     const keep = (news: News): void => void found.set(`${news.record.id} ${news.payment ?? ''}`, news);
     const left: Hint[][] = [];
@@ -129,7 +138,11 @@ export function taking(options: IncomingOptions): (elements: Hint[][]) => Promis
     let dropped = Math.max(0, left.length - QUOTED_MOST);
     for (const hints of left.slice(0, QUOTED_MOST)) {
       const lookups = lookupsFor(hints);
-      const records = lookups.length === 0 ? [] : await quotedBy(journal, lookups);
+      // One at a time of all callbacks: each asks every account, and a page of these is a turn of the event loop.
+      const records = await inTurn('quoted by callbacks', async () => {
+        expectAwaited();
+        return lookups.length === 0 ? [] : quotedBy(journal, lookups);
+      });
       for (const record of records) keep(newsOf(record, hints));
       if (records.length === 0) dropped += 1;
     }
