@@ -15,10 +15,11 @@ import type { Attempted, Send } from './port.ts';
 import type { Connection, WireEvents, WireRequest } from './wire/connection.ts';
 
 /**
- * How an exchange ended: `complete` to the last byte, `cut` by us after its status was known, `failed` without a
- * status, `timeout` without one before the deadline.
+ * How an exchange ended: `complete` to the last byte, `heardOut` by us once the rest of its answer had had its time,
+ * `cut` by anything else after its status was known, `failed` without a status, `timeout` without one before the
+ * deadline.
  */
-export type Ending = 'complete' | 'cut' | 'failed' | 'timeout';
+export type Ending = 'complete' | 'heardOut' | 'cut' | 'failed' | 'timeout';
 
 /** The request and surroundings of an attempt; `now` is the clock that it goes by, in ms since the epoch. */
 export interface AttemptOptions {
@@ -161,7 +162,7 @@ export class Attempt implements WireEvents {
   #onTooLate(): void {
     if (this.#ended) return;
     if (this.#reported) {
-      this.#end('cut');
+      this.#end('heardOut');
       return;
     }
     this.#report(null, 'TIMEOUT', null);

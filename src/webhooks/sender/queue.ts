@@ -4,8 +4,8 @@
  *
  * A lane is one account's traffic to one origin; a target is one exact URL in it.
  *
- * 1. A target has at most `limit` attempts under way: 4 at first, one more for each whole answer while others wait,
- *    halved by a network error, 4 again after a timeout.
+ * 1. A target has at most `limit` attempts under way: 4 at first, one more for each answer that is whole, or whose rest
+ *    has had its time, while others wait, halved by a network error, 4 again after a timeout.
  * 2. A lane has 128 places for attempts, and some for what waits. Half of them are its targets' own, in equal parts;
  *    the other half is for whoever comes first. So a target goes on by its own limit, whatever its siblings do.
  * 3. Accounts take turns, and no account takes more than it leaves free of the global bound, so a newcomer finds
@@ -249,7 +249,7 @@ export class OriginQueue {
     if (target.standing === 'hangs') this.#stands(target, 'unknown');
     if (ending === 'failed') {
       target.limit = Math.max(startPerUrl, Math.floor(target.limit / 2));
-    } else if (ending === 'complete' && target.waiting.length > 0 && target.limit < maxPerOrigin) {
+    } else if (ending !== 'cut' && target.waiting.length > 0 && target.limit < maxPerOrigin) {
       target.limit += 1;
     }
   }

@@ -179,6 +179,19 @@ test('a body that never ends keeps nobody from the places that its answer has le
   await to.close();
 });
 
+test('and a receiver whose bodies take longer than that has more and more requests under way', async () => {
+  const to = await rawReceiver((socket) => socket.write(`${HEAD}Content-Length: 500\r\n\r\nx`));
+  const outbox = outboxTo({ timeoutMs: 5_000 });
+  const begun = performance.now();
+  outbox.sender.send(Array.from({ length: 28 }, (_, nth) => item(`${nth}`, to.url)));
+  await outbox.until((results) => results.length === 28);
+  // 4, 8 and 16 at a time: seven seconds by fours.
+  const tookMs = performance.now() - begun;
+  await outbox.sender.close();
+  await to.close();
+  assert.ok(tookMs < 3_500, `${tookMs}`);
+});
+
 test('of an endless body 64 KiB are read, and then the connection is closed', async () => {
   let closed: (() => void) | undefined;
   const gone = new Promise<void>((resolve) => {

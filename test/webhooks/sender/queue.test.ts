@@ -43,7 +43,7 @@ class Bench {
       const index = this.running.findIndex(fits);
       const [slot] = this.running.splice(index, index < 0 ? 0 : 1);
       if (slot === undefined) throw new Error('nothing to end');
-      if (ending === 'complete' || ending === 'cut') this.queue.answered(slot);
+      if (ending !== 'failed' && ending !== 'timeout') this.queue.answered(slot);
       this.queue.ended(slot, ending);
       await settled();
     }
@@ -67,6 +67,15 @@ test('an origin starts with 4 and grows by one for each whole answer, to 128', a
   await bench.end('complete', undefined, 5);
   assert.is(bench.running.length, 10);
   await bench.end('complete', undefined, 500);
+  assert.is(bench.running.length, 128);
+});
+
+test('answers whose rest takes too long make it grow as whole ones do', async () => {
+  const bench = new Bench();
+  await bench.add(A, 2000);
+  await bench.end('heardOut', undefined, 6);
+  assert.is(bench.running.length, 10);
+  await bench.end('heardOut', undefined, 500);
   assert.is(bench.running.length, 128);
 });
 

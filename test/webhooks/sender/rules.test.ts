@@ -13,7 +13,7 @@ const test = suite('rules of the order of webhook attempts');
 
 const RUNS = 300;
 const STEPS = 120;
-const ENDINGS: readonly Ending[] = ['complete', 'cut', 'failed', 'timeout'];
+const ENDINGS: readonly Ending[] = ['complete', 'heardOut', 'cut', 'failed', 'timeout'];
 
 type Of = 'waiting' | 'running' | 'over';
 
@@ -97,8 +97,17 @@ class Run {
     const [slot] = this.#running.splice(index, 1);
     if (slot === undefined) return;
     this.#items.set(slot.send.token, { of: 'over', since: this.#now });
-    if (ending === 'complete' || ending === 'cut') this.#queue.answered(slot);
+    const limit = this.#limitAfter(slot, ending);
+    if (ending !== 'failed' && ending !== 'timeout') this.#queue.answered(slot);
     this.#queue.ended(slot, ending);
+    assert.is(slot.target.limit, limit, 'rule 1');
+  }
+
+  #limitAfter({ target: { limit, waiting } }: Slot, ending: Ending): number {
+    const { startPerUrl, maxPerOrigin } = this.#limits;
+    if (ending === 'timeout') return startPerUrl;
+    if (ending === 'failed') return Math.max(startPerUrl, Math.floor(limit / 2));
+    return ending === 'cut' || waiting.length === 0 ? limit : Math.min(maxPerOrigin, limit + 1);
   }
 
   #add(): void {
