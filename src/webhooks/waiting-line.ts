@@ -209,7 +209,8 @@ export class WaitingLine {
       onTrouble(error);
     } finally {
       state.isLookedAfter = false;
-      this.#lookedAfter.delete(state);
+      // What was looked after when the line closed is given back there.
+      if (!this.#isClosed) this.#lookedAfter.delete(state);
     }
     // What came while the last was taken.
     if (!state.isChoked && !this.#isClosed) await this.look();
@@ -259,6 +260,8 @@ export class WaitingLine {
     this.#isClosed = true;
     await this.#putting;
     await this.#told;
+    // Those that were being claimed meanwhile are among them.
+    await this.#lookedFor;
     const targets = [...this.#lookedAfter].map(({ target }) => target);
     await Promise.all(targets.map((target) => backlog.lookAgain(target, now()))).catch(onTrouble);
   }

@@ -246,6 +246,44 @@ test('however many looks are asked for at once, no more targets are looked after
   }
 });
 
+test('looks that are being claimed while the line closes are given back, for others to have at once', async () => {
+  const world = new World(new Random(1), START);
+  const now = (): number => world.now;
+  const giveBack = world.install();
+  const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
+  const given: number[] = [];
+  let [claimedAt, closedAt] = [0, 0];
+  try {
+    const slow = Object.assign(Object.create(store.backlog), {
+      claimLooks: async (): Promise<unknown[]> => {
+        await pause(20);
+        claimedAt = now() - START;
+        return [TARGET];
+      },
+      lookAgain: async (_target: unknown, at: number): Promise<void> => {
+        given.push(at - START);
+      },
+    });
+    const line = new WaitingLine({
+      ...{ backlog: slow, targets: new Targets(now), room: new Room(10), now, start: async () => {} },
+      attention: { note: async () => {}, withdraw: async () => {} },
+      onTrouble: (error) => assert.unreachable(String(error)),
+    });
+    void line.look();
+    const flow = async (): Promise<void> => {
+      await pause(5);
+      await line.close();
+      closedAt = now() - START;
+    };
+    void flow();
+    while (await world.turn());
+    assert.ok(claimedAt > 5);
+    assert.equal([given, closedAt], [[claimedAt], claimedAt]);
+  } finally {
+    giveBack();
+  }
+});
+
 test('a single attempt that times out beside others that are answered is none', async () => {
   const told = await itemsOf(
     async (target, pass) => {
