@@ -16,12 +16,13 @@ import {
   stuckMark,
 } from '../engine/attention/stuck.ts';
 import type { Engine } from '../engine/engine.ts';
+import { hasWaiting } from '../engine/store/backlog.ts';
 import type { AttentionItem, AttentionPlace, BankWait, ChangePlace, Store } from '../engine/store.ts';
 import type { RecurringJob } from './recurring-job.ts';
 
 export interface WatchOptions {
   engine: Pick<Engine, 'note'>;
-  store: Pick<Store, 'journal' | 'attention'>;
+  store: Pick<Store, 'journal' | 'attention' | 'backlog'>;
   now(): number;
   stuckAfterMs: number;
   /** What the bank says of an order, as far as this process has heard. */
@@ -34,7 +35,7 @@ const LOOK_MS = 1_000;
 const REVIEW_MS = 5_000;
 const PAGE = 500;
 /** Kinds whose causes may end without anybody saying so. */
-const REVIEWED = ['stuck', 'quarantined', 'dead', 'clock'] as const;
+const REVIEWED = ['stuck', 'quarantined', 'dead', 'clock', 'hanging'] as const;
 
 export class Watch {
   readonly #options: WatchOptions;
@@ -107,13 +108,19 @@ export class Watch {
 
   /** Takes off the list, of the next page of each kind, what needs nobody any more. */
   async review(): Promise<void> {
-    const { store, now } = this.#options;
+    const { store } = this.#options;
     for (const kind of REVIEWED) {
       const page = await store.attention.page({ kind }, this.#reviewed.get(kind) ?? null, PAGE);
-      const held = await Promise.all(page.map((item) => holds(store, item, now())));
+      const held = await Promise.all(page.map((item) => this.#holds(item)));
       await store.attention.withdraw(page.filter((_, index) => held[index] !== true));
       this.#reviewed.set(kind, page.length < PAGE ? null : (page.at(-1) ?? null));
     }
+  }
+
+  #holds(item: AttentionItem): Promise<boolean> {
+    const { store, now } = this.#options;
+    // A URL behind which nothing waits has no next look, which would take off what the last one couldn't.
+    return item.kind === 'hanging' ? hasWaiting(store.backlog, item.id) : holds(store, item, now());
   }
 
   get jobs(): RecurringJob[] {

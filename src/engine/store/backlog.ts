@@ -35,6 +35,15 @@ export const LOOK_MS = 15_000;
  */
 export const FAR_MS = 120_000;
 
+/** Ids are hexadecimal: the targets whose names begin alike but for the last digit are no more. */
+const ALIKE = 16;
+
+/** Whether anything lies behind the target of an id. */
+export async function hasWaiting(backlog: Pick<Backlog, 'targets'>, id: string): Promise<boolean> {
+  const found = await backlog.targets(id.slice(0, -1), ALIKE);
+  return found.some((target) => target.id === id && target.waiting > 0);
+}
+
 /**
  * Deliveries to targets that don't keep up. They lie outside the due index, behind one look at their target, and cost
  * nothing until it is due.
