@@ -175,11 +175,17 @@ export class WaitingLine {
   async #claimLooks(): Promise<void> {
     const { backlog, targets, now, onTrouble } = this.#options;
     targets.forgetIdle();
-    const limit = MOST_LOOKS - this.#lookedAfter.size;
-    if (this.#isClosed || limit <= 0) return;
     try {
-      for (const { account, url } of await backlog.claimLooks(now(), limit))
-        void this.#lookAfter(targets.of(account, url));
+      for (let free = MOST_LOOKS - this.#lookedAfter.size; free > 0 && !this.#isClosed; ) {
+        const claimed = await backlog.claimLooks(now(), free);
+        // A look that takes long is due again. It is under way still, and in no other's way.
+        const others = claimed
+          .map(({ account, url }) => targets.of(account, url))
+          .filter(({ isLookedAfter }) => !isLookedAfter);
+        for (const state of others) void this.#lookAfter(state);
+        if (claimed.length < free) return;
+        free -= others.length;
+      }
     } catch (error) {
       onTrouble(error);
     }
@@ -197,8 +203,6 @@ export class WaitingLine {
   }
 
   async #lookAfter(state: TargetState): Promise<void> {
-    // Its look took so long that it was due again.
-    if (state.isLookedAfter) return;
     const { backlog, onTrouble } = this.#options;
     state.isLookedAfter = true;
     this.#lookedAfter.add(state);

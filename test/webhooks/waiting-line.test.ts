@@ -246,6 +246,49 @@ test('however many looks are asked for at once, no more targets are looked after
   }
 });
 
+test('looks that take so long that they are due again are in no other’s way', async () => {
+  const world = new World(new Random(1), START);
+  const now = (): number => world.now;
+  const store = new MemoryStore({ state: new MemoryState(), incarnation: 'a', now, silentAfterMs: 10_000 });
+  const giveBack = world.install();
+  const urls = Array.from({ length: 188 }, (_, nth) => `${TARGET.url}/${nth}`);
+  const dueAt = new Map(urls.map((url) => [url, START]));
+  const looked: string[] = [];
+  try {
+    const store188 = Object.assign(Object.create(store.backlog), {
+      // As stores do: those that have been due longest first, each due again fifteen seconds later.
+      claimLooks: async (at: number, limit: number): Promise<unknown[]> => {
+        await pause(1);
+        const due = [...dueAt].filter(([, look]) => look <= at).sort(([, a], [, b]) => a - b);
+        const claimed = due.slice(0, limit).map(([url]) => url);
+        for (const url of claimed) dueAt.set(url, at + 15_000);
+        return claimed.map((url) => ({ ...TARGET, url }));
+      },
+      take: ({ url }: { url: string }) => {
+        looked.push(url);
+        return new Promise(() => {});
+      },
+    });
+    const line = new WaitingLine({
+      ...{ backlog: store188, targets: new Targets(now), room: new Room(10_000), now, start: async () => {} },
+      attention: { note: async () => {}, withdraw: async () => {} },
+      onTrouble: (error) => assert.unreachable(String(error)),
+    });
+    const flow = async (): Promise<void> => {
+      await pause(1);
+      await line.look();
+      await pause(20_000);
+      dueAt.set('new', now());
+      await line.look();
+    };
+    void flow();
+    while (await world.turn());
+    assert.equal(looked, [...urls, 'new']);
+  } finally {
+    giveBack();
+  }
+});
+
 test('looks that are being claimed while the line closes are given back, for others to have at once', async () => {
   const world = new World(new Random(1), START);
   const now = (): number => world.now;
